@@ -1,4 +1,4 @@
-"""A headless Chromium for .ci/pages and .ci/drive, at the other end of two pipes: no driver, no port."""
+"""Drives a headless Chromium for .ci/pages and .ci/drive. It talks over two pipes, without a driver and without a port."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ def until(what, is_so, patience=PATIENCE):
 class Chromium:
     def __init__(self, folder):
         self.ids, self.events, self.buffer = 0, [], b""
-        # The browser reads 3 and writes 4; whoever starts it must have nothing else there.
+        # The browser reads from descriptor 3 and writes to 4, so this process must have nothing else there.
         while os.open(os.devnull, os.O_RDONLY) < 4:
             pass
         to_read, self.write = os.pipe()

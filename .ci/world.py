@@ -1,4 +1,4 @@
-"""A Redis server of its own, `seinpaal serve` before it, and processes of `seinpaal`: for .ci/pages and .ci/drive."""
+"""What .ci/pages and .ci/drive look at: a Redis server, `seinpaal serve` in front of it, and processes of `seinpaal`."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class World:
         return json.loads(self.run("show", name, "--json"))
 
     def crowd(self, name, held, waiting, *flags):
-        """So many `run`s that hold, and then so many that wait."""
+        """Starts some `run`s that hold a permit, and then some that wait."""
         all = []
         for count, key in ((held, "holders"), (waiting, "waiters")):
             for at in range(count):

@@ -18,16 +18,9 @@ program_is_there() { [ -x "$program" ] || build_program; }
 
 # documents DIR: the manual pages, gzipped as they are installed, and the completions.
 documents() {
-    local command page
     mkdir -p "$1/man1" "$1/completions"
-    "$program" man | gzip -9n >"$1/man1/seinpaal.1.gz"
-    for command in run acquire renew release list show top limit pause resume evict queue serve doctor bench \
-        "queue push" "queue work" "queue show" "queue list" "queue dead" "queue limit" "queue pause" "queue resume" \
-        "queue purge" "queue cancel"; do
-        page=seinpaal-${command// /-}
-        # shellcheck disable=SC2086
-        "$program" man $command | gzip -9n >"$1/man1/$page.1.gz"
-    done
+    "$program" man --to "$1/man1"
+    gzip -9n "$1/man1"/*.1
     "$program" completions bash >"$1/completions/seinpaal.bash"
     "$program" completions zsh >"$1/completions/_seinpaal"
     "$program" completions fish >"$1/completions/seinpaal.fish"

@@ -9,6 +9,7 @@ test_tar() {
     is "the program needs no library" 1 "$(ldd "$folder/seinpaal" 2>&1 | grep -c -e "not a dynamic" -e "statically linked")"
     is "its manual pages can be read" "NAME" "$(man -l "$folder/man1/seinpaal-run.1.gz" 2>/dev/null | grep -o -m1 '^NAME')"
     manners "$folder/seinpaal"
+    leaves_the_line "$folder/seinpaal"
     echo "archive $(size "$archive"), program $(size "$folder/seinpaal")"
 }
 

@@ -9,10 +9,7 @@ use std::{
 
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
-use crate::{
-    failure::Failure,
-    mailbox::{Mailbox, lock},
-};
+use crate::{failure::Failure, locked::Locked, mailbox::Mailbox};
 
 /// How often the main thread looks for signals while it waits: Ctrl-C ends a wait within this time.
 const LOOK: Duration = Duration::from_millis(50);
@@ -26,9 +23,9 @@ type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
 pub(crate) struct Call(Arc<Shared>);
 
 pub(crate) struct Shared {
-    state: Mutex<State>,
+    state: Locked<State>,
     /// Who waits, to be told of a cancellation.
-    waiting: Mutex<Option<Waker>>,
+    waiting: Locked<Option<Waker>>,
 }
 
 enum State {
@@ -54,8 +51,8 @@ impl Call {
                 Err(error) => Err(error.into().raise(py)),
             }) as Answer
         };
-        let state = Mutex::new(State::Working(Box::pin(work)));
-        Self(Arc::new(Shared { state, waiting: Mutex::default() }))
+        let state = Locked::new(State::Working(Box::pin(work)));
+        Self(Arc::new(Shared { state, waiting: Locked::default() }))
     }
 
     /// A call whose answer is `None`.
@@ -82,7 +79,9 @@ impl Call {
 
     /// Takes the answer of a call that is done: returns or raises it, once.
     fn take(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match std::mem::replace(&mut *lock(&self.0.state), State::Over) {
+        // Taken out first: what the answer makes of Python's may run anything, on any thread.
+        let state = self.0.state.replace(State::Over);
+        match state {
             State::Done(answer) => answer(py),
             State::Working(_) | State::Over => {
                 Err(PyRuntimeError::new_err("this call was cancelled, or its answer taken"))
@@ -111,7 +110,7 @@ impl Call {
             loop {
                 let left = until.saturating_duration_since(Instant::now());
                 if self.0.poll(&waker) || left.is_zero() {
-                    return lock(&self.0.state).is_over();
+                    return self.0.state.with(|state| state.is_over());
                 }
                 bell.wait(Some(left));
             }
@@ -149,21 +148,21 @@ impl State {
 
 impl Shared {
     fn poll(&self, waker: &Waker) -> bool {
-        lock(&self.waiting).clone_from(&Some(waker.clone()));
-        let mut state = lock(&self.state);
-        let State::Working(work) = &mut *state else { return true };
-        match work.as_mut().poll(&mut Context::from_waker(waker)) {
-            Poll::Ready(answer) => *state = State::Done(answer),
-            Poll::Pending => return false,
-        }
-        true
+        drop(self.waiting.replace(Some(waker.clone())));
+        self.state.with(|state| {
+            let State::Working(work) = state else { return true };
+            match work.as_mut().poll(&mut Context::from_waker(waker)) {
+                Poll::Ready(answer) => *state = State::Done(answer),
+                Poll::Pending => return false,
+            }
+            true
+        })
     }
 
     /// Drops the request, and wakes whoever waits for it.
     pub(crate) fn stop(&self) {
-        let state = std::mem::replace(&mut *lock(&self.state), State::Over);
-        drop(state);
-        if let Some(waker) = lock(&self.waiting).take() {
+        drop(self.state.replace(State::Over));
+        if let Some(waker) = self.waiting.take() {
             waker.wake();
         }
     }
@@ -179,7 +178,7 @@ struct Bell {
 impl Bell {
     /// Waits until it is rung, or for so long, and says whether it was rung.
     fn wait(&self, most: Option<Duration>) -> bool {
-        let rung = lock(&self.is_rung);
+        let rung = self.is_rung.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rung = match most {
             Some(most) => {
                 let waited = self.rings.wait_timeout_while(rung, most, |rung| !*rung);
@@ -196,7 +195,7 @@ impl Bell {
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        *lock(&self.is_rung) = true;
+        *self.is_rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.rings.notify_one();
     }
 }

@@ -7,6 +7,8 @@ use seinpaal::{
     store::{StoreError, StoreErrorKind},
 };
 
+use crate::locked::check_none;
+
 /// Which exception of `seinpaal.errors` it is, what it says, and its attributes.
 pub(crate) struct Failure {
     class: &'static str,
@@ -55,6 +57,7 @@ impl Failure {
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
+        check_none();
         Python::attach(|py| failure.raise(py))
     }
 }

@@ -8,6 +8,7 @@
 mod call;
 mod connection;
 mod failure;
+mod locked;
 mod mailbox;
 mod permit;
 mod queue;

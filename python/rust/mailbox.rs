@@ -4,11 +4,13 @@
 use std::{
     io::{self, Read, Write},
     os::{fd::AsRawFd, unix::net::UnixStream},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Wake, Waker},
 };
 
 use pyo3::prelude::*;
+
+use crate::locked::Locked;
 
 /// Where calls report that they can go on.
 #[pyclass(frozen, module = "seinpaal._native")]
@@ -18,7 +20,7 @@ pub(crate) struct Mailbox {
 }
 
 struct Inside {
-    keys: Mutex<Vec<u64>>,
+    keys: Locked<Vec<u64>>,
     writer: UnixStream,
 }
 
@@ -28,10 +30,6 @@ struct Letter {
     key: u64,
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[pymethods]
 impl Mailbox {
     #[new]
@@ -39,7 +37,7 @@ impl Mailbox {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
-        let inside = Inside { keys: Mutex::default(), writer };
+        let inside = Inside { keys: Locked::default(), writer };
         Ok(Self { inside: Arc::new(inside), reader })
     }
 
@@ -53,7 +51,7 @@ impl Mailbox {
         // First the bytes: what is posted from here on writes one again, once the list is empty.
         let mut bytes = [0; 64];
         while matches!((&self.reader).read(&mut bytes), Ok(read) if read > 0) {}
-        std::mem::take(&mut lock(&self.inside.keys))
+        self.inside.keys.take()
     }
 
     /// Posts a key by hand.
@@ -70,12 +68,13 @@ impl Mailbox {
 
 impl Inside {
     fn post(&self, key: u64) {
-        let mut keys = lock(&self.keys);
-        keys.push(key);
-        if keys.len() == 1 {
-            // A full socket is readable as it is.
-            let _ = (&self.writer).write(&[0]);
-        }
+        self.keys.with(|keys| {
+            keys.push(key);
+            if keys.len() == 1 {
+                // A full socket is readable as it is.
+                let _ = (&self.writer).write(&[0]);
+            }
+        });
     }
 }
 

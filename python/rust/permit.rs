@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     future::poll_fn,
     pin::pin,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Weak},
     task::Poll,
 };
 
@@ -14,13 +14,13 @@ use seinpaal::{Lost, PermitState, ReleaseError};
 use crate::{
     call::{Call, Shared},
     failure::Failure,
-    mailbox::lock,
+    locked::Locked,
 };
 
 /// Permits that are held, until this is released or collected.
 #[pyclass(frozen, module = "seinpaal._native")]
 pub(crate) struct Permit {
-    held: Mutex<Option<Arc<seinpaal::Permit>>>,
+    held: Held<seinpaal::Permit>,
     watches: Watches,
     asks: Asks,
     process: u32,
@@ -46,52 +46,65 @@ pub(crate) struct Permit {
 const MOST_SLOTS: usize = 1024;
 
 /// Who asked, and why, and has not been fetched. A call that is cancelled after an ask came leaves it here.
-type Asks = Arc<Mutex<VecDeque<(String, String)>>>;
+type Asks = Arc<Locked<VecDeque<(String, String)>>>;
+
+/// What is held, until it is taken out. A watch of it has a share.
+pub(crate) type Held<T> = Locked<Option<Arc<T>>>;
 
 /// The calls that wait for a loss or an ask. They keep what they watch, so they are ended before it is given up.
 #[derive(Default)]
-pub(crate) struct Watches(Mutex<Vec<Weak<Shared>>>);
+pub(crate) struct Watches(Locked<Vec<Weak<Shared>>>);
 
 impl Watches {
     pub(crate) fn add(&self, call: &Call) {
-        let mut watches = lock(&self.0);
-        watches.retain(|watch| watch.strong_count() > 0);
-        watches.push(Arc::downgrade(&call.share()));
+        let watch = Arc::downgrade(&call.share());
+        self.0.with(|watches| {
+            watches.retain(|watch| watch.strong_count() > 0);
+            watches.push(watch);
+        });
     }
 
     pub(crate) fn end(&self) {
-        let watches = std::mem::take(&mut *lock(&self.0));
-        watches.iter().filter_map(Weak::upgrade).for_each(|watch| watch.stop());
+        self.0.take().iter().filter_map(Weak::upgrade).for_each(|watch| watch.stop());
     }
 }
 
 /// Takes out what is shared with nobody once the watches have ended.
-pub(crate) fn take_out<T>(held: &Mutex<Option<Arc<T>>>, watches: &Watches) -> Option<T> {
-    let held = lock(held).take();
+pub(crate) fn take_out<T: Send + Sync>(held: &Held<T>, watches: &Watches) -> Option<T> {
+    let held = held.take();
     watches.end();
     held.and_then(Arc::into_inner)
 }
 
+/// A watch of what is held. Whoever takes it out meanwhile waits, and ends the watch. `None`: it was taken out before.
+pub(crate) fn watched<T: Send + Sync>(
+    held: &Held<T>,
+    watches: &Watches,
+    watch: impl FnOnce(Arc<T>) -> Call + Send,
+) -> Option<Call> {
+    held.with(|held| {
+        let call = watch(held.clone()?);
+        watches.add(&call);
+        Some(call)
+    })
+}
+
 /// A call that ends when it is lost, with how.
-pub(crate) fn watch<F>(lost: F, watches: &Watches) -> Call
-where
-    F: Future<Output = Lost> + Send + 'static,
-{
+pub(crate) fn until_lost(lost: impl Future<Output = Lost> + Send + 'static) -> Call {
     let lost = async move { Ok::<_, Failure>(lost.await.to_string()) };
-    let call = Call::new(lost, |py, lost| Ok(lost.into_pyobject(py)?.into_any().unbind()));
-    watches.add(&call);
-    call
+    Call::new(lost, |py, lost| Ok(lost.into_pyobject(py)?.into_any().unbind()))
 }
 
 /// Waits until somebody has asked, and says so; `false` if the permit is lost first.
 async fn is_asked(permit: &seinpaal::Permit, asks: &Asks) -> bool {
     let (mut asked, mut lost) = (pin!(permit.asked()), pin!(permit.lost()));
     poll_fn(|context| {
-        if !lock(asks).is_empty() {
+        if !asks.with(|asks| asks.is_empty()) {
             return Poll::Ready(true);
         }
         if let Poll::Ready(ask) = asked.as_mut().poll(context) {
-            lock(asks).push_back((ask.by().to_owned(), ask.reason().to_owned()));
+            let ask = (ask.by().to_owned(), ask.reason().to_owned());
+            asks.with(|asks| asks.push_back(ask));
             return Poll::Ready(true);
         }
         lost.as_mut().poll(context).map(|_| false)
@@ -113,22 +126,17 @@ impl Permit {
             slot_names: permit.slot_names().into_iter().map(str::to_owned).collect(),
             permits: permit.permits(),
             limit: permit.limit(),
-            held: Mutex::new(Some(Arc::new(permit))),
+            held: Locked::new(Some(Arc::new(permit))),
         }
     }
 
-    fn with<T>(&self, look: impl FnOnce(&seinpaal::Permit) -> T) -> Option<T> {
-        lock(&self.held).as_deref().map(look)
+    fn with<T: Send>(&self, look: impl FnOnce(&seinpaal::Permit) -> T + Send) -> Option<T> {
+        self.held.with(|held| held.as_deref().map(look))
     }
 
-    /// A watch of what is held. Whoever takes it out meanwhile waits, and ends the watch.
-    fn watched(
-        &self,
-        watch: impl FnOnce(Arc<seinpaal::Permit>, &Watches) -> Call,
-    ) -> PyResult<Call> {
-        let held = lock(&self.held);
-        let permit = held.clone().ok_or_else(|| Failure::from(ReleaseError::NotHeld))?;
-        Ok(watch(permit, &self.watches))
+    fn watched(&self, watch: impl FnOnce(Arc<seinpaal::Permit>) -> Call + Send) -> PyResult<Call> {
+        let call = watched(&self.held, &self.watches, watch);
+        Ok(call.ok_or_else(|| Failure::from(ReleaseError::NotHeld))?)
     }
 
     fn take_out(&self) -> Result<seinpaal::Permit, Failure> {
@@ -152,7 +160,7 @@ impl Permit {
     /// Whether it was given back, or handed on.
     #[getter]
     fn is_given_back(&self) -> bool {
-        lock(&self.held).is_none()
+        self.held.with(|held| held.is_none())
     }
 
     /// How many seconds it is certain to be held for; `None`: for as long as this process lives.
@@ -175,27 +183,25 @@ impl Permit {
 
     /// A call that ends when the permit is lost, with how. It is cancelled when the permit is given back.
     fn watch(&self) -> PyResult<Call> {
-        self.watched(|permit, watches| watch(async move { permit.lost().await }, watches))
+        self.watched(|permit| until_lost(async move { permit.lost().await }))
     }
 
     /// A call that ends with `True` when somebody has asked that the permit be handed over, and with `False` if it is
     /// lost first. It is cancelled when the permit is given back.
     fn watch_asks(&self) -> PyResult<Call> {
         let asks = Arc::clone(&self.asks);
-        self.watched(|permit, watches| {
+        self.watched(|permit| {
             let asked = async move { Ok::<_, Failure>(is_asked(&permit, &asks).await) };
             let convert = |py: Python<'_>, asked: bool| {
                 Ok(PyBool::new(py, asked).to_owned().into_any().unbind())
             };
-            let call = Call::new(asked, convert);
-            watches.add(&call);
-            call
+            Call::new(asked, convert)
         })
     }
 
     /// The oldest ask that nobody has fetched: who, and why.
     fn take_ask(&self) -> Option<(String, String)> {
-        lock(&self.asks).pop_front()
+        self.asks.with(VecDeque::pop_front)
     }
 
     /// Gives it back.
@@ -225,9 +231,7 @@ impl Drop for Permit {
         if self.process == std::process::id() {
             self.watches.end();
         } else {
-            let held =
-                self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
-            std::mem::forget(held);
+            std::mem::forget(self.held.get_mut().take());
         }
     }
 }

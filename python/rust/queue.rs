@@ -1,7 +1,7 @@
 //! Queues, and an item in Python's hands.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -14,8 +14,8 @@ use seinpaal::{Failed, FinishError, PermitState, Push, Pushed, Queue};
 use crate::{
     call::Call,
     failure::Failure,
-    mailbox::lock,
-    permit::{Watches, take_out, watch},
+    locked::Locked,
+    permit::{Held, Watches, take_out, until_lost, watched},
     wish::{count, seconds},
 };
 
@@ -123,7 +123,7 @@ pub(crate) mod steer {
 /// An item to work on, until it is ended or collected.
 #[pyclass(frozen, module = "seinpaal._native")]
 pub(crate) struct Item {
-    held: Mutex<Option<Arc<seinpaal::Item>>>,
+    held: Held<seinpaal::Item>,
     watches: Watches,
     process: u32,
     #[pyo3(get)]
@@ -163,7 +163,7 @@ fn item_object(py: Python<'_>, item: seinpaal::Item) -> PyResult<Py<PyAny>> {
         group: item.group().map(str::to_owned),
         priority: item.priority(),
         pushed_at: pushed_at.as_secs_f64(),
-        held: Mutex::new(Some(Arc::new(item))),
+        held: Locked::new(Some(Arc::new(item))),
     };
     Ok(Py::new(py, item)?.into_any())
 }
@@ -179,19 +179,19 @@ impl Item {
     /// Whether this delivery goes on at this moment, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
-        lock(&self.held).as_deref().is_some_and(seinpaal::Item::is_held)
+        self.held.with(|held| held.as_deref().is_some_and(seinpaal::Item::is_held))
     }
 
     /// Whether it was ended.
     #[getter]
     fn is_ended(&self) -> bool {
-        lock(&self.held).is_none()
+        self.held.with(|held| held.is_none())
     }
 
     /// How this delivery was lost, if it was.
     #[getter]
     fn lost(&self) -> Option<String> {
-        match lock(&self.held).as_deref()?.state() {
+        match self.held.with(|held| held.as_deref().map(seinpaal::Item::state))? {
             PermitState::Lost(lost) => Some(lost.to_string()),
             _ => None,
         }
@@ -199,9 +199,9 @@ impl Item {
 
     /// A call that ends when this delivery is lost, with how. It is cancelled when the item is ended.
     fn watch(&self) -> PyResult<Call> {
-        let item = lock(&self.held).clone();
-        let item = item.ok_or_else(|| Failure::from(FinishError::Lost))?;
-        Ok(watch(async move { item.lost().await }, &self.watches))
+        let watch = |item: Arc<seinpaal::Item>| until_lost(async move { item.lost().await });
+        let call = watched(&self.held, &self.watches, watch);
+        Ok(call.ok_or_else(|| Failure::from(FinishError::Lost))?)
     }
 
     fn acknowledge(&self, py: Python<'_>) -> PyResult<Call> {
@@ -231,9 +231,7 @@ impl Drop for Item {
         if self.process == std::process::id() {
             self.watches.end();
         } else {
-            let held =
-                self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
-            std::mem::forget(held);
+            std::mem::forget(self.held.get_mut().take());
         }
     }
 }

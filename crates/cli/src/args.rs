@@ -178,7 +178,7 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Print the completion script of a shell
     Completions(Completions),
-    /// Print a manual page
+    /// Print a manual page, or write all of them into a directory
     Man(Man),
 }
 
@@ -275,4 +275,7 @@ pub(crate) struct Completions {
 pub(crate) struct Man {
     /// The command whose page to print, such as `run` or `queue push` (default: seinpaal itself)
     pub(crate) command: Vec<String>,
+    /// Write the page of every command into this directory instead, such as seinpaal-run.1
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) to: Option<PathBuf>,
 }

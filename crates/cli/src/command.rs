@@ -59,6 +59,8 @@ pub(crate) fn main() -> u8 {
         }
     };
     output::voice::part();
+    // The connection was dropped before: whatever stands in a line leaves it. See `blocking::part` for why this is said.
+    seinpaal::blocking::part();
     exit.code()
 }
 

@@ -109,6 +109,8 @@ pub enum Steer {
     Unpin,
     /// An operator names the slots: these, with commas between them.
     Name(&'static str),
+    /// A person of this name asks whoever holds to hand over.
+    Ask(&'static str),
 }
 
 /// What may go wrong.
@@ -187,6 +189,11 @@ impl Bounds {
     /// Whether slots have names, and some wish for one.
     pub(crate) fn has_names(&self) -> bool {
         !self.slots.is_empty()
+    }
+
+    /// Whether holders are asked to hand over.
+    pub(crate) fn has_asks(&self) -> bool {
+        self.steers.iter().any(|steer| matches!(steer, Steer::Ask(_)))
     }
 
     /// A lease's length.

@@ -22,6 +22,23 @@ const RULES: &[Rule] = &[
 const NAMES: &[Steer] =
     &[Steer::Name("a,b"), Steer::Name("a,b,c"), Steer::Name("c,a,b,d"), Steer::Unpin];
 
+/// More people ask than a store keeps of one grant, and tickets change hands and end besides.
+const ASKS: &[Steer] = &[
+    Steer::Ask("a"),
+    Steer::Ask("b"),
+    Steer::Ask("c"),
+    Steer::Ask("d"),
+    Steer::Ask("e"),
+    Steer::Ask("f"),
+    Steer::Ask("g"),
+    Steer::Ask("h"),
+    Steer::Ask("i"),
+    Steer::Ask("j"),
+    Steer::Attach,
+    Steer::Evict,
+    Steer::Detach,
+];
+
 /// One fault of each kind, with the name of its model.
 const ONE: [(&str, &[Fault]); 8] = [
     ("wakeup", &[Fault::LoseWakeup]),
@@ -129,6 +146,25 @@ fn names() -> [Bounds; 3] {
     ]
 }
 
+/// Holders who are asked to hand over, by one person, by two, and by one twice.
+fn asks() -> [Bounds; 4] {
+    let base = Bounds {
+        faults: 0,
+        turns: 2,
+        steers: &[Steer::Ask("eve"), Steer::Ask("bob")],
+        wakeups: 8,
+        quiet_one_in: 64,
+        ..Bounds::BASE
+    };
+    let two = Bounds { limit: 2, wishes: 2, at_once: 2, ..base };
+    [
+        Bounds { name: "asks", ..base },
+        Bounds { name: "asks-shared", clients: 1, turns: 3, ..two },
+        Bounds { name: "asks-hands", steers: &[Steer::Ask("eve"), Steer::Attach], ..base },
+        Bounds { name: "asks-faults", clients: 1, faults: 1, ttl: 4, place: 2, ..two },
+    ]
+}
+
 /// What is explored breadth-first.
 #[must_use]
 pub fn explored() -> Vec<Bounds> {
@@ -158,6 +194,7 @@ pub fn explored() -> Vec<Bounds> {
     all.extend(hands());
     all.extend(terms());
     all.extend(names());
+    all.extend(asks());
     all
 }
 
@@ -195,6 +232,7 @@ pub fn walked() -> Vec<Bounds> {
             turns: 20,
             ..long
         },
+        Bounds { name: "walk-asks", clients: 3, steers: ASKS, turns: 60, ..long },
     ]
 }
 
@@ -229,13 +267,20 @@ pub fn planted(plant: Plant) -> Bounds {
             wakeups: 8,
             ..base
         },
+        // No wakeup arrives, so that only a renewal tells.
+        Plant::AskInPlace | Plant::AskUntold => {
+            Bounds { steers: &[Steer::Ask("eve")], turns: 1, wakeups: 0, ..base }
+        }
+        Plant::AskReplaced => {
+            Bounds { steers: &[Steer::Ask("eve"), Steer::Ask("bob")], turns: 2, ..base }
+        }
         Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
     }
 }
 
 /// What is known not to be promised, with a model that shows it.
 #[must_use]
-pub fn limits() -> [Bounds; 3] {
+pub fn limits() -> [Bounds; 4] {
     [
         Bounds {
             name: "a holder who does not listen, and a clock that jumps",
@@ -260,6 +305,15 @@ pub fn limits() -> [Bounds; 3] {
             is_strict: true,
             kinds: &[Fault::Repeat],
             quiet_one_in: u64::MAX,
+            ..Bounds::BASE
+        },
+        Bounds {
+            name: "a second ask, no wakeup, and a late copy of a renewal by ticket",
+            clients: 1,
+            turns: 2,
+            steers: &[Steer::Ask("eve"), Steer::Ask("bob")],
+            wakeups: 0,
+            kinds: &[Fault::Repeat],
             ..Bounds::BASE
         },
     ]

@@ -43,6 +43,7 @@ impl Model for Bounds {
             Property::always(ORDER, |_, w: &World| w.broken() != Some(Broken::Order)),
             Property::always(TERMS, |_, w: &World| w.broken() != Some(Broken::Terms)),
             Property::always(NAMED, |_, w: &World| w.broken() != Some(Broken::Naming)),
+            Property::always(ASKED, |_, w: &World| w.broken() != Some(Broken::Asking)),
             Property::always(CALM, |_, w: &World| w.broken() != Some(Broken::Alarm)),
             Property::always(BOOKS, |_, w: &World| w.broken() != Some(Broken::Books)),
             Property::always(PROGRESS, |bounds: &Self, w: &World| {
@@ -71,17 +72,23 @@ pub const TERMS: &str = "the limit in force is what the rules say";
 /// Of names of slots.
 pub const NAMED: &str =
     "who wishes for a slot gets it in its turn, and nobody is kept from another slot by that";
+/// Of asks.
+pub const ASKED: &str =
+    "what is asked of a holder is kept and heard, and ends, shortens and moves nothing";
 /// Of alarms.
 pub const CALM: &str =
     "where nothing fails nobody is in danger, loses or is refused, and what is granted lasts";
 /// Of the ledger's books.
 pub const BOOKS: &str = "every total agrees with what it counts";
 /// Of progress.
-pub const PROGRESS: &str = "whoever waits is served, and nothing is left behind";
+pub const PROGRESS: &str =
+    "whoever waits is served, whoever is asked hears it, and nothing is left behind";
 
 /// All of them.
-pub const PROPERTIES: [&str; 12] =
-    [HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, NAMED, CALM, BOOKS, PROGRESS];
+pub const PROPERTIES: [&str; 13] = [
+    HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, NAMED, ASKED, CALM, BOOKS,
+    PROGRESS,
+];
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {

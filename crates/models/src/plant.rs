@@ -30,11 +30,17 @@ pub enum Plant {
     WishLost,
     /// Slots get other names while somebody holds them.
     RenamesInUse,
+    /// Who is asked stays under the lease that its client renews as a whole.
+    AskInPlace,
+    /// A second ask takes the place of the first.
+    AskReplaced,
+    /// A renewal does not say who asked.
+    AskUntold,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
@@ -48,6 +54,9 @@ impl Plant {
         Self::LastFirst,
         Self::WishLost,
         Self::RenamesInUse,
+        Self::AskInPlace,
+        Self::AskReplaced,
+        Self::AskUntold,
     ];
 
     /// What is wrong, in words.
@@ -67,6 +76,9 @@ impl Plant {
             Self::LastFirst => "who came last is served first",
             Self::WishLost => "the wish for a slot is lost on the way",
             Self::RenamesInUse => "slots get other names while somebody holds them",
+            Self::AskInPlace => "who is asked stays under the lease that it shares",
+            Self::AskReplaced => "a second ask takes the place of the first",
+            Self::AskUntold => "a renewal does not say who asked",
         }
     }
 }

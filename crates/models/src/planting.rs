@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Batch, Configure, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, SlotNames,
-    Standing, State, Ticket, Whom, time::UNBOUNDED,
+    Standing, State, Ticket, TicketReply, Whom, time::UNBOUNDED,
 };
 
 use crate::{
@@ -21,6 +21,10 @@ impl Plant {
         let held = others.map(|entry| entry.ticket);
         for request in &mut batch.requests {
             self.rewrite(request, held);
+            if let (Self::AskInPlace, Request::AskHolder(asked)) = (self, request) {
+                let shared = ledger.lease_under(asked.ticket).map(|lease| lease.id);
+                asked.lease = shared.unwrap_or(asked.lease);
+            }
         }
         batch
     }
@@ -43,7 +47,10 @@ impl Plant {
     }
 
     /// The ledger before it executes.
-    pub(crate) fn before(self, ledger: &mut MemoryState) {
+    pub(crate) fn before(self, ledger: &mut MemoryState, batch: &Batch) {
+        if let (Self::AskReplaced, [Request::AskHolder(asked)]) = (self, &batch.requests[..]) {
+            return forget_asks(ledger, asked.ticket);
+        }
         let Ok(mut head) = ledger.head();
         match self {
             Self::ForgetsPast => {
@@ -105,6 +112,9 @@ impl Plant {
 
     /// The replies as the session takes them.
     pub(crate) fn replies(self, bounds: &Bounds, replies: &mut Replies) {
+        if self == Self::AskUntold {
+            replies.replies.iter_mut().for_each(leave_out_asks);
+        }
         if self != Self::NoMargin {
             return;
         }
@@ -117,6 +127,24 @@ impl Plant {
                 }
                 _ => {}
             }
+        }
+    }
+}
+
+/// What holders say of themselves is empty in the models, so what is left is nothing.
+fn forget_asks(ledger: &mut MemoryState, ticket: Ticket) {
+    let Ok(entry) = ledger.entry(ticket);
+    if let Some(mut entry) = entry {
+        entry.about.clear();
+        let Ok(()) = ledger.put_entry(&entry);
+    }
+}
+
+fn leave_out_asks(reply: &mut Reply) {
+    let Reply::Tickets { tickets, .. } = reply else { return };
+    for reply in tickets {
+        if let TicketReply::Held { asks, .. } = reply {
+            asks.clear();
         }
     }
 }

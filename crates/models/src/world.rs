@@ -1,6 +1,7 @@
 //! One moment of everything: the ledger, the clients, what is under way between them, the clocks.
 
 mod act;
+mod asking;
 mod belief;
 mod fault;
 mod fingerprint;
@@ -25,6 +26,7 @@ use seinpaal_proto::{
 };
 
 pub use act::Action;
+use asking::{AskedThen, Asking};
 pub use judge::Broken;
 use naming::Naming;
 pub use quiet::Stuck;
@@ -73,6 +75,8 @@ pub(crate) struct Ghost {
     pub(crate) terms: Option<Terms>,
     /// What slots are called by the rules, where they have names.
     pub(crate) naming: Option<Naming>,
+    /// What was asked of holders, where they are asked.
+    pub(crate) asking: Option<Asking>,
     pub(crate) broken: Option<Broken>,
 }
 
@@ -123,8 +127,8 @@ pub(crate) struct Parcel {
 pub(crate) enum Load {
     /// To the store; the call is the one that its sender waits for, if it still does.
     Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
-    /// To a client that waits for it.
-    Replies { to: usize, call: CallId, replies: Arc<Replies> },
+    /// To a client that waits for it, with what had been asked of its permits when the store renewed them.
+    Replies { to: usize, call: CallId, replies: Arc<Replies>, asked: AskedThen },
     /// To a client.
     Wakeup { to: usize, wakeup: Arc<Wakeup> },
 }
@@ -153,6 +157,7 @@ impl World {
                 attached: Vec::new(),
                 terms: bounds.has_terms().then(Terms::default),
                 naming: bounds.has_names().then(Naming::default),
+                asking: bounds.has_asks().then(Asking::default),
                 broken: None,
             },
         }

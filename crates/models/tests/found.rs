@@ -6,7 +6,7 @@ use seinpaal_models::{
     explore::explore,
     game::Game,
     list,
-    model::{BELIEVED, FENCE, HELD, NAMED, ORDER, PROGRESS, SHORTENED, TWICE},
+    model::{ASKED, BELIEVED, FENCE, HELD, NAMED, ORDER, PROGRESS, SHORTENED, TWICE},
     plant::Plant,
     queue,
 };
@@ -27,6 +27,7 @@ fn expected(plant: Plant) -> &'static str {
         Plant::ShortensAll | Plant::FreeClock => SHORTENED,
         Plant::LastFirst => ORDER,
         Plant::WishLost | Plant::RenamesInUse => NAMED,
+        Plant::AskInPlace | Plant::AskReplaced | Plant::AskUntold => ASKED,
     }
 }
 
@@ -62,8 +63,9 @@ fn every_mistake_planted_in_a_queue_is_found_by_the_promise_that_it_breaks() {
 
 #[test]
 fn what_is_not_promised_is_still_not_kept() {
-    let [deaf, forgotten, late] = list::limits();
+    let [deaf, forgotten, late, asked] = list::limits();
     assert_eq!(broken(&deaf), [BELIEVED]);
     assert_eq!(broken(&forgotten), [FENCE]);
     assert_eq!(broken(&late), [TWICE]);
+    assert_eq!(broken(&asked), [PROGRESS]);
 }

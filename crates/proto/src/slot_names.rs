@@ -107,6 +107,13 @@ impl SlotNames {
         Some(slots)
     }
 
+    /// Those of these names that another list does not have.
+    #[must_use]
+    pub fn missing_in(&self, other: &Self) -> Self {
+        let is_missing = |name: &&str| other.slot(name).is_none();
+        Self::of_list(self.iter().filter(is_missing).map(String::from).collect())
+    }
+
     /// The names of these slots, in ascending order of the slots; none where one of them has no name.
     #[must_use]
     pub fn of(&self, slots: &Slots) -> Self {
@@ -197,6 +204,13 @@ mod tests {
             assert_eq!(names(text).to_string(), text);
         }
         assert!(names("").is_empty() && SlotNames::none().to_string().is_empty());
+    }
+
+    #[test]
+    fn names_that_another_list_lacks_are_told_in_their_order() {
+        assert_eq!(names("z,b,a").missing_in(&names("a,b")), names("z"));
+        assert_eq!(names("z,b").missing_in(&SlotNames::none()), names("z,b"));
+        assert_eq!(names("a").missing_in(&names("a,b")), SlotNames::none());
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod link;
 mod list;
 mod named;
 mod need;
+mod open;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;
@@ -54,21 +55,15 @@ use seinpaal_proto::{
 };
 
 use self::{
-    cluster::Cluster,
-    connection::Connection,
-    endpoint::RedisEndpoint,
-    keys::{DEFAULT_PREFIX, Keys},
-    link::ConnectOptions,
+    keys::Keys,
     need::{Need, need_of},
-    replicas::REPLICATION_TIMEOUT,
-    script::{Mutation, Operation, Scripts, Wire},
+    script::Operation,
     servers::{Proof, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, NewsSender, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
-    guarded::GuardedWrite,
-    url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, guarded::GuardedWrite,
+    url::RestartGuard,
 };
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
@@ -95,106 +90,7 @@ pub struct RedisStore {
 #[cfg(feature = "rigged")]
 pub use self::rigged::Rig;
 
-/// What a test puts in place of something of the store's: see `rigged.rs`.
-#[derive(Default)]
-struct Overrides {
-    now: Option<Arc<AtomicU64>>,
-    mutations: Vec<(String, String)>,
-    replication_timeout: Option<Duration>,
-}
-
 impl RedisStore {
-    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
-    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
-    /// Must be called inside a tokio runtime, which keeps the connection from then on.
-    ///
-    /// # Errors
-    /// [`StoreErrorKind::Misconfigured`] if the URL, an option of it or the server will not do,
-    /// [`StoreErrorKind::Forbidden`] if the login will not, [`StoreErrorKind::Unreachable`] if no server
-    /// that takes writes answers within `connect-timeout`. No error repeats the password.
-    pub async fn connect(
-        url: &str,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        match StoreUrl::parse(url) {
-            Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
-            Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
-            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
-            Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
-            Err(bad) => Err(misconfigured(&bad.to_string())),
-        }
-    }
-
-    /// The same with a URL that is parsed already.
-    ///
-    /// # Errors
-    /// As [`RedisStore::connect`].
-    pub async fn open(
-        url: RedisUrl,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(RedisEndpoint::Server(url), inbox, news, Overrides::default()).await
-    }
-
-    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
-    ///
-    /// # Errors
-    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
-    pub async fn open_behind(
-        url: SentinelUrl,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, Overrides::default()).await
-    }
-
-    async fn open_at(
-        endpoint: RedisEndpoint,
-        inbox: Inbox,
-        news: NewsSender,
-        overrides: Overrides,
-    ) -> Result<Arc<Self>, StoreError> {
-        let keys = keys_of(endpoint.options())?;
-        let guard = endpoint.options().restart_guard;
-        let replication_timeout = overrides.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
-        let options =
-            ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
-        let (connection, first_reading) = Connection::open(options).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&overrides)?));
-        let servers = Servers::One { connection, scripts };
-        let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
-    }
-
-    /// Connects to a cluster.
-    ///
-    /// # Errors
-    /// As [`RedisStore::connect`].
-    pub async fn open_cluster(
-        url: ClusterUrl,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_cluster_with(url, inbox, news, Overrides::default()).await
-    }
-
-    async fn open_cluster_with(
-        url: ClusterUrl,
-        inbox: Inbox,
-        news: NewsSender,
-        overrides: Overrides,
-    ) -> Result<Arc<Self>, StoreError> {
-        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
-        let mutations = mutations_of(&overrides)?;
-        let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, mutations };
-        let (cluster, first_reading) = Cluster::open(options).await?;
-        let servers = Servers::Cluster(cluster);
-        let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
-    }
-
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
@@ -353,20 +249,6 @@ pub(crate) fn has_in_a_script(text: &str) -> bool {
 
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
-}
-
-fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
-    let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-    Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
-}
-
-/// A text that no script has would change nothing, and a test would take that for proof.
-fn mutations_of(overrides: &Overrides) -> Result<Vec<Mutation>, StoreError> {
-    let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
-        true => Ok(Mutation { from, to }),
-        false => Err(misconfigured(&format!("no script has the text to be changed: {from}"))),
-    };
-    overrides.mutations.iter().cloned().map(known).collect()
 }
 
 /// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that

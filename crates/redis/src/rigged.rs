@@ -12,7 +12,7 @@ use seinpaal_store::{
     url::{ClusterUrl, QuorumUrl, RedisUrl, SentinelUrl},
 };
 
-use crate::{Overrides, RedisStore, endpoint::RedisEndpoint, quorum::QuorumStore};
+use crate::{RedisStore, endpoint::RedisEndpoint, open::Overrides, quorum::QuorumStore};
 
 /// What a test changes about a store.
 #[derive(Clone, Debug, Default)]

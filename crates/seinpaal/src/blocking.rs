@@ -38,6 +38,25 @@ pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
 }
 
+/// Takes leave of the stores: waits until each connection whose last handle this thread has dropped has given back what it
+/// held and has left the lines it waited in, for a second at most in all.
+///
+/// A thread does this by itself when it ends. The main thread does so only where the C library runs the ends of its
+/// variables when the program ends: GNU's does, musl does not. A program that is linked with musl calls this last, before
+/// it returns from `main` or calls [`std::process::exit`]. Otherwise what it waited for when a signal ended it stays in
+/// line until its lease has ended.
+///
+/// ```
+/// let seinpaal = seinpaal::blocking::Seinpaal::connect("memory:")?;
+/// let permit = seinpaal.semaphore("nightly").acquire()?;
+/// drop((permit, seinpaal));
+/// seinpaal::blocking::part();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn part() {
+    crate::driver::part();
+}
+
 /// Blocks on the requests of the asynchronous face, with all their options.
 pub trait Wait: IntoFuture + Sized {
     /// Blocks the calling thread until the request is done.

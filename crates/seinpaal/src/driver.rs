@@ -66,6 +66,7 @@ pub(crate) use command::{
 pub(crate) use errors::{internal, is_closed, misfit};
 pub(crate) use handle::Handle;
 pub(crate) use lease::{Grant, Lease};
+pub(crate) use parting::part;
 pub use pulse::Outage;
 pub(crate) use pulse::Pulse;
 pub(crate) use queue_command::{

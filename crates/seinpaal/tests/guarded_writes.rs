@@ -5,6 +5,8 @@ mod asks;
 #[path = "guarded_writes/late.rs"]
 mod late;
 
+use std::time::Duration;
+
 use asks::plain;
 use redis::{Cmd, FromRedisValue, cmd};
 use seinpaal::{GuardedError, Permit, Seinpaal, Semaphore, Value, store::StoreErrorKind};
@@ -71,6 +73,44 @@ async fn where_a_few_take_turns_who_holds_writes_and_who_has_held_does_not() {
     wrote.await.unwrap();
     assert!(is_a_line(&server).await);
     assert_eq!(get(&server, "a").await.as_deref(), Some("2"));
+}
+
+/// The first byte of what the server keeps of the name, once a renewal has come.
+async fn form_once_renewed(server: &RedisServer) -> u8 {
+    loop {
+        let value: Vec<u8> = say(server, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
+        match value.first() {
+            Some(form @ (18 | 19)) => return *form,
+            _ => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn whose_permits_were_renewed_apart_from_their_tickets_writes_while_it_holds_and_not_after() {
+    for (count, form) in [(3, 18), (100, 19)] {
+        let server = RedisServer::start();
+        let client = Seinpaal::builder(&server.socket_url("")).ttl(Duration::from_secs(6));
+        let semaphore = client.connect().await.unwrap().semaphore("n").limit(200);
+        let mut permits = Vec::new();
+        for _ in 0..count {
+            permits.push(semaphore.acquire().await.unwrap());
+        }
+        assert_eq!(form_once_renewed(&server).await, form);
+        for permit in [&permits[0], &permits[count - 1]] {
+            let wrote = permit.guarded(|tx| {
+                tx.incr("a");
+            });
+            wrote.await.unwrap();
+        }
+        semaphore.evict(permits[0].ticket()).await.unwrap();
+        let refused = permits[0].guarded(|tx| {
+            tx.incr("a");
+        });
+        let refused = refused.await;
+        assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+        assert_eq!(get(&server, "a").await.as_deref(), Some("2"));
+    }
 }
 
 #[tokio::test]

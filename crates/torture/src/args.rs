@@ -1,4 +1,4 @@
-//! What the command line says.
+//! Reads the command line.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -15,7 +15,7 @@ pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--
   --calm    minutes without faults at the end
 Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). See docs/internals/proof/torture.md.";
 
-/// A run as the command line has it.
+/// Reads a run from the command line.
 ///
 /// # Errors
 /// What is wrong with it, in one line.
@@ -69,7 +69,7 @@ impl Plan {
     }
 }
 
-/// A worker, as the rig calls it.
+/// Reads the words with which the rig starts a worker.
 ///
 /// # Errors
 /// What is wrong.
@@ -124,7 +124,7 @@ pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("not a number: {text}"))
 }
 
-/// As [`io::Error`], for `main`.
+/// Reads the command line, with an [`io::Error`] for `main`.
 ///
 /// # Errors
 /// Always.

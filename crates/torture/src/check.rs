@@ -1,4 +1,4 @@
-//! The checker: from a history to a verdict. Pure, and tested with doctored histories.
+//! The checker: it turns a history into a verdict. It is pure, and doctored histories test it.
 
 mod alarms;
 mod fences;

@@ -1,4 +1,4 @@
-//! What happened, one line an event, written before it is acted on.
+//! The history: one line an event. A process writes the line before it acts on the event.
 
 use std::{
     fs::{File, OpenOptions},

@@ -32,9 +32,9 @@ pub struct ItemPlan {
     pub concurrency: u32,
     /// A worker is killed, and replaced, this often; `None`: never.
     pub kill_every: Option<Duration>,
-    /// ItemEvent happens to the store, and how often.
+    /// What happens to the store, and how often.
     pub faults: (StoreFault, u32),
-    /// ItemEvent is left to chance.
+    /// What is left to chance.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
@@ -45,7 +45,7 @@ pub struct ItemPlan {
 }
 
 impl ItemPlan {
-    /// ItemEvent is judged in such a run.
+    /// What is judged in such a run.
     #[must_use]
     pub fn rules(&self) -> ItemRules {
         let may_forget = self.kind.may_forget() && self.faults.1 > 0;

@@ -15,10 +15,10 @@ use crate::{
     history::{Pen, What},
 };
 
-/// How often a process is asked whether it has ended.
+/// How often the rig looks whether a process has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// All workers of a run, by number. Those that still live are killed when this is dropped.
+/// All workers of a run, by number. Dropping this kills the workers that still live.
 pub(crate) struct Lives {
     pen: Pen,
     workers: Vec<Worker>,

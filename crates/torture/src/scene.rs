@@ -1,4 +1,4 @@
-//! What a fault has at hand: chance, clocks, and time.
+//! What a fault can use: random numbers, the clocks, and time to wait.
 
 use std::{thread, time::Duration};
 

@@ -1,4 +1,5 @@
-//! A worker: a process that asks, holds and gives back through the public API, and writes all of it down first.
+//! A worker: a process that acquires, holds and releases permits through the public API. It writes each step down before it
+//! takes it.
 
 mod turn;
 

@@ -6,148 +6,20 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import _call, _native
 from ._ask import HandOverAsk, hear, wait
-from ._grip import Cancellation, lost
+from ._block import Block, raise_it
+from ._grip import lost
 from ._wish import Seconds, in_seconds
-from .errors import Error, Forked, Lost, NotHeld
+from .errors import Forked, Lost, NotHeld
 
 if TYPE_CHECKING:
     from ._connection import Seinpaal
 
 
-class _Block:
-    """What a permit and a set of permits have in common: ``with``, and ``async with``."""
-
-    _cancellation: Cancellation | None = None
-
-    def _all(self) -> tuple[Permit, ...]:
-        raise NotImplementedError
-
-    def _trouble(self) -> Error | None:
-        """Why the end of a block must raise, whatever the store says."""
-        for permit in self._all():
-            if permit._is_inherited:
-                return permit._forked()
-        return self.lost
-
-    @property
-    def lost(self) -> Lost | None:
-        """How it was lost, if it was; by the clock, and not by what was last noted."""
-        return next((one.lost for one in self._all() if one.lost is not None), None)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether all are held at this moment."""
-        return all(permit.is_held for permit in self._all())
-
-    def _give_back(self) -> list[_native.Call[None]]:
-        """Calls that give back what was not given back inside the block."""
-        open_permits = [one for one in self._all() if not one._is_inherited]
-        return [one._native.release() for one in open_permits if not one._native.is_given_back]
-
-    def release(self) -> None:
-        """Gives back, and waits until the store has confirmed it, for at most 5 s.
-
-        A wait that is interrupted, and one that ends with :exc:`ReleaseUnknown`, goes on in the background.
-        """
-        _first_error([_outcome(call) for call in self._released()])
-
-    async def release_async(self) -> None:
-        """The same, from asyncio."""
-        _first_error([await _outcome_async(call) for call in self._released()])
-
-    def _released(self) -> list[_native.Call[None]]:
-        for permit in self._all():
-            permit._check()
-        calls = self._give_back()
-        if not calls:
-            raise NotHeld("the permits had been given back before")
-        return calls
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        trouble = self._trouble()
-        calls = self._give_back()
-        if trouble is not None:
-            _drop(calls)
-        else:
-            trouble = _as_loss(_first([_outcome(call) for call in calls]))
-        if raised is None:
-            _raise(trouble)
-
-    async def _enter_async(self) -> None:
-        for permit in self._all():
-            permit._check()
-        self._cancellation = Cancellation([permit._native for permit in self._all()])
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        cancellation, self._cancellation = self._cancellation, None
-        is_ours = cancellation is not None and cancellation.end(kind)
-        trouble = self._trouble()
-        calls = self._give_back()
-        if trouble is not None or is_ours:
-            _drop(calls)
-        else:
-            trouble = _as_loss(_first([await _outcome_async(call) for call in calls]))
-        if is_ours:
-            raise trouble or Lost("lost") from raised
-        if raised is None:
-            _raise(trouble)
-
-
-def _drop(calls: list[_native.Call[None]]) -> None:
-    """Gives back in the background."""
-    for call in calls:
-        call.cancel()
-
-
-def _outcome(call: _native.Call[None]) -> Error | None:
-    try:
-        call.wait()
-    except Error as error:
-        return error
-    return None
-
-
-async def _outcome_async(call: _native.Call[None]) -> Error | None:
-    try:
-        await _call.run(call)
-    except Error as error:
-        return error
-    return None
-
-
-def _as_loss(error: Error | None) -> Error | None:
-    return Lost(str(error)) if isinstance(error, NotHeld) else error
-
-
-def _first(outcomes: list[Error | None]) -> Error | None:
-    return next((bad for bad in outcomes if bad is not None), None)
-
-
-def _first_error(outcomes: list[Error | None]) -> None:
-    _raise(_first(outcomes))
-
-
-def _raise(trouble: Error | None) -> None:
-    if trouble is not None:
-        raise trouble
-
-
-class Permit(_Block):
+class Permit(Block):
     """Permits that are held, until this is released, its block ends, or nobody has it any more.
 
     It is renewed by a thread that needs neither the GIL nor an event loop. A permit belongs to the process that
@@ -268,7 +140,7 @@ class Permit(_Block):
         except RuntimeError:
             raise NotHeld("the permit was given back") from None
         if not is_asked:
-            _raise(self.lost)
+            raise_it(self.lost)
         ask = self._native.take_ask()
         return HandOverAsk(*ask) if ask is not None else None
 
@@ -324,7 +196,7 @@ class Permit(_Block):
             raise self._forked()
 
 
-class PermitSet(_Block):
+class PermitSet(Block):
     """Permits of several names, held together: if one is lost, all are taken for lost."""
 
     def __init__(self, permits: tuple[Permit, ...]) -> None:

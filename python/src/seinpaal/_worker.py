@@ -14,7 +14,8 @@ from typing import Any
 
 from ._grip import Cancellation
 from ._native import Call
-from ._queue import GiveBack, Item, Queue, reason
+from ._item import Item, reason
+from ._queue import GiveBack, Queue
 from ._wish import Seconds, in_seconds
 from .errors import Error, Lost, StoreError
 

@@ -143,7 +143,8 @@ pub(crate) enum OnConflict {
     Skip,
     /// Send away the waiters, and wait for the holders: of many runs only the newest goes next
     ReplaceWaiting,
-    /// Send away the waiters, and evict the holders: their runs stop with 122
+    /// Send away the waiters, and evict the holders: their runs stop with 122, and until then (-k) may run beside
+    /// this one
     CancelRunning,
 }
 

@@ -193,6 +193,48 @@ fn help_and_manual_pages_carry_the_exit_statuses() {
     assert!(world.seinpaal(&["--version"]).out.starts_with("seinpaal "));
 }
 
+/// The commands that a help lists.
+fn commands_in(help: &str) -> Vec<String> {
+    let (_, listed) = help.split_once("\nCommands:\n").unwrap_or_default();
+    let lines = listed.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_has_a_page_of_its_own_and_is_completed() {
+    let world = World::embedded();
+    let folder = world.path("man");
+    std::fs::create_dir(&folder).unwrap();
+    let done = world.seinpaal(&["man", "--to", folder.to_str().unwrap()]);
+    assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
+    let mut commands: Vec<String> =
+        commands_in(&world.seinpaal(&["-h"]).out).iter().map(|it| format!("-{it}")).collect();
+    let of_queues = commands_in(&world.seinpaal(&["queue", "-h"]).out);
+    assert!(commands.contains(&"-ask".into()) && commands.len() > 15 && of_queues.len() > 8);
+    let completions = world.seinpaal(&["completions", "bash"]).out;
+    for command in commands.iter().map(|it| &it[1..]).chain(of_queues.iter().map(String::as_str)) {
+        assert!(completions.contains(&format!("__{command})")), "{command} is not completed");
+    }
+    commands.extend(of_queues.iter().map(|it| format!("-queue-{it}")));
+    commands.push(String::new());
+    for command in &commands {
+        let page = std::fs::read_to_string(folder.join(format!("seinpaal{command}.1"))).unwrap();
+        let words: Vec<&str> = command.split('-').filter(|word| !word.is_empty()).collect();
+        assert_eq!(page, world.seinpaal(&[&["man"], &words[..]].concat()).out, "{command}");
+        assert!(
+            page.contains(&format!("seinpaal{}", command.replace('-', "\\-"))),
+            "{command}: {page}"
+        );
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), commands.len(), "and no others");
+    let nowhere = world.seinpaal(&["man", "--to", "/no/such/directory"]);
+    assert!(
+        nowhere.code == 64 && nowhere.err.contains("/no/such/directory/seinpaal.1"),
+        "{nowhere:?}"
+    );
+}
+
 #[test]
 fn every_shell_has_its_completions() {
     let world = World::embedded();

@@ -51,8 +51,22 @@ fn what_cannot_be_is_said_before_anything_is_written() {
         (&["limit", "a", "--slots", "x,x"][..], 64, "twice"),
         (&["limit", "a", "--slots", "x,"], 64, "empty"),
         (&["limit", "a", "2", "--slots", "x,y"], 64, "cannot be used with"),
-        (&["run", "a", "--slot", "x", "true"], 78, "have no names"),
-        (&["run", "boards", "--slot", "x", "true"], 78, "GPU-0, GPU-1, board-b"),
+        (
+            &["run", "a", "--slot", "x", "true"],
+            78,
+            "no slot is called x, because the slots here have no names",
+        ),
+        (
+            &["run", "boards", "--slot", "x", "true"],
+            78,
+            "no slot is called x: there are GPU-0, GPU-1, board-b",
+        ),
+        (
+            &["run", "boards", "-p", "2", "--slot", "GPU-0", "--slot", "y", "true"],
+            78,
+            "no slot is called y:",
+        ),
+        (&["acquire", "boards", "--slot", "gpu-0"], 78, "no slot is called gpu-0:"),
         (&["run", "boards", "--slot", "GPU-0", "--slot", "GPU-1", "true"], 64, "2 slots"),
         (&["run", "boards", "--shared", "--slot", "GPU-0", "true"], 64, "cannot be used with"),
     ] {

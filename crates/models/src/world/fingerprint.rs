@@ -9,7 +9,7 @@ use seinpaal_proto::{
     Acquire, Attach, Batch, Contact, Fence, Lens, Replies, Reply, Request, TicketReply, What,
 };
 
-use super::{Client, Ghost, Held, Load, Parcel, World, step::fence_of};
+use super::{Asking, Client, Ghost, Held, Load, Parcel, World, step::fence_of};
 use crate::bounds::TICK;
 
 /// Twice the longest lease or place of any model, in ticks.
@@ -110,6 +110,9 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &Looks, hasher: &mut H)
     (attached, terms, is_calm, broken).hash(hasher);
     // What is wished for is known from requests and waiters.
     ghost.naming.as_ref().map(|naming| naming.names()).hash(hasher);
+    for (ticket, fence, by, is_kept, is_heard) in ghost.asking.iter().flat_map(Asking::facts) {
+        (ticket, looks.fence(Fence(fence)), by, is_kept, is_heard).hash(hasher);
+    }
 }
 
 impl PartialEq for World {
@@ -144,8 +147,11 @@ fn hash_of(parcel: &Parcel, looks: &Looks) -> u64 {
             (0_u8, from, call.is_some()).hash(&mut hasher);
             batch_of(batch, &looks.store, &mut hasher);
         }
-        Load::Replies { to, replies, .. } => {
+        Load::Replies { to, replies, asked, .. } => {
             (1_u8, to).hash(&mut hasher);
+            for ((ticket, fence), all) in asked {
+                (ticket, looks.fence(Fence(*fence)), all).hash(&mut hasher);
+            }
             replies_of(replies, looks, &mut hasher);
         }
         Load::Wakeup { to, wakeup } => {

@@ -33,6 +33,8 @@ pub enum Broken {
     Terms,
     /// The slots' names are not what the rules say, or somebody got another slot than it should, or none.
     Naming,
+    /// What was asked of a holder is not kept, or not heard, or did more than to be told.
+    Asking,
     /// Nothing had failed, and somebody was in danger, lost, was refused, or had less than two thirds of a ttl.
     Alarm,
 }
@@ -77,6 +79,7 @@ impl Step<'_> {
         ghost.granted.extend(self.given_up());
         let is_right = ghost.terms.as_mut().is_none_or(|terms| terms.follow(self));
         let is_named_right = ghost.naming.as_mut().is_none_or(|naming| naming.follow(self));
+        let is_asked_right = ghost.asking.as_mut().is_none_or(|asking| asking.follow(self));
         let limit = ghost.terms.as_ref().map_or(bounds.limit, Terms::in_force);
         let limit = ghost.naming.as_ref().map_or(limit, |naming| naming.in_force(limit));
         // Where slots have names, `naming` says who may pass whom.
@@ -86,6 +89,7 @@ impl Step<'_> {
             (self.after.check().is_err(), Broken::Books),
             (!is_right, Broken::Terms),
             (!is_named_right, Broken::Naming),
+            (!is_asked_right, Broken::Asking),
             (self.shortens(store_now, clients), Broken::Shortened),
             (!has_names && self.passes(&grants), Broken::Order),
         ];

@@ -6,7 +6,7 @@ use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, Outcome, Request, Ticket, Wakeup, execute, session::CallId,
 };
 
-use super::{Broken, Client, Load, Parcel, World, step::Step};
+use super::{Broken, Client, Ghost, Load, Parcel, World, step::Step};
 use crate::bounds::Bounds;
 
 /// What the store knows of clients.
@@ -27,33 +27,36 @@ impl World {
         call: Option<CallId>,
         batch: &Batch,
     ) {
-        let outcome = match bounds.plant {
-            None => self.execute(bounds, batch),
-            Some(plant) => {
-                let planted = plant.request(batch, &self.ledger);
-                let mut outcome = self.execute(bounds, &planted);
-                plant.outcome(bounds, batch, &mut outcome);
-                outcome
-            }
-        };
+        let outcome = self.take(bounds, batch);
+        let asked = self.asked_of(from, batch);
         for wakeup in outcome.wakeups {
             self.post(bounds, wakeup);
         }
         if let Some(call) = call {
             let replies = Arc::new(outcome.replies);
-            self.parcels.push(Parcel::new(Load::Replies { to: from, call, replies }));
+            self.parcels.push(Parcel::new(Load::Replies { to: from, call, replies, asked }));
         }
+    }
+
+    /// Executes what arrives, with the planted mistake if there is one.
+    pub(super) fn take(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
+        let Some(plant) = bounds.plant else { return self.execute(bounds, batch) };
+        let planted = plant.request(batch, &self.ledger);
+        let mut outcome = self.execute(bounds, &planted);
+        plant.outcome(bounds, batch, &mut outcome);
+        outcome
     }
 
     pub(super) fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         self.forget(bounds);
-        if self.ghost.terms.is_some() || self.ghost.naming.is_some() {
+        let Ghost { terms, naming, asking, .. } = &self.ghost;
+        if terms.is_some() || naming.is_some() || asking.is_some() {
             return self.execute_in_turn(bounds, batch);
         }
         self.step(bounds, batch)
     }
 
-    /// First what is due, then request by request, so that the limit and the names can be judged after each.
+    /// First what is due, then request by request, so that the limit, the names and the asks can be judged after each.
     fn execute_in_turn(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let of = |requests| Batch { requests, ..batch.clone() };
         let mut whole = self.step(bounds, &of(Vec::new()));
@@ -82,7 +85,7 @@ impl World {
     fn step(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let before = Arc::clone(&self.ledger);
         let ledger = Arc::make_mut(&mut self.ledger);
-        bounds.plant.inspect(|plant| plant.before(ledger));
+        bounds.plant.inspect(|plant| plant.before(ledger, batch));
         let Ok(outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, batch);
         bounds.plant.inspect(|plant| plant.after(ledger, batch));
         let replies = &outcome.replies.replies;

@@ -10,6 +10,7 @@ use seinpaal_proto::{
 use super::{
     Action, Life, World,
     act::wish,
+    asking,
     step::{fence_of, is_ended_by},
 };
 use crate::bounds::{Bounds, Rule, Steer};
@@ -32,6 +33,10 @@ impl World {
             Steer::Release | Steer::Evict | Steer::Renew => {
                 actions.extend(tickets.iter().map(|ticket| Action::Operate(steer, Some(*ticket))));
             }
+            Steer::Ask(_) => {
+                let all = self.ledger.entries().map(|entry| entry.ticket).chain(self.last_over());
+                actions.extend(all.map(|ticket| Action::Operate(steer, Some(ticket))));
+            }
             Steer::Pin(limit) if pinned == Some(limit) => {}
             Steer::Unpin if pinned.is_none() => {}
             Steer::Name(names)
@@ -40,6 +45,12 @@ impl World {
                 actions.push(Action::Operate(steer, None));
             }
         }
+    }
+
+    /// The last ticket that was granted or given up, if nothing of it is here any more.
+    fn last_over(&self) -> Option<Ticket> {
+        let is_here = |ticket: &Ticket| self.ledger.entries().any(|e| e.ticket == *ticket);
+        self.ghost.granted.last().copied().filter(|ticket| !is_here(ticket))
     }
 
     /// Whether a client has nothing to do with a ticket.
@@ -80,6 +91,7 @@ impl World {
                 margin: bounds.ttl() / 4,
                 whom: Whom::Tickets(vec![ticket]),
             }),
+            (Steer::Ask(by), Some(ticket)) => asking::request(ticket, by),
             (Steer::Pin(limit), _) => {
                 let limit = Limit::new(limit).unwrap_or(Limit::ONE);
                 Request::Configure(Configure::Limit(limit))
@@ -92,7 +104,7 @@ impl World {
         };
         let requests = vec![request];
         let batch = Batch { name: Self::name(), inbox: None, fence_seen: 0, requests };
-        let wakeups = self.execute(bounds, &batch).wakeups;
+        let wakeups = self.take(bounds, &batch).wakeups;
         wakeups.into_iter().for_each(|wakeup| self.post(bounds, wakeup));
     }
 

@@ -16,6 +16,10 @@
 --   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till recent, how long the
 --   causes are; then the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
 --   causes: grants last clock wall deadline till kind limit permits margin ttl digest recent; then about.
+-- APART: LONE as far as how long the causes are; all that follows stands in a field by itself, which a renewal does not
+--   read. Its tickets are more than one.
+-- CROWD: the same of a name with rows, of which this is the head and the only record: flags rows, by which bound the
+--   record is listed, and by how much passed is ahead of wall.
 -- LINE: the same of few sessions that take turns: clock wall fence bound due deadline; arrival recent limit held top, where
 --   waiters begin, how long the causes are, grants kind, how many sessions, holders, waiters, free ranges; then sessions,
 --   free ranges, tickets, waiters in order of service, and causes. Due is a bound as in HEAD, on the store's clock.
@@ -49,6 +53,7 @@ local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
 local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4ddddddB', 111, 13
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4dBB', 134, 169, 14
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4dddd', 135, 15
+local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 18, '<BI4dd', 21, 19
 local LINE, LINE_SIZE, LINE_COLD_AT, LINE_VERSION = '<ddddddddI4I4I4I2I2BBBBBB', 87, 50, 17
 local PACK_LINE, PACK_LINE_TIMES = '<BddddddddI4I4I4I2I2BBBBBB', '<Bdddddd'
 local LINE_SESSION, SESSION_SIZE = '<c32c24BdI4dddBdddc24I2', 144
@@ -57,8 +62,8 @@ local LINE_WAITER, PACK_LINE_WAITER, LINE_WAITER_SIZE = '<BBI4I4dddddb', '<BBI4I
 local LONGEST_LINE, MOST_FOLDED = 3072, 24
 local NO_PLACE = '------------------------'
 local PACK_IDLE, PACK_LONE = '<Bc56BI4ddddddB', '<Bc56I4dddddddddBI4dBI4I4I4dBB'
--- Whether the restart guard, where there is one, was proved to be over.
-local is_guard_over
+-- Whether the restart guard, where there is one, was proved to be over; and whether lean has put together what stood apart.
+local is_guard_over, is_apart
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
 -- Whether the requests came as PLAIN_*; the fence seen that came so; the server's clock and the head, where they were read
 -- before begin.

@@ -3,7 +3,8 @@
 -- args   requests, after what PLAIN_* say
 -- reply  now; if there was an acquire and it was not the only request, or got another fence than now or another slot than the
 --        first, a string instead: now, and of each acquire fence slot valid_for
--- cost   one TIME, one HGET, one HSET; PEXPIRE if the end is too near
+-- cost   one TIME, one HGET, one HSET; PEXPIRE if the end is too near; where tickets stand apart, of all but a renewal one
+--        HGET and one HDEL more
 --
 -- Whatever is not as simple breaks out before anything is written. Then the requests are put as the rest expects them.
 -- PLAIN_*: a request that is likely to be plain: which it is, now (below zero: the server's clock), the fence seen, inbox
@@ -32,13 +33,20 @@ if is_packed then
     -- they are needed.
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, ends, ends_wall, members, digest,
       recent, left, from = byte(text)
+    if form >= APART_VERSION and (ARGV[2] or byte(line) ~= 3) then
+      -- Whatever is no renewal of all needs the tickets.
+      local apart = form == APART_VERSION and try('hget', KEYS[1], 'a')
+      if type(apart) ~= 'string' or #text ~= LONE_SIZE then break end
+      text, form, is_apart = '\14' .. sub(text, 2) .. apart, LONE_VERSION, true
+      head_text = text
+    end
     if form == IDLE_VERSION then
       uses, last, clock, wall, fence, deadline, till, recent, size = read(IDLE, text, 58)
       held, bound, members, digest, left, from = 0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE
     elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
       uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent = read(FIRST, text, 58)
       fence, size, ends, ends_wall, members, left = wall, 0, clock + term, wall + term, 1, term
-    elseif form == LONE_VERSION and #text >= LONE_SIZE then
+    elseif (form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION) and #text >= LONE_SIZE then
       members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall = read(LONE, text, 58)
       left, from = ends - clock, LONE_SIZE
       if left > ends_wall - wall then left = ends_wall - wall end
@@ -164,6 +172,8 @@ if is_packed then
         else
           -- A renewal of so many tickets with this digest.
           if held == 0 or members ~= number or digest ~= mixed then break end
+          -- The bound at which the record is listed stays one, unless it ends earlier now.
+          if form == CROWD_VERSION and now + ttl < ends_wall then break end
           term, ends, ends_wall = ttl, clock + ttl, now + ttl
         end
         if margin < bound then bound = margin end
@@ -176,7 +186,7 @@ if is_packed then
     if line or fence - now > HALF_DAY then break end
     -- With restart-guard: over.
 
-    local need, most, milliseconds, value
+    local need, most, milliseconds, value, apart
     -- A string that is made anew costs by its length.
     local rest = held and (from == 0 and text or sub(text, from + 1))
     if held ~= 0 then
@@ -200,13 +210,17 @@ if is_packed then
       value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall, uses, last,
         till, kind, limit, held, top, recent, #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
     else
-      value = pack(PACK_RENEWED, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall)
+      if form == LONE_VERSION and members > 1 and not is_apart then
+        form, apart, text = APART_VERSION, sub(text, LONE_SIZE + 1), sub(text, 1, LONE_SIZE)
+      end
+      value = pack(PACK_RENEWED, form, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall)
         .. sub(text, LONE_MORE_AT)
     end
-    if type(try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    if type(apart and try('hset', KEYS[1], 'h', value, 'a', apart) or try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then
       try('pexpire', KEYS[1], milliseconds)
-      if ALWAYS_LISTED then try('pexpire', KEYS[2], milliseconds) end
+      if ALWAYS_LISTED or form == CROWD_VERSION then try('pexpire', KEYS[2], milliseconds) end
     end
     return granted and table.concat(granted) or now
   until true

@@ -2,9 +2,11 @@
 -- keys   records order
 -- args   one renewal, as lean has it
 -- reply  now
--- cost   one TIME, one HGET, one HSET; once a ttl, if wide, one ZRANGEBYLEX, ZREM and ZADD; PEXPIRE if the end is too near
+-- cost   one TIME, two HGET, one HSET; once a ttl, if wide, one ZRANGEBYLEX, ZREM and ZADD; PEXPIRE if the end is too near;
+--        where nobody else holds one HDEL
 --
--- Lean has read the head. Whatever is not as simple breaks out before anything is written.
+-- Lean has read the head. Where nobody else holds or is remembered, head and record become one value (CROWD), which lean
+-- renews from then on. Whatever is not as simple breaks out before anything is written.
 
   repeat
     local line, text = ARGV[1], head_text
@@ -54,11 +56,21 @@
         milliseconds = string.format('%d', (need + HALF_DAY) / 1000)
       end
     end
-    local failed = try('hset', KEYS[1],
-      'h', pack(HEAD, version, FIELDS_OF_HEAD, ranges) .. sub(text, HEAD_SIZE + 1),
-      field, pack(RECORD, what, last, till, open, new_ttl, clock + new_ttl, now + new_ttl, members, digest, parked, inbox, listed, size)
-        .. sub(record, RECORD_SIZE + 1))
+    local value, other, row
+    if past == 1 and open == members and pinned < 0 and stated >= 0 and size < 256 then
+      -- Nobody else is here: from now on one value has all that changes.
+      value = pack(PACK_RENEWED, CROWD_VERSION, asker .. series, members, digest, clock, now, fence, bound, deadline, new_ttl,
+        clock + new_ttl, now + new_ttl) .. pack(LONE_MORE, 0, last, till, byte(kind), stated, held, top, recent, ranges, size)
+        .. pack(CROWD, flags, rows, listed, passed - now)
+      other, row = 'a', sub(text, HEAD_SIZE + 1) .. sub(record, RECORD_SIZE + 1)
+    else
+      value = pack(HEAD, version, FIELDS_OF_HEAD, ranges) .. sub(text, HEAD_SIZE + 1)
+      other, row = field, pack(RECORD, what, last, till, open, new_ttl, clock + new_ttl, now + new_ttl, members, digest, parked, inbox,
+        listed, size) .. sub(record, RECORD_SIZE + 1)
+    end
+    local failed = try('hset', KEYS[1], 'h', value, other, row)
     if type(failed) == 'table' then break end
+    if other == 'a' then try('hdel', KEYS[1], field) end
     if was_listed then
       failed = try('zrem', KEYS[2], was_listed)
       if type(failed) ~= 'table' then failed = try('zadd', KEYS[2], '0', pack(MEMBER, 'e', listed, sub(field, 2))) end

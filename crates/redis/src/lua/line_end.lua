@@ -49,6 +49,7 @@
       if look < 1 then look = 1 end
     end
     if type(try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then
       try('pexpire', KEYS[1], milliseconds)
       if ALWAYS_LISTED then try('pexpire', KEYS[2], milliseconds) end

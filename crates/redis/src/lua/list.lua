@@ -66,7 +66,7 @@ local function told_alone(form, text)
     holders, _, clock, wall, _, _, _, _, ends, ends_wall = read(LONE, text, 58)
     _, _, _, kind, limit, held, _, recent, ranges = read(LONE_MORE, text, LONE_MORE_AT)
     left = min(ends - clock, ends_wall - wall)
-    if #text < LONE_SIZE + 8 * ranges then return 'look' end
+    if form == LONE_VERSION and #text < LONE_SIZE + 8 * ranges then return 'look' end
   end
   if holders == 0 then return 'unused' end
   if max(now - wall, 0) >= left then return 'look' end
@@ -77,7 +77,8 @@ local function told(key, list)
   local text = try('hget', key, 'h')
   local form = type(text) == 'string' and string.byte(text)
   if form == IDLE_VERSION and #text >= IDLE_SIZE then return 'unused' end
-  if form == FIRST_VERSION or form == LONE_VERSION then return told_alone(form, text) end
+  local is_alone = form == FIRST_VERSION or form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION
+  if is_alone then return told_alone(form, text) end
   local line, in_line, _
   if form == LINE_VERSION then
     _, text, line, in_line = pcall(unfold_line, text)

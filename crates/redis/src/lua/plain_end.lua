@@ -45,6 +45,10 @@
   local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0 and not (set or add or remove)
     and (not saved or (next(saved) == field and not next(saved, field)))
     and (held == 0 or (what == 3 and by == inbox and stated >= 0)) and #causes < 256
+  if is_apart or apart then
+    del = del or {}
+    del[#del + 1] = 'a'
+  end
   set = set or {}
   at = #set
   if folds then

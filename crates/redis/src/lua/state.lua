@@ -1,11 +1,11 @@
--- state: what is kept of one name, and how it is read and written.
+-- state: what is kept of one name, and how it is read.
 -- keys   records order
 -- args   now inbox fence_seen
 -- reply  nothing; the pieces after this one build on it
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
--- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
+-- cost   one HGET; of a name that is not there one EXISTS
 --
--- records (hash)  h: the head  s: the names of slots, if they have names  n: in a cluster, the node where the name is at home, and until when it settles there
+-- records (hash)  h: the head  a: what of it stands apart  s: the names of slots, if they have names  n: in a cluster, the node where the name is at home, and until when it settles there
 --                  rLEASE: a record, of a lease and of the series whose number 0 it is, with tickets of both
 --                  tTICKET: an entry by itself: who waits, and who holds where no record has room
 -- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
@@ -52,7 +52,8 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  if written > 0 and written < 32 and (written < VERSION or written > LINE_VERSION) then
+  local is_ours = (written >= VERSION and written <= LINE_VERSION) or written == APART_VERSION or written == CROWD_VERSION
+  if written > 0 and written < 32 and not is_ours then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
@@ -101,6 +102,7 @@ function ledger.read_head()
   local text = call('hget', records, 'h')
   local lone_head, field, record = unfold(text)
   if lone_head then
+    ledger.is_apart = string.byte(text) >= APART_VERSION
     head = parse_head(lone_head)
     local kept = ledger.keep_record(sub(field, 2), record)
     kept.is_crowded = #record > RECORD_SIZE + MOST_INLINE
@@ -116,203 +118,4 @@ function ledger.read_head()
     head.names = call('hget', records, 's') or ledger.corrupt('the names of the slots')
   end
   ledger.had_order = not ledger.is_fresh and not ledger.is_line and ledger.has_order()
-end
-
--- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
--- is short. A script that only makes the name grow begins with the head instead, and so is refused whole.
-
-function ledger.send(command, key, list)
-  for from = 1, #list, 1000 do
-    call(command, key, unpack(list, from, min(from + 999, #list)))
-    ledger.has_written = true -- only now: the first may be refused, and then nothing is torn
-  end
-end
-
-function ledger.place(object, slot, member)
-  local old = object[slot]
-  if old == member then return end
-  if old then ledger.placed[old] = false end
-  if member then ledger.placed[member] = true end
-  object[slot] = member
-end
-
--- A lower bound, in all that the clock has advanced, of when something of a record ends. No clock advances by more.
-function ledger.due_of(record)
-  local lease, memory, left = record.lease, record.memory, UNBOUNDED
-  if lease then left = min(lease.ends - head.clock, lease.ends_wall - now) end
-  if memory and memory.open == 0 then left = min(left, memory['until'] - head.clock) end
-  return left < UNBOUNDED and max(floor(head.passed + left), 0) or UNBOUNDED
-end
-
--- Listed bounds are only ever too low: who looks at one corrects it.
-function ledger.list(record, due)
-  if not head.wide or due == UNBOUNDED then
-    due = head.wide and record.listed or nil
-  elseif record.listed and record.listed <= due then
-    due = record.listed
-  end
-  record.listed = due
-  ledger.place(record, 'by_due', due and pack(MEMBER, 'e', due, record.id) or nil)
-end
-
-function ledger.is_there(record)
-  return record.lease or record.memory or next(record.tickets)
-end
-
--- Whether an entry has its place in the record of its lease: then one look finds both.
-function ledger.has_room(entry, record)
-  if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
-  if string.find(entry.about, '\29', 1, true) then return false end -- what was asked is told by the general path
-  local lease = record.lease
-  if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
-  if entry.home == 'record' then return not record.is_crowded end -- a lone value had room for it
-  if head.wide and next(record.tickets) then return false end
-  local size = TICKET_SIZE + #entry.about
-  for _, other in pairs(record.tickets) do size = size + TICKET_SIZE + #other.about end
-  return size <= MOST_INLINE
-end
-
-function ledger.house(entry)
-  local record = ledger.record_of(entry.lease)
-  local home = ledger.has_room(entry, record) and 'record' or 'entry'
-  if entry.home ~= home then
-    if entry.home == 'entry' then ledger.vacate(entry) end
-    if entry.home == 'record' then ledger.unlodge(entry) end
-    if home == 'record' then record.tickets[entry.ticket] = entry else head.rows = head.rows + 1 end
-    entry.home = home
-  end
-  if home == 'record' then ledger.dirty_records[entry.lease] = true else ledger.gone[entry.ticket] = nil end
-  local is_by_itself = head.wide and home == 'entry'
-  ledger.place(entry, 'by_lease', is_by_itself and 'm' .. entry.lease .. entry.ticket or nil)
-  local rank = head.wide and entry.fence and pack(MEMBER, 'g', entry.fence, entry.ticket)
-  if not entry.fence then rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket) end
-  ledger.place(entry, 'by_rank', rank or nil)
-end
-
--- An entry leaves the record of its series, in which no other lease's are.
-function ledger.unlodge(entry)
-  local record = ledger.record_of(ledger.series_of(entry.ticket))
-  record.tickets[entry.ticket] = nil
-  ledger.dirty_records[record.id] = true
-end
-
--- An entry by itself goes from the hash.
-function ledger.vacate(entry)
-  ledger.gone[entry.ticket] = true
-  head.rows = head.rows - 1
-end
-
--- Finds the place of each entry, and counts what is in the hash.
-function ledger.house_all()
-  local unfit = {}
-  for id in pairs(ledger.dirty_records) do
-    local record = ledger.records[id]
-    for ticket, entry in pairs(record.tickets) do
-      if not ledger.has_room(entry, record) then unfit[#unfit + 1] = ticket end
-    end
-  end
-  for _, ticket in ipairs(unfit) do ledger.dirty_entries[ticket] = true end
-  for ticket in pairs(ledger.dirty_entries) do
-    if ledger.entries[ticket] then ledger.house(ledger.entries[ticket]) end
-  end
-  for id in pairs(ledger.dirty_records) do
-    local record = ledger.records[id]
-    local is_there = ledger.is_there(record) and true or false
-    if is_there ~= record.is_kept then head.rows = head.rows + (is_there and 1 or -1) end
-    if is_there or record.is_kept then record.is_changed = true end
-    record.is_kept = is_there
-  end
-end
-
--- From so many on, the order lists what is there. Then a record keeps one ticket, so that renewing it is cheap.
-function ledger.widen()
-  ledger.load_all()
-  head.wide = true
-  for id, record in pairs(ledger.records) do
-    if ledger.is_there(record) then ledger.dirty_records[id] = true end
-    local first = next(record.tickets)
-    record.is_crowded = first and next(record.tickets, first)
-  end
-  for ticket, entry in pairs(ledger.entries) do
-    if entry then ledger.dirty_entries[ticket] = true end
-  end
-  ledger.house_all()
-end
-
-function ledger.collect(set, del)
-  for ticket in pairs(ledger.dirty_entries) do
-    local entry = ledger.entries[ticket]
-    if entry and entry.home == 'entry' then
-      set[#set + 1] = 't' .. ticket
-      set[#set + 1] = pack_entry(entry)
-    end
-  end
-  for ticket in pairs(ledger.gone) do del[#del + 1] = 't' .. ticket end
-  for id in pairs(ledger.dirty_records) do
-    local record = ledger.records[id]
-    if record.is_kept then
-      local due = ledger.due_of(record)
-      head.due = min(head.due, due)
-      ledger.list(record, due)
-      set[#set + 1] = 'r' .. id
-      set[#set + 1] = pack_record(record)
-    elseif record.is_changed then
-      ledger.place(record, 'by_due', nil)
-      record.listed = nil
-      del[#del + 1] = 'r' .. id
-    end
-    record.is_changed = false
-  end
-end
-
-function ledger.sort_placed()
-  local add, remove = {}, {}
-  for member, is_there in pairs(ledger.placed) do
-    if is_there then
-      add[#add + 1] = '0'
-      add[#add + 1] = member
-    else
-      remove[#remove + 1] = member
-    end
-  end
-  return add, remove
-end
-
--- Writes what is pending, and the head with it if that is asked for or has to come first.
-function ledger.flush(with_head)
-  if not ledger.is_dirty and not with_head then return end
-  local set, del = {}, {}
-  local is_growth = ledger.may_grow and not ledger.has_written
-  ledger.house_all()
-  if head.rows > MOST_ROWS and not head.wide then ledger.widen() end
-  ledger.collect(set, del)
-  if with_head or is_growth then
-    if head.top <= head.held then head.spread = false end
-    set[#set + 1] = 'h'
-    set[#set + 1] = pack_head(head)
-    if ledger.names_change == '' then del[#del + 1] = 's' end
-    if (ledger.names_change or '') ~= '' then
-      set[#set + 1] = 's'
-      set[#set + 1] = ledger.names_change
-    end
-    ledger.names_change = nil
-  end
-  if ledger.is_fresh and not ledger.has_written then
-    ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'
-    if ALWAYS_LISTED then ledger.placed.z = true end
-  end
-  if ledger.home then
-    set[#set + 1] = 'n'
-    set[#set + 1] = ledger.home
-    ledger.home = nil
-  end
-  local add, remove = ledger.sort_placed()
-  if is_growth then ledger.send('hset', records, set) end
-  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
-  ledger.send('hdel', records, del)
-  ledger.send('zrem', order, remove)
-  if not is_growth then ledger.send('hset', records, set) end
-  ledger.send('zadd', order, add)
-  ledger.has_removed = ledger.has_removed or #remove > 0
-  ledger.dirty_records, ledger.dirty_entries, ledger.gone, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
 end

@@ -2,12 +2,19 @@
 -- keys   records order
 -- args   none
 -- reply  lone_head lone_field lone_record; nothing of a text that is none, or is too short
--- cost   nothing
+-- cost   where the tickets stand apart one HGET
 --
 -- It stands in plain as it is, because a function that knows so many names is dear to make, and in a function after that.
 
 local lone_head, lone_field, lone_record
-local form = type(text) == 'string' and string.byte(text)
+local form, apart, its_flags, its_rows, its_listed, ahead = type(text) == 'string' and string.byte(text), nil, 0, 1, 0, 0
+if (form == APART_VERSION and #text == LONE_SIZE) or (form == CROWD_VERSION and #text == LONE_SIZE + CROWD_SIZE) then
+  apart = try('hget', records, 'a')
+  if type(apart) == 'string' then
+    if form == CROWD_VERSION then its_flags, its_rows, its_listed, ahead = read(CROWD, text, LONE_SIZE + 1) end
+    text, form = sub(text, 1, LONE_SIZE) .. apart, LONE_VERSION
+  end
+end
 if form == IDLE_VERSION and #text >= IDLE_SIZE then
   local owner = sub(text, 2, 57)
   local _, last, clock, wall, fence, deadline, till, recent, size = read(IDLE, text, 58)
@@ -30,7 +37,9 @@ elseif (form == FIRST_VERSION and #text >= FIRST_SIZE) or (form == LONE_VERSION 
   end
   lone_field = 'r' .. sub(owner, 33) .. '00000000'
   lone_head = pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = limit, clock = clock, wall = wall,
-    passed = wall, bound = bound, fence = fence, due = wall + min(ends - clock, ends_wall - wall), deadline = deadline,
-    memory = till, longest = ttl, recent = recent, held = held, holders = members, past = 1, top = top, rows = 1 }, ranges) .. free
-  lone_record = pack(RECORD, 3, last, till, members, ttl, ends, ends_wall, members, digest, 0, sub(owner, 1, 32), 0, size) .. rest
+    passed = wall + ahead, bound = bound, fence = fence, due = wall + ahead + min(ends - clock, ends_wall - wall),
+    deadline = deadline, memory = till, longest = ttl, recent = recent, held = held, holders = members, past = 1, top = top,
+    flags = its_flags, rows = its_rows }, ranges) .. free
+  lone_record = pack(RECORD, 3, last, till, members, ttl, ends, ends_wall, members, digest, 0, sub(owner, 1, 32), its_listed, size)
+    .. rest
 end

@@ -31,6 +31,7 @@ const PIECES: &str = concat!(
     "return lone_head, lone_field, lone_record\nend\n",
     include_str!("../lua/pack.lua"),
     include_str!("../lua/state.lua"),
+    include_str!("../lua/flush.lua"),
     include_str!("../lua/records.lua"),
     include_str!("../lua/slots.lua"),
     include_str!("../lua/settle.lua"),

@@ -120,7 +120,7 @@ impl Driver {
         match attached {
             Ok(()) => self.wait(ticket, request),
             Err(refusal) => {
-                let error = self.error_of(refusal);
+                let error = self.error_of(refusal, &request.wanted);
                 request.asked.refused(&error);
                 let _ = request.reply.send(Err(error));
             }
@@ -249,12 +249,12 @@ impl Driver {
             self.acquire(now, request);
             return;
         }
-        let error = self.error_of(refusal);
+        let error = self.error_of(refusal, &request.wanted);
         request.asked.refused(&error);
         let _ = request.reply.send(Err(error));
     }
 
-    fn error_of(&self, refusal: Refusal) -> AcquireError {
+    fn error_of(&self, refusal: Refusal, wanted: &Wanted) -> AcquireError {
         match refusal {
             Refusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
             Refusal::Busy(Busy::Paused) => AcquireError::Paused,
@@ -266,7 +266,9 @@ impl Driver {
                 AcquireError::OtherLimit { stored, stated, is_pinned }
             }
             Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
-            Refusal::NoSuchSlot { there } => AcquireError::NoSuchSlot { there },
+            Refusal::NoSuchSlot { there } => {
+                AcquireError::NoSuchSlot { missing: wanted.wishes.missing_in(&there), there }
+            }
             Refusal::Ended(cause) => AcquireError::Ended(cause.into()),
             Refusal::Unknown => AcquireError::Unknown,
             _ => self.refused_by_store(),

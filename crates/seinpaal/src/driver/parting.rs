@@ -4,6 +4,9 @@
 //! wait for that, because it may happen in a task on an executor's thread, with other tasks behind
 //! it. The *thread* that dropped the connection waits when it ends. So a program that ends right
 //! after the drop still gives its permits back.
+//!
+//! Not every C library runs the ends of the main thread's variables when the program ends: GNU's does,
+//! and musl does not. A program that has to be sure calls [`part`](crate::blocking::part).
 
 use std::{
     cell::RefCell,
@@ -27,19 +30,57 @@ pub(super) fn wait_at_end_of_thread(is_over: Receiver<()>) {
     let _ = PARTED.try_with(|parted| parted.add(is_over));
 }
 
+/// Waits for them now.
+pub(crate) fn part() {
+    let _ = PARTED.try_with(Parted::wait);
+}
+
 impl Parted {
     fn add(&self, is_over: Receiver<()>) {
         let mut drivers = self.0.borrow_mut();
         drivers.retain(|driver| driver.try_recv() == Err(TryRecvError::Empty));
         drivers.push(is_over);
     }
-}
 
-impl Drop for Parted {
-    fn drop(&mut self) {
+    fn wait(&self) {
         let until = Instant::now() + PATIENCE;
         for driver in self.0.take() {
             let _ = driver.recv_timeout(until.saturating_duration_since(Instant::now()));
         }
+    }
+}
+
+impl Drop for Parted {
+    fn drop(&mut self) {
+        self.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    };
+
+    use super::*;
+
+    #[test]
+    fn whoever_parts_goes_on_when_the_drivers_are_over_and_not_before() {
+        static IS_OVER: AtomicBool = AtomicBool::new(false);
+        let (over, is_over) = mpsc::channel::<()>();
+        wait_at_end_of_thread(is_over);
+        let driver = std::thread::spawn(move || {
+            std::thread::yield_now();
+            IS_OVER.store(true, Ordering::SeqCst);
+            drop(over);
+        });
+        part();
+        assert!(IS_OVER.load(Ordering::SeqCst));
+        driver.join().unwrap();
+        assert!(
+            PARTED.with(|parted| parted.0.borrow().is_empty()),
+            "there is nobody left to wait for"
+        );
     }
 }

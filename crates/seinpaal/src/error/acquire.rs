@@ -69,8 +69,10 @@ pub enum AcquireError {
         limit: u32,
     },
     /// A slot was wished for by a name that none has.
-    #[error("{}", no_such_slot(.there))]
+    #[error("{}", no_such_slot(.missing, .there))]
     NoSuchSlot {
+        /// Those that were wished for and that no slot has.
+        missing: SlotNames,
         /// The names there are; none: the slots of this name have no names.
         there: SlotNames,
     },
@@ -99,12 +101,14 @@ fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     )
 }
 
-fn no_such_slot(there: &SlotNames) -> String {
+fn no_such_slot(missing: &SlotNames, there: &SlotNames) -> String {
+    let missing = named(missing);
     if there.is_empty() {
-        return "a slot was wished for by its name, and the slots here have no names: give them names, or wish for none"
-            .to_owned();
+        return format!(
+            "no slot is called {missing}, because the slots here have no names: give them names, or wish for none"
+        );
     }
-    format!("no slot here has the name that was wished for: there are {}", named(there))
+    format!("no slot is called {missing}: there are {}", named(there))
 }
 
 /// The first of many.

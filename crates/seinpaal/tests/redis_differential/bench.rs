@@ -1,5 +1,16 @@
 //! A server, the store under test and the ledger, which are given the same events.
 
+#[path = "bench/clocks.rs"]
+mod clocks;
+#[path = "bench/keys.rs"]
+mod keys;
+#[path = "bench/lists.rs"]
+mod lists;
+#[path = "bench/messages.rs"]
+mod messages;
+#[path = "bench/seen.rs"]
+mod seen;
+
 use std::{
     sync::{
         Arc,
@@ -8,20 +19,20 @@ use std::{
     time::Instant,
 };
 
-use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
+use messages::{channel, channel_of, message};
+use redis::{AsyncConnectionConfig, PushInfo, aio::MultiplexedConnection};
+use seen::{Seen, is_of};
 use seinpaal::store::{
     Store, StoreError,
     redis::{RedisStore, Rig},
     url::StoreUrl,
 };
-use seinpaal_proto::{
-    Batch, Cause, Inbox, MemoryState, Name, Replies, Reply, Request, Wakeup, What, Whom, execute,
-};
+use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Request, Whom, execute};
 use tokio::sync::mpsc;
 
 use super::{
     RedisServer,
-    history::{self, Ask, Event, FenceSeen},
+    history::{Ask, Event, FenceSeen},
     model::{Guard, Listening, Model},
 };
 
@@ -42,6 +53,8 @@ pub(super) struct Bench {
     is_bundled: bool,
     /// When the history began. Keys grow older by the server's own clock, too.
     began: Instant,
+    /// Whether the keys have already been told of the next step, and then whether the name is gone by that.
+    told: Option<bool>,
 }
 
 impl Bench {
@@ -76,8 +89,8 @@ impl Bench {
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        let is_bundled = false;
-        Self { server, store, now, ears, observer, heard, guard, is_bundled, began: Instant::now() }
+        let (is_bundled, began, told) = (false, Instant::now(), None);
+        Self { server, store, now, ears, observer, heard, guard, is_bundled, began, told }
     }
 
     pub(super) fn bundled(mut self) -> Self {
@@ -89,25 +102,14 @@ impl Bench {
         self.guard.is_some()
     }
 
-    /// What was published, in order. The answer to the PING comes after everything before it.
-    async fn wakeups(&mut self) -> Vec<String> {
-        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
-        let mut wakeups = Vec::new();
-        while let Ok(push) = self.heard.try_recv() {
-            if push.kind == PushKind::PMessage {
-                wakeups.push(push.data[1..].iter().map(text).collect::<Vec<_>>().join(" "));
-            }
-        }
-        wakeups
-    }
-
     /// Runs a history on a clean server and a new ledger. Says where they differ.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
         self.begin_anew().await;
         let guard = self.guard.map(|length| Guard { length, kept: None });
         let mut model = Model { guard, ..Model::default() };
         for (i, event) in history.iter().enumerate() {
-            if let Some(difference) = self.compare(&mut model, event).await {
+            let next = next_step(&history[i + 1..]);
+            if let Some(difference) = self.compare(&mut model, event, next).await {
                 return Some(format!("at event {i}, {event:?}:\n{difference}"));
             }
         }
@@ -118,8 +120,9 @@ impl Bench {
     pub(super) async fn tallied(&mut self, history: &[Event]) -> usize {
         self.begin_anew().await;
         let mut model = Model::default();
-        for event in history {
-            assert_eq!(self.compare(&mut model, event).await, None);
+        for (i, event) in history.iter().enumerate() {
+            let next = next_step(&history[i + 1..]);
+            assert_eq!(self.compare(&mut model, event, next).await, None);
         }
         let tally: Option<usize> =
             redis::cmd("GET").arg("tally").query_async(&mut self.ears).await.unwrap();
@@ -139,14 +142,20 @@ impl Bench {
     }
 
     async fn begin_anew(&mut self) {
-        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
-        self.wakeups().await;
+        redis::cmd("FLUSHALL").exec_async(&mut self.observer).await.unwrap();
+        self.wakeups();
         self.now.store(START, Ordering::SeqCst);
-        self.began = Instant::now();
+        (self.began, self.told) = (Instant::now(), None);
     }
 
-    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
+    /// If the step of the next call is given, the keys are told of it in the look at the server that follows a call.
+    async fn compare(
+        &mut self,
+        model: &mut Model,
+        event: &Event,
+        next: Option<i64>,
+    ) -> Option<String> {
         match event {
             Event::Listen(inbox) => {
                 self.ears.subscribe(channel_of(*inbox)).await.unwrap();
@@ -166,7 +175,7 @@ impl Bench {
             }
             Event::Call { step, inbox, fence, asks } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
-                if self.age_keys(*step).await {
+                if self.is_gone_after(*step).await {
                     if let Some(left) = self.owed(&model.state).filter(|left| *left > step / 1000) {
                         return Some(format!("{KEY} is gone, and is needed for {left} ms more"));
                     }
@@ -174,7 +183,7 @@ impl Bench {
                 }
                 self.now.store(now, Ordering::SeqCst);
                 let batch = model.batch(now, *inbox, *fence, asks);
-                self.compare_calls(model, now, &batch).await
+                self.compare_calls(model, now, &batch, next).await
             }
         }
     }
@@ -184,6 +193,7 @@ impl Bench {
         model: &mut Model,
         now: u64,
         batch: &Batch,
+        next: Option<i64>,
     ) -> Option<String> {
         let noted = model.guard.as_ref().and_then(|guard| guard.kept);
         let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
@@ -193,27 +203,19 @@ impl Bench {
             Ok(replies) => replies,
             Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
         };
-        if admits_nobody(batch) && !self.has_noted(now).await {
+        let Seen { wakeups, kept, marker } = self.look(next).await;
+        if admits_nobody(batch) && !marker.is_some_and(|marker| is_of(&marker, now)) {
             model.guard.iter_mut().for_each(|guard| guard.kept = noted);
         }
-        let lasting = lasting(self.ears.clone());
-        let (wakeups, lasting) = tokio::join!(self.wakeups(), lasting);
         let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
         if replies == expected.replies && wakeups == expected_wakeups {
-            return self.cut_short(&model.state, lasting);
+            return self.kept_amiss(&model.state, &kept);
         }
         Some(format!(
             "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\
              script wakes {wakeups:?}",
             expected.replies
         ))
-    }
-
-    /// Whether the marker was written now.
-    async fn has_noted(&mut self, now: u64) -> bool {
-        let marker: Option<String> =
-            redis::cmd("GET").arg(MARKER).query_async(&mut self.ears).await.unwrap();
-        marker.is_some_and(|marker| marker.ends_with(&format!(" {now}")))
     }
 
     async fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -230,125 +232,11 @@ impl Bench {
         replies
     }
 
-    /// Runs a history and lists after each event, a while later. Says where the list is not what an inspection shows.
-    pub(super) async fn list_difference(&mut self, history: &[Event]) -> Option<String> {
-        self.begin_anew().await;
-        let guard = self.guard.map(|length| Guard { length, kept: None });
-        let mut model = Model { guard, ..Model::default() };
-        for (i, event) in history.iter().enumerate() {
-            let _ = self.compare(&mut model, event).await; // another test's
-            let later = [0, 1, 300_000, 1_000_000, 7_000_000][(i * i + history.len()) % 5];
-            self.now.fetch_add(later, Ordering::SeqCst);
-            if let Some(difference) = self.compare_list(&mut model).await {
-                return Some(format!(
-                    "after event {i}, {event:?}, {later} µs later:\n{difference}"
-                ));
-            }
-        }
-        None
-    }
-
-    async fn compare_list(&mut self, model: &mut Model) -> Option<String> {
-        let listed = self.store.list("").await.unwrap();
-        let now = self.now.load(Ordering::SeqCst);
-        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 64 }]);
-        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
-        let _ =
-            execute(&mut model.state, &mut Listening(&model.listening, guarded_for), now, &batch);
-        let replies = self.store.call(&batch).await.unwrap().replies;
-        self.wakeups().await;
-        let Some(Reply::Snapshot(mut seen)) = replies.into_iter().next() else { panic!() };
-        seen.holders.clear();
-        let is_used = seen.holders_total + seen.waiting_total > 0;
-        let is_listed = is_used || seen.pinned.is_some() || seen.paused.is_some();
-        let expected: Vec<_> = is_listed.then(|| (batch.name.clone(), seen)).into_iter().collect();
-        (listed != expected).then(|| format!("list {listed:?}\nnot  {expected:?}"))
-    }
-
-    /// Whether scripts that are given no time go by another than the server's own, in microseconds. No history would
-    /// show it, since in those the time is given.
-    pub(super) async fn clocks_differ(&mut self) -> Option<String> {
-        let name = Name::new("a name").unwrap();
-        let batch = Batch {
-            name,
-            inbox: None,
-            fence_seen: 0,
-            requests: vec![Request::Inspect { rows: 0 }],
-        };
-        let before = self.server_time().await;
-        let now = self.unrigged().await.call(&batch).await.unwrap().now;
-        let after = self.server_time().await;
-        let is_between = before <= now && now <= after;
-        (!is_between)
-            .then(|| format!("the scripts' time is {now}, the server's {before} to {after}"))
-    }
-
-    async fn unrigged(&self) -> Arc<RedisStore> {
-        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.socket_url("")).unwrap() else {
-            panic!()
-        };
-        let (news, _) = mpsc::unbounded_channel();
-        RedisStore::open(url, Inbox(2), news).await.unwrap()
-    }
-
-    async fn server_time(&mut self) -> u64 {
-        let (seconds, micros): (u64, u64) =
-            redis::cmd("TIME").query_async(&mut self.ears).await.unwrap();
-        seconds * 1_000_000 + micros
-    }
-
-    /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
-    /// the name is gone by that.
-    async fn age_keys(&mut self, step: i64) -> bool {
-        if step / 1000 == 0 {
-            return false;
-        }
-        let script = "local had = redis.call('exists', KEYS[1])
-            for i = 1, #KEYS do
-              local left = redis.call('pttl', KEYS[i])
-              if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
-            end
-            return had - redis.call('exists', KEYS[1])";
-        let mut command = redis::cmd("EVAL");
-        command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
-        command.query_async(&mut self.ears).await.unwrap()
-    }
-
-    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
-    /// is not seen in any answer would be seen when they are gone.
-    fn cut_short(&self, state: &MemoryState, lasting: [i64; 2]) -> Option<String> {
-        let longest = self.owed(state)?;
-        for (key, left) in [KEY.to_owned(), format!("{KEY}:o")].into_iter().zip(lasting) {
-            let is_there = left != -2 || key == KEY; // nothing may be listed
-            if is_there && left != -1 && left < longest {
-                return Some(format!("{key} lasts for {left} ms, and is needed for {longest}"));
-            }
-            let is_kept =
-                state.facts().is_none_or(|head| head.pinned.is_some() || head.paused.is_some());
-            if left == -1 && !is_kept {
-                return Some(format!("{key} lasts for ever"));
-            }
-        }
-        None
-    }
-
-    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for its leases, or else for what is
-    /// remembered, and until the clock has passed its fence.
-    fn owed(&self, state: &MemoryState) -> Option<i64> {
-        let (facts, now) = (state.facts()?, self.now.load(Ordering::SeqCst));
-        let leases = state.leases().map(|lease| lease.ends).max();
-        let ends = leases.or_else(|| state.memories().map(|memory| memory.until).max());
-        let fence = if facts.owes_fence(now) { facts.fence - now } else { 0 };
-        let owed =
-            (ends.map_or(0, |ends| ends.saturating_sub(facts.clock)).max(fence) / 1000) as i64;
-        Some(owed - self.began.elapsed().as_millis() as i64 - 1)
-    }
-
     /// Everything that is left, and that nothing is left of a name that costs nothing.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let now = self.now.load(Ordering::SeqCst);
         let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 10_000 }]);
-        if let Some(difference) = self.compare_calls(model, now, &batch).await {
+        if let Some(difference) = self.compare_calls(model, now, &batch, None).await {
             return Some(format!("at the end:\n{difference}"));
         }
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
@@ -392,11 +280,12 @@ fn admits_nobody(batch: &Batch) -> bool {
     })
 }
 
-/// For how many milliseconds the keys of the name last: -1 for ever, -2 if one is not there.
-async fn lasting(mut ears: MultiplexedConnection) -> [i64; 2] {
-    let mut both = redis::pipe();
-    both.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
-    both.query_async(&mut ears).await.unwrap()
+/// The step of the call that comes next, if nothing else comes before it.
+fn next_step(rest: &[Event]) -> Option<i64> {
+    match rest.first()? {
+        Event::Call { step, .. } => Some(*step),
+        _ => None,
+    }
 }
 
 async fn connect(
@@ -407,41 +296,4 @@ async fn connect(
     let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
     let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
     (connection, receiver)
-}
-
-fn channel(i: u64) -> String {
-    channel_of(history::inbox(i))
-}
-
-fn channel_of(inbox: Inbox) -> String {
-    format!("seinpaal:inbox:{inbox}")
-}
-
-fn text(value: &Value) -> String {
-    redis::from_redis_value_ref(value).unwrap()
-}
-
-/// A wakeup as docs/internals/stores/redis.md says that it is published.
-fn message(wakeup: &Wakeup) -> String {
-    let (channel, ticket) = (channel_of(wakeup.inbox), wakeup.ticket);
-    match &wakeup.what {
-        What::Granted { fence, slots, limit } => {
-            format!("{channel} granted {ticket} {fence} {slots} {limit} {KEY}")
-        }
-        What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
-        What::Asked => format!("{channel} asked {ticket} {KEY}"),
-        other => panic!("a new wakeup: {other:?}"),
-    }
-}
-
-fn word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Released => "released",
-        Cause::Cancelled => "cancelled",
-        Cause::Expired => "expired",
-        Cause::Evicted => "evicted",
-        Cause::TooMany => "toomany",
-        Cause::Attached => "attached",
-        other => panic!("a new cause: {other:?}"),
-    }
 }

@@ -3,10 +3,12 @@
 //! Each is drawn beside a ledger. So a session gives back what it holds and asks for what there is, as real ones do, and
 //! time ends just before, at and after the moments at which a lease or a memory ends.
 
+#[path = "lone/asks.rs"]
+mod asks;
+
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
-    Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
-    Priority, Ticket,
+    Configure, Inbox, LeaseId,
     time::{MILLISECOND, SECOND},
 };
 
@@ -21,10 +23,6 @@ const CALLS: u64 = 200;
 const LONGEST: u64 = 24 * 3_600 * SECOND;
 /// The keys of a name that is held outlive its leases by this much at least.
 const HALF_DAY: i64 = 12 * 3_600 * SECOND as i64;
-/// Longer than a ticket in a record may say of its holder.
-const LONG: &str = "a line that is longer than the number of bytes that a ticket within a record has room for, which is \
-    two hundred and fifty-five, and so it goes on and on, until it has as many as that, and then some more, so that \
-    nobody can say that it fits where it does not";
 
 /// What a session asks for, for a while.
 #[derive(Clone, Copy)]
@@ -45,29 +43,36 @@ struct Draws {
     terms: Terms,
     /// Hardly anything runs out, and no operator is there.
     is_calm: bool,
+    /// The first session holds many tickets, and renews them again and again.
+    holds: bool,
     /// The last number of each session.
     drawn: Vec<u32>,
 }
 
 /// A history of so many sessions. The first is there most of the time.
 pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
-    drawn(seed, sessions, None)
+    drawn(seed, sessions, None, false)
+}
+
+/// One in which the first holds many tickets, and renews them again and again.
+pub(super) fn holding_history(seed: u64, sessions: usize) -> Vec<Event> {
+    drawn(seed, sessions, None, true)
 }
 
 /// The same under a restart guard of this length, which begins anew now and then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
-    drawn(seed, sessions, Some(Guard { length, kept: None }))
+    drawn(seed, sessions, Some(Guard { length, kept: None }), false)
 }
 
-fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
+fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, holds: bool) -> Vec<Event> {
     let mut random = Draw::new(seed);
-    let (is_calm, first) = (random.one_in(2), terms(&mut random));
+    let (is_calm, first) = (random.one_in(2), terms(&mut random, holds));
     let (beside, drawn) = (Beside::new(guard), vec![0; sessions]);
-    let mut draw = Draws { random, beside, terms: first, is_calm, drawn };
+    let mut draw = Draws { random, beside, terms: first, is_calm, holds, drawn };
     (0..4).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
-        if draw.random.one_in(15) {
-            draw.terms = terms(&mut draw.random);
+        if draw.random.one_in(if holds { 60 } else { 15 }) {
+            draw.terms = terms(&mut draw.random, holds);
             draw.hush_or_listen();
             draw.leave();
         }
@@ -80,21 +85,26 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     draw.beside.events
 }
 
-fn terms(random: &mut Draw) -> Terms {
+fn terms(random: &mut Draw, holds: bool) -> Terms {
     let ttl = match random.below(8) {
         0 => 20 * 3_600 * SECOND,
         1 | 2 => 10 * SECOND,
         3 => SECOND,
         _ => 100 * MILLISECOND,
     };
-    Terms {
+    let terms = Terms {
         ttl,
         margin: ttl / random.pick(&[4, 4, 1, 50, 2]),
         limit: if random.one_in(12) { 40 } else { random.pick(&[4, 4, 6, 8, 2, 1]) },
         most_permits: random.pick(&[1, 2, 3]),
         returns: random.pick(&[1, 2, 3, 3, 4]),
         haste: random.pick(&[3, 6, 12, 40]),
+    };
+    if !holds {
+        return terms;
     }
+    let haste = random.pick(&[12, 40, 200]);
+    Terms { limit: random.pick(&[5, 8, 20, 40]), returns: 1, haste, ..terms }
 }
 
 fn lease(session: usize) -> LeaseId {
@@ -146,11 +156,12 @@ impl Draws {
 
     fn call(&mut self) -> Event {
         let sessions = self.drawn.len() as u64;
-        let is_another = self.random.one_in(12);
+        let is_another = self.random.one_in(if self.holds { 80 } else { 12 });
         let session = if is_another { self.random.below(sessions) as usize } else { 0 };
         let by = if self.random.one_in(40) { self.random.below(4) } else { session as u64 };
         let inbox: Option<Inbox> = (!self.random.one_in(60)).then(|| inbox(by));
-        let requests = if self.random.one_in(3) { 1 + self.random.below(4) } else { 1 };
+        let are_many = self.random.one_in(if self.holds { 6 } else { 3 });
+        let requests = if are_many { 1 + self.random.below(4) } else { 1 };
         let asks = (0..requests).map(|_| {
             // Now and then a request is another's, which has the same inbox then.
             let is_another = self.random.one_in(40);
@@ -193,128 +204,5 @@ impl Draws {
         let Some(mut all) = self.beside.ends() else { return self.terms.ttl };
         all.push(self.terms.margin);
         self.random.pick(&all)
-    }
-
-    fn ask(&mut self, session: usize) -> Ask {
-        let returns = self.terms.returns;
-        match self.random.below(40) {
-            at if at < 6 * returns || (at < 34 && self.is_full()) => self.release(session),
-            at if at < 34 => self.acquire(session),
-            34 => self.acquire_again(session),
-            35..38 => self.renew(session),
-            38 => Ask::Inspect { rows: 1000 },
-            _ if self.is_calm => self.release(session),
-            _ => self.rarely(session),
-        }
-    }
-
-    /// Now and then it is not looked at.
-    fn is_full(&mut self) -> bool {
-        let facts = self.beside.model.state.facts();
-        facts.is_some_and(|facts| facts.held >= facts.limit()) && !self.random.one_in(12)
-    }
-
-    fn release(&mut self, session: usize) -> Ask {
-        let held = self.beside.numbers(session, true);
-        let ticket = match held.is_empty() || self.random.one_in(20) {
-            true => self.recent(session),
-            false => ticket(session, self.random.pick(&held)),
-        };
-        Ask::Release { ticket, slots: None }
-    }
-
-    /// One of the last that it drew.
-    fn recent(&mut self, session: usize) -> Ticket {
-        let back = self.random.pick(&[0, 0, 1, 2, 3, 4]);
-        ticket(session, self.drawn[session].saturating_sub(back).max(1))
-    }
-
-    fn acquire(&mut self, session: usize) -> Ask {
-        self.drawn[session] += if self.random.one_in(20) { 2 } else { 1 };
-        self.acquire_of(session, ticket(session, self.drawn[session]))
-    }
-
-    fn acquire_again(&mut self, session: usize) -> Ask {
-        let ticket = self.recent(session);
-        self.acquire_of(session, ticket)
-    }
-
-    fn acquire_of(&mut self, session: usize, ticket: Ticket) -> Ask {
-        let Terms { ttl, margin, .. } = self.terms;
-        let random = &mut self.random;
-        let acquire = Acquire {
-            ticket,
-            kind: if random.one_in(200) { Kind::Mutex } else { Kind::Semaphore },
-            permits: Permits::ONE,
-            wishes: seinpaal_proto::SlotNames::none(),
-            limit: None,
-            enqueue: match random.below(40) {
-                0 => Enqueue::Yes { max_waiting: None },
-                _ => Enqueue::No,
-            },
-            priority: Priority::default(),
-            lease: if random.one_in(500) { ticket.into() } else { lease(session) },
-            ttl: if random.one_in(8) { LONGEST.min(2 * ttl) } else { ttl },
-            margin: if random.one_in(12) { margin / 3 } else { margin },
-            waiter_lease: LeaseId((0x3a17 + session as u128) << 64),
-            waiter_ttl: ttl,
-            not_after: None,
-            about: about(random).to_owned(),
-        };
-        let not_after = random.one_in(12).then(|| random.pick(&[-1, 0, 1, 50]));
-        Ask::Acquire { acquire: self.fitting(acquire), not_after }
-    }
-
-    /// With the limit that is in force, and no more permits than there are, most of the time.
-    fn fitting(&mut self, acquire: Acquire) -> Acquire {
-        let facts = self.beside.model.state.facts();
-        let (held, stated) = facts.map_or((0, None), |facts| (facts.held, facts.stated));
-        let limit = match stated {
-            Some(limit) if held > 0 && !self.random.one_in(20) => limit,
-            _ => self.terms.limit,
-        };
-        let room = limit.saturating_sub(held).clamp(1, self.terms.most_permits as u32);
-        let permits = 1 + self.random.below(u64::from(room)) as u32;
-        let on_mismatch = self.random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt]);
-        let rule = LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch };
-        Acquire {
-            permits: Permits::new(permits).unwrap(),
-            limit: (limit != 1 || self.random.one_in(2)).then_some(rule),
-            ..acquire
-        }
-    }
-
-    fn renew(&mut self, session: usize) -> Ask {
-        let Terms { ttl, margin, .. } = self.terms;
-        let ttl = if self.random.one_in(4) { LONGEST.min(3 * ttl) } else { ttl };
-        let lease = lease(session);
-        if self.random.one_in(5) {
-            let tickets = (0..1 + self.random.below(2)).map(|_| self.recent(session)).collect();
-            return Ask::RenewTickets { lease, ttl, margin, tickets };
-        }
-        let wrong = if self.random.one_in(3) { 1 + self.random.below(2) } else { 0 };
-        Ask::RenewAll { lease, ttl, margin, wrong }
-    }
-
-    fn rarely(&mut self, session: usize) -> Ask {
-        let ticket = self.recent(session);
-        match self.random.below(16) {
-            0..4 => Ask::Evict { ticket },
-            4 | 5 => Ask::Cancel { ticket, remember: self.terms.ttl, attach: None },
-            6 => Ask::Configure(Configure::Limit(Limit::new(self.terms.limit).unwrap())),
-            7 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
-            7..10 => Ask::Configure(Configure::Unpin),
-            10..12 => Ask::Configure(Configure::Resume),
-            _ => Ask::Inspect { rows: 1000 },
-        }
-    }
-}
-
-fn about(random: &mut Draw) -> &'static str {
-    match random.below(300) {
-        0 if random.one_in(3) => LONG,
-        0 => &LONG[..255],
-        2..100 => "two words",
-        _ => "",
     }
 }

@@ -2,13 +2,25 @@
 //!
 //! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask for a limit of 5.
 
+#[path = "made/apart.rs"]
+mod apart;
+#[path = "made/calls.rs"]
+mod calls;
+#[path = "made/many.rs"]
+mod many;
+
+use calls::{acquire, another, ask, by, call, look, release, renew, ticket};
+use many::{
+    alone_with_gaps_that_another_left, asked_to_hand_over, few_left_of_many_and_then_many_again,
+    many_of_one_lease_renewed_again_and_again, many_renewed_beside_a_lease_that_ends,
+    many_renewed_otherwise_than_they_are, many_renewed_too_late, more_is_due_than_one_call_ends,
+};
 use seinpaal_proto::{
-    Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
-    Ticket,
+    Acquire, Configure, Enqueue, LeaseId, Limit, LimitRule, OnMismatch, Permits, Ticket,
     time::{MILLISECOND, SECOND},
 };
 
-use super::history::{Ask, Event, FenceSeen, inbox};
+use super::history::{Ask, Event, inbox};
 
 pub(super) fn all() -> Vec<Vec<Event>> {
     vec![
@@ -42,6 +54,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         held_for_days(),
     ]
     .into_iter()
+    .chain(apart::all())
     .chain(super::made_line::all())
     .collect()
 }
@@ -225,77 +238,6 @@ fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
     taken_and_lost.chain(again.map(|ask| call(1, [ask]))).collect()
 }
 
-/// So many rows that they are listed. The bound at which the lease is listed passes in every fifth call.
-fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
-    let renewed = (0..12).flat_map(|_| [call(240_000, [renew(SECOND)]), look(1)]);
-    let longer = [call(1, [renew(20 * SECOND)]), call(240_000, [renew(SECOND)]), look(1)];
-    let given_back = [call(1, [release(3), release(70)]), look(1)];
-    many().into_iter().chain(renewed).chain(longer).chain(given_back).collect()
-}
-
-/// Whoever renews finds it over, before and after the moment at which its own lease is to be looked at.
-fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
-    let other = |ttl| by(1, 1, vec![ask(Acquire { ttl, limit: None, ..another() })]);
-    let renewed = || (0..6).map(|_| call(200_000, [renew(SECOND)]));
-    let after = many().into_iter().chain([other(SECOND)]).chain(renewed()).chain([look(1)]);
-    let again = [call(1, [renew(300 * MILLISECOND)]), other(600 * MILLISECOND)];
-    after.chain(again).chain(renewed()).chain([look(1)]).collect()
-}
-
-/// Whoever renews too late finds its own lease over.
-fn many_renewed_too_late() -> Vec<Event> {
-    let looks = (0..4).map(|_| look(240_000));
-    many().into_iter().chain(looks).chain([call(200_000, [renew(SECOND)]), look(1)]).collect()
-}
-
-fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
-    let of = |wrong, ttl, margin| Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong };
-    let asks =
-        [of(1, SECOND, 1), of(2, SECOND, 1), of(0, 100 * MILLISECOND, 1), of(0, SECOND, 9_000)];
-    let renewed = asks.into_iter().flat_map(|ask| [call(100_000, [ask]), look(1)]);
-    let others = by(1, 1, vec![renew(SECOND)]);
-    let end = [others, look(1), call(2 * SECOND as i64, [renew(SECOND)]), look(1)];
-    many().into_iter().chain(renewed).chain(end).collect()
-}
-
-/// What is left fits into one value, but what is listed has not gone yet.
-fn few_left_of_many_and_then_many_again() -> Vec<Event> {
-    let back = [4..52, 52..101].map(|some| by(0, 1, some.map(release).collect()));
-    let twice = call(1, [renew(SECOND), renew(SECOND)]);
-    let other = by(1, 1, vec![ask(Acquire { limit: None, ..another() })]);
-    let end = [twice, look(1), other, taken(101), taken(151), look(1)];
-    many().into_iter().chain(back).chain(end).collect()
-}
-
-/// Three tickets with a free slot before each, in one record, once the other session is forgotten.
-fn alone_with_gaps_that_another_left() -> Vec<Event> {
-    let theirs = |number| another().ticket.series().ticket(number);
-    let other = |number| {
-        let ticket = theirs(number);
-        by(
-            1,
-            1,
-            vec![ask(Acquire {
-                ticket,
-                ttl: 100 * MILLISECOND,
-                limit: many_at_once(),
-                ..another()
-            })],
-        )
-    };
-    let ours = |number| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(number) })]);
-    let taken = (1..4).flat_map(|number| [other(number), ours(number)]);
-    let left = (1..4).map(|n| by(1, 1, vec![Ask::Release { ticket: theirs(n), slots: None }]));
-    let twice = || call(1, [renew(SECOND), renew(SECOND)]);
-    let end = [look(240_000), twice(), twice(), ours(4), ours(5), look(1)];
-    taken.chain(left).chain(end).collect()
-}
-
-fn more_is_due_than_one_call_ends() -> Vec<Event> {
-    let looks = (0..6).map(|_| look(240_000));
-    [1, 51, 101].map(taken).into_iter().chain(looks).collect()
-}
-
 /// The first who waited is not there when its turn comes, so that the second has it and the third waits on.
 fn one_parked_and_one_in_line() -> Vec<Event> {
     let (permits, ttl) = (Permits::new(5).unwrap(), 60 * SECOND);
@@ -311,100 +253,4 @@ fn one_parked_and_one_in_line() -> Vec<Event> {
     let taken = call(1, [ask(all(acquire(1)))]);
     let calls = [taken, waits(1), waits(2), waits(3), call(1, [release(1)]), look(1)];
     here.into_iter().chain(calls).collect()
-}
-
-/// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one that it gave back. It
-/// hears of that from a renewal by ticket, as often as it asks.
-fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
-    let apart = LeaseId(77 << 64);
-    let asked = |number, by| {
-        let asks = vec![Ask::HandOver { ticket: ticket(number), lease: apart, by }];
-        Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks }
-    };
-    let by_ticket = |numbers: &[u32]| {
-        let tickets = numbers.iter().copied().map(ticket).collect();
-        let (lease, ttl) = (ticket(0).into(), SECOND);
-        [call(1, [Ask::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
-    };
-    let taken = (1..=most).map(|n| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(n) })]));
-    let waits = Acquire { permits: Permits::new(150).unwrap(), limit: many_at_once(), ..another() };
-    let waits = ask(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits });
-    let asks = [asked(few, "eve"), call(1, [renew(SECOND)]), asked(few, "eve"), asked(few, "bob")];
-    let nine = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|by| asked(few, by));
-    let line = [by(1, 1, vec![waits]), call(240_000, [renew(SECOND)])];
-    let end = [asked(99, "eve"), call(1, [release(few)]), asked(few, "eve"), look(1)];
-    let hear = by_ticket(&[1, few, most, 99])
-        .into_iter()
-        .chain(by_ticket(&[few]))
-        .chain([call(240_000, [renew(SECOND)])]);
-    let here = [Event::Listen(inbox(0))];
-    let begun = here.into_iter().chain(taken).chain(asks).chain(hear).chain(line);
-    begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
-}
-
-fn many() -> Vec<Event> {
-    [1, 51].map(taken).to_vec()
-}
-
-fn many_at_once() -> Option<LimitRule> {
-    Some(LimitRule { limit: Limit::new(200).unwrap(), on_mismatch: OnMismatch::Refuse })
-}
-
-/// Fifty tickets, of which this is the number of the first.
-fn taken(from: u32) -> Event {
-    let limit = many_at_once();
-    by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
-}
-
-fn call<const N: usize>(step: i64, asks: [Ask; N]) -> Event {
-    by(0, step, asks.to_vec())
-}
-
-fn by(who: u64, step: i64, asks: Vec<Ask>) -> Event {
-    Event::Call { step, inbox: Some(inbox(who)), fence: FenceSeen::None, asks }
-}
-
-fn look(step: u64) -> Event {
-    call(step as i64, [Ask::Inspect { rows: 9 }])
-}
-
-fn ticket(number: u32) -> Ticket {
-    Ticket(0).series().ticket(number)
-}
-
-fn ask(acquire: Acquire) -> Ask {
-    Ask::Acquire { acquire, not_after: None }
-}
-
-fn release(number: u32) -> Ask {
-    Ask::Release { ticket: ticket(number), slots: None }
-}
-
-fn renew(ttl: u64) -> Ask {
-    Ask::RenewAll { lease: ticket(0).into(), ttl, margin: SECOND / 4, wrong: 0 }
-}
-
-fn acquire(number: u32) -> Acquire {
-    Acquire {
-        ticket: ticket(number),
-        kind: Kind::Semaphore,
-        permits: Permits::ONE,
-        wishes: seinpaal_proto::SlotNames::none(),
-        limit: Some(LimitRule { limit: Limit::new(5).unwrap(), on_mismatch: OnMismatch::Refuse }),
-        enqueue: Enqueue::No,
-        priority: Priority::default(),
-        lease: ticket(0).into(),
-        ttl: SECOND,
-        margin: SECOND / 4,
-        waiter_lease: LeaseId(100 + u128::from(number)),
-        waiter_ttl: SECOND,
-        not_after: None,
-        about: String::new(),
-    }
-}
-
-/// The first of another session's.
-fn another() -> Acquire {
-    let series = Ticket(1 << 64).series();
-    Acquire { ticket: series.ticket(1), lease: series.ticket(0).into(), ..acquire(1) }
 }

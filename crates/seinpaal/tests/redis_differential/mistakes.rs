@@ -15,6 +15,10 @@ pub(super) enum Drawn {
     Pair,
     /// Four of them, where few rows are many.
     Few,
+    /// One session holds many tickets, and renews them again and again. In half of them a second comes now and then.
+    Holding,
+    /// The same, where few rows are many, and few tickets more than one value keeps.
+    HoldingRows,
     /// One session, whose keys end as early as on a server's own clock.
     Tight,
     /// So many sessions hand over to each other.
@@ -25,7 +29,7 @@ pub(super) enum Drawn {
     FewInLine,
 }
 
-use Drawn::{Few, FewInLine, Line, Lone, Of, Pair, Tight, TightLine};
+use Drawn::{Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Tight, TightLine};
 
 impl From<Scale> for Drawn {
     fn from(scale: Scale) -> Self {
@@ -40,6 +44,7 @@ impl Drawn {
             Lone | Tight => lone::history(seed, 1),
             Pair => lone::history(seed, 2),
             Few => lone::history(seed, 4),
+            Holding | HoldingRows => lone::holding_history(seed, 1 + seed as usize % 2),
             Line(sessions) => line::history(seed, sessions),
             TightLine => line::history(seed, 2),
             FewInLine => line::history(seed, 3),
@@ -60,6 +65,12 @@ pub(super) const FEW_IN_LINE: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FO
 /// Nothing becomes a line, so that what goes on all the time is done at rows.
 pub(super) const NO_LINES: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDED = 0, 0");
 
+/// Counts the renewals that read and write no tickets.
+pub(super) const TALLIES_OF_RENEWALS: (&str, &str) = (
+    "      value = pack(PACK_RENEWED, form, owner",
+    "      if form >= APART_VERSION then try('incr', 'tally') end\n      value = pack(PACK_RENEWED, form, owner",
+);
+
 /// Counts what is done at a line.
 pub(super) const TALLIES: (&str, &str) = (
     "    if message then try(PUBLISH, channel, message) end\n    if not said",
@@ -71,6 +82,7 @@ impl Drawn {
     pub(super) fn changes(self) -> Vec<(&'static str, &'static str)> {
         match self {
             Few => vec![FEW_ARE_MANY, NO_LINES],
+            HoldingRows => vec![FEW_ARE_MANY, FEW_FIT],
             FewInLine => vec![FEW_ARE_MANY],
             Of(scale) if scale.is_calm => vec![NO_LINES],
             Lone => vec![NO_LINES],
@@ -210,7 +222,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     // Where a lone value is taken apart and made again.
     ("if who ~= owner", "if who == nil", Pair),
     ("string.find(text, who, 2, true) ~= 2", "false", Pair),
-    ("wall + min(ends - clock, ends_wall - wall)", "UNBOUNDED", Pair),
+    ("wall + ahead + min(ends - clock, ends_wall - wall)", "UNBOUNDED", Pair),
     ("due = wall + till - clock,", "due = UNBOUNDED,", Pair),
     ("and is_changed and rows == 1 and", "and is_changed and", Pair),
     ("(held == 0 or (what == 3 and by == inbox and stated >= 0))", "true", Pair),
@@ -218,7 +230,11 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("flags == 0 and deadline > 0", "flags == 0", Pair),
     (" and #causes < 256", "", Lone),
     ("#free / 8, #causes) .. free .. causes", "0, #causes) .. causes", Pair),
-    ("top = top, rows = 1 }, ranges) .. free", "top = held, rows = 1 }, 0)", Pair),
+    (
+        "top = top,\n    flags = its_flags, rows = its_rows }, ranges) .. free",
+        "top = held,\n    flags = its_flags, rows = its_rows }, 0)",
+        Pair,
+    ),
     // In how long holds took.
     ("if cause == 'released' and entry.fence then", "if entry.fence then", Of(SMALL)),
     ("if cause == 'released' and entry.fence then", "if cause == 'released' then", Of(SMALL)),

@@ -42,7 +42,7 @@ async fn a_key_that_is_not_ours_is_a_typed_answer_and_stays_as_it_was() {
 async fn written_by_a_later_version(server: &RedisServer, key: &str) {
     let mut behind = plain(&server.socket_url("")).await;
     let mut head: Vec<u8> = say(&mut behind, cmd("HGET").arg(key).arg("h")).await;
-    head[0] = 30;
+    head[0] = 31;
     say::<()>(&mut behind, cmd("HSET").arg(key).arg("h").arg(head)).await;
 }
 

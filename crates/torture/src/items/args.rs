@@ -1,4 +1,4 @@
-//! ItemEvent the command line says.
+//! Reads the command line of a load of items.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -18,10 +18,10 @@ pub const USAGE: &str = "usage: torture items --store KIND [--items N] [--worker
   --fail-over      how often the master is killed; --fail-over-cut: after 300 ms of writes that no replica has
 See docs/internals/proof/torture.md.";
 
-/// A run as the command line has it.
+/// Reads a run from the command line.
 ///
 /// # Errors
-/// ItemEvent is wrong with it, in one line.
+/// What is wrong with it, in one line.
 pub fn plan(args: &[String]) -> Result<ItemPlan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut plan = ItemPlan::new(program);
@@ -63,7 +63,7 @@ fn every(milliseconds: u64) -> Option<Duration> {
 }
 
 impl ItemPlan {
-    /// A run as issue and documents have it.
+    /// The run that docs/internals/proof/torture.md describes.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         Self {
@@ -82,10 +82,10 @@ impl ItemPlan {
     }
 }
 
-/// A worker, as the rig calls it.
+/// Reads the words with which the rig starts a worker.
 ///
 /// # Errors
-/// ItemEvent is wrong.
+/// What is wrong.
 pub fn orders(args: &[String]) -> Result<ItemOrders, String> {
     let [url, who, history, seed, ttl, concurrency] = args else {
         return Err("a worker is started by the rig only".to_owned());

@@ -1,4 +1,4 @@
-//! ItemEvent the history says about the promises.
+//! What the history says about the promises.
 //!
 //! Ids and fences come from one growing number of the queue, so both are moments of it: an item was in the queue when another
 //! was delivered exactly if its id is below that delivery's fence. Neither clocks nor the order of lines decide anything about
@@ -16,7 +16,7 @@ use crate::history::Event;
 
 use tale::{Cause, Tale};
 
-/// ItemEvent is judged.
+/// What is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemRules {
     /// The ttl of leases.
@@ -27,13 +27,13 @@ pub struct ItemRules {
     pub may_forget: bool,
 }
 
-/// ItemEvent came of a run.
+/// What came of a run.
 #[derive(Clone, Debug)]
 pub struct ItemVerdict {
     rules: ItemRules,
     /// Promises that were broken, in words.
     pub violations: Vec<String>,
-    /// ItemEvent was found, in the order of the report.
+    /// What was found, in the order of the report.
     pub counts: BTreeMap<Count, u64>,
     /// From the first push to the last acknowledgement, in microseconds.
     pub took: u64,

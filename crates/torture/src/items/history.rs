@@ -1,8 +1,8 @@
-//! ItemEvent can happen to items.
+//! What can happen to items, one line an event.
 
 use serde::{Deserialize, Serialize};
 
-/// ItemEvent can happen. Items are named by the number `n` that was pushed and by the `id` that the store gave.
+/// What can happen. Items are named by the number `n` that was pushed and by the `id` that the store gave.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[allow(missing_docs)] // what they have in common is said once, above and at each variant
@@ -27,7 +27,7 @@ pub enum ItemEvent {
     Broken { fault: String },
     /// The store is up again.
     Whole,
-    /// ItemEvent the queue still has at the end.
+    /// What the queue still has at the end.
     Left { items: u32, dead: u32 },
     /// Something did not come about in time.
     Hangs { what_hangs: String },

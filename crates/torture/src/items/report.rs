@@ -1,4 +1,4 @@
-//! ItemEvent a run comes to, for people.
+//! Prints what came of a run.
 
 use std::fmt::Write;
 

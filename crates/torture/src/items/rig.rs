@@ -1,4 +1,4 @@
-//! The run: a store, somebody who pushes, workers that are killed, and faults.
+//! Runs a load of items: a store, one task that pushes, workers that are killed, and faults.
 
 use std::{
     io,
@@ -28,7 +28,7 @@ const END: Duration = Duration::from_secs(60);
 /// Time before and between faults.
 const CALM: Duration = Duration::from_secs(3);
 
-/// Runs it; what happened is in the history then.
+/// Runs the load. Afterwards the history tells what happened.
 ///
 /// # Errors
 /// If processes, files or the store fail in a way that is no part of the run.

@@ -1,4 +1,4 @@
-//! Where the items are, and how that can break.
+//! The stores that can keep the items, and how each of them is broken.
 
 use std::{fmt, io, str::FromStr, thread, time::Duration};
 
@@ -24,7 +24,7 @@ pub enum ItemStore {
     Sentinel(u32),
 }
 
-/// ItemEvent happens to the store.
+/// What happens to the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StoreFault {
     /// Killed (`SIGKILL`) and started again.
@@ -100,7 +100,7 @@ impl ItemStore {
 }
 
 impl RunningStore {
-    /// As clients write it.
+    /// The URL that clients use.
     #[must_use]
     pub fn url(&self) -> String {
         match self {
@@ -113,10 +113,10 @@ impl RunningStore {
         }
     }
 
-    /// Breaks it, and returns when it is whole again.
+    /// Breaks the store, and returns when it works again.
     ///
     /// # Panics
-    /// If it does not become so.
+    /// If the store does not work again.
     pub fn suffer(&mut self, fault: StoreFault) {
         match self {
             Self::Embedded(_) => {}

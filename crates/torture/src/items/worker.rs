@@ -33,7 +33,7 @@ pub struct ItemOrders {
     pub who: String,
     /// The file to write to.
     pub history: PathBuf,
-    /// ItemEvent is left to chance.
+    /// What is left to chance.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
@@ -77,7 +77,7 @@ async fn handle(item: Item, pen: Pen, mut draw: Draw) -> Result<(), Infallible> 
     Ok(())
 }
 
-/// ItemEvent is in a payload: a number, and filling.
+/// What is in a payload: a number, and filling.
 #[must_use]
 pub fn payload(n: u64) -> String {
     format!("{n:.<64}")

@@ -59,7 +59,7 @@ impl Cluster {
 }
 
 impl Site for Cluster {
-    /// Clients go where the nodes say, which no proxy stands before.
+    /// There is no proxy: clients connect to the servers that the nodes name.
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! One Redis, or several that know nothing of each other.
+//! One Redis server, or the servers of a quorum, which know nothing of each other.
 
 use std::{io, thread, time::Duration};
 

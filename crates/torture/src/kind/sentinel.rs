@@ -47,7 +47,7 @@ impl Sentinel {
 }
 
 impl Site for Sentinel {
-    /// Clients go where the sentinels say, which no proxy stands before.
+    /// There is no proxy: clients connect to the server that the sentinels name.
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
     }

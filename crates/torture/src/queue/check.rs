@@ -1,4 +1,4 @@
-//! The checker of histories of a queue. Pure, and tested with doctored histories.
+//! The checker of histories of a queue. It is pure, and doctored histories test it.
 
 use std::collections::BTreeMap;
 

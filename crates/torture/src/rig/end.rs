@@ -1,4 +1,4 @@
-//! The end of a run: all go, and then nothing may be left.
+//! The end of a run: all workers leave, and then the store may have nothing left of them.
 
 use std::{io, thread, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Whom a fault hits: anybody, or, half of the time, somebody who holds at that moment, which is where it hurts.
+//! Chooses the worker that a fault hits. Half of the time it is one that holds a permit at that moment, because a fault does
+//! most harm there.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! What a task does next: drawn, so that a seed says it.
+//! Draws what a task does next, so that it follows from the seed.
 
 use std::time::Duration;
 

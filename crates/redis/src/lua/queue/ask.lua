@@ -1,4 +1,4 @@
--- ask: reading what is asked.
+-- ask: this piece has what reads the arguments of a request.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing

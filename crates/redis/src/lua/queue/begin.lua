@@ -1,4 +1,4 @@
--- begin: the arguments in words, and the clock.
+-- begin: this piece reads the arguments in words, and the clock.
 -- keys   records order
 -- args   now sender
 -- reply  nothing; the pieces after this one build on it

@@ -1,13 +1,13 @@
--- fast_ask: the beginning of the fast path: what is asked, if it is what goes on all the time.
+-- fast_ask: the fast path begins here. This piece reads the requests, if they are such as come all the time.
 -- keys   records order
 -- args   now sender request...
 -- reply  nothing
 -- cost   one HGET each for the head and the session, if they were not read before
 --
--- Pushes and nothing else; or deliveries that are renewed or acknowledged, and then at most one pop. When such
--- a batch comes to a queue in a plain state, the fast path does what the rest of the script would do, without
--- making a single function, which is most of what that costs. It is one block in five pieces. Whatever is not
--- plain breaks out of the block before anything is written, and the rest begins anew.
+-- Such a batch has pushes and nothing else; or it renews or acknowledges deliveries, and has at most one pop after that.
+-- If the queue is in a plain state, the fast path does what the rest of the script would do. It makes no function,
+-- because making functions is most of what the rest costs. It is one block in five pieces. A batch that is not plain
+-- breaks out of the block before anything is written, and the rest of the script begins anew.
 repeat
   local requests = #ARGV - FIRST_REQUEST + 1
   if requests < 1 or not now then break end

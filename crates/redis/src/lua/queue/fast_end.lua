@@ -1,11 +1,11 @@
--- fast_end: the end of the fast path: writes and answers.
+-- fast_end: the fast path ends here. This piece writes and answers.
 -- keys   records order
 -- args   none of its own
--- reply  the time, which means done and nothing else
+-- reply  the time alone, which means that all was done and there is nothing else to say
 -- cost   one HSET, one ZADD, HDEL and ZREM if there is something to remove; PERSIST or PEXPIRE of both keys when
 --        the queue gets its first item or loses its last
 --
--- What only grows begins with a write that grows, anything else with a removal: see state.
+-- A batch that only makes the queue grow begins with a write that grows, and any other with a removal: see state.
 
   local is_kept = ready + delayed + in_work + dead > 0 or limit >= 0 or group_limit >= 0
   if not is_kept and sessions + keys == 0 then break end

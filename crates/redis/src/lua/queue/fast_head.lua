@@ -1,10 +1,11 @@
--- fast_head: the fast path: the head of a queue in a plain state, and the session.
+-- fast_head: this piece of the fast path reads the head of a queue in a plain state, and the session.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- cost   nothing; one EXISTS for a new queue
 --
--- Nothing has run out, nothing has fallen due, nobody is in line, and nobody's time to be forgotten has come.
+-- A queue is in a plain state if no lease has run out, no item has fallen due, no worker is in line, and no session and
+-- no key is to be forgotten yet.
 
   local version, has_more, listed, FIELDS_OF_HEAD = nil, 0, ''
   if text then

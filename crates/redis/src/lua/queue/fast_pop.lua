@@ -1,10 +1,10 @@
--- fast_pop: a pop on the fast path.
+-- fast_pop: this piece of the fast path pops items.
 -- keys   records order
 -- args   none of its own
 -- reply  popped
 -- cost   one ZRANGEBYLEX, one HMGET for the items and one for their payloads
 --
--- What has a group is not plain.
+-- An item that has a group is not plain.
 
     if pop then
       local most = max(min(pop_items, open, limit >= 0 and limit - in_work or open), 0)

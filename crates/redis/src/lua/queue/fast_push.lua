@@ -1,10 +1,10 @@
--- fast_push: pushes on the fast path.
+-- fast_push: this piece of the fast path pushes items.
 -- keys   records order
 -- args   none of its own
--- reply  a number, that of the item, for each
+-- reply  a number, which is that of the item, for each push
 -- cost   nothing
 --
--- What has a group, a key or a delay does not travel packed, and is not plain.
+-- A push of an item that has a group, a key or a delay does not travel packed, and is not plain.
 
   if is_push then
     local at, n = FIRST_REQUEST, 0

@@ -1,10 +1,11 @@
--- fast_work: acknowledgements and renewals on the fast path.
+-- fast_work: this piece of the fast path acknowledges and renews deliveries.
 -- keys   records order
 -- args   none of its own
--- reply  renewed lost; for what is acknowledged a 1
--- cost   one HMGET for what is renewed, and for what is acknowledged and not listed behind the head
+-- reply  renewed lost; of each acknowledgement a 1
+-- cost   one HMGET for the items that are renewed, and for those that are acknowledged and not listed behind the head
 --
--- What has a group is not plain, but for being renewed. What is listed has none, and is not read to be acknowledged.
+-- An item that has a group is not plain, unless it is only renewed. An item that is listed behind the head has no group,
+-- and need not be read to be acknowledged.
 
     local places, fields, touched, at = {}, {}, {}, 0
     del, remove = { nil, nil }, {}

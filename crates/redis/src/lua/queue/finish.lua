@@ -1,4 +1,4 @@
--- finish: renews deliveries, and ends one.
+-- finish: these operations renew deliveries, and end one.
 -- keys   records order
 -- args   renew: ttl margin number:fence...  acknowledge: number fence  giveback: number fence delay
 --        fail: number fence delay reason

@@ -1,15 +1,15 @@
--- forms: how what is kept of a queue is packed, and what is asked of it, and the bounds of both.
+-- forms: how the records of a queue and the requests are packed, and the bounds of both.
 -- keys   records order
 -- args   none
 -- reply  nothing
 -- cost   nothing: constants are written where they are used
 --
--- Records and members are packed by `struct`. What is ordered is big-endian, so that members stand in the
--- order of their numbers. Numbers of items and fences are exact: they stay below 2^53.
--- What goes on all the time travels packed: reading words out of a line is dear. SENDER: the number of the batch, its
--- deadline, the highest number seen, the session. PUSH: priority most; then about. POP: items ttl margin wait drains;
--- then about. DELIVERY: number fence, as they are listed behind a head. POPPED: number fence pushed attempt most
--- priority, and about.
+-- `struct` packs records and members. Numbers in members are big-endian, so that members stand in the order of their
+-- numbers. Numbers of items and fences are exact, because they stay below 2^53.
+-- Requests that come all the time travel packed, because reading words out of a line is dear. SENDER: the number of the
+-- batch, its deadline, the highest number seen, the session. PUSH: priority most; then about. POP: items ttl margin wait
+-- drains; then about. DELIVERY: number fence, as deliveries are listed behind a head. POPPED: number fence pushed attempt
+-- most priority, and about.
 
 local UNBOUNDED, HALF_DAY = 9007199254740992, 43200000000
 local AGING, CALL_WAIT, PLACE_TTL = 60000000, 1000000, 180000000

@@ -1,4 +1,4 @@
--- inspect: reads about the queue.
+-- inspect: these operations read what there is of the queue, and change nothing.
 -- keys   records order
 -- args   inspect: rows  dead: after rows
 -- reply  snapshot dead

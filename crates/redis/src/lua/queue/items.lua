@@ -1,4 +1,4 @@
--- items: items, groups and payloads, each read at most once and written at most once.
+-- items: this piece reads and writes items, groups and payloads, each at most once.
 -- keys   records order
 -- args   session
 -- reply  nothing

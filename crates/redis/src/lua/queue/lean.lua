@@ -1,16 +1,17 @@
--- lean: a lone push, pop or acknowledgement, or an acknowledgement with the next pop: what is asked, and of what.
+-- lean: a lone push, pop or acknowledgement, or an acknowledgement with the next pop. This piece reads the request, the
+--   head and the session.
 -- keys   records order
 -- args   the request, as LEAN_* say; after a push its payload
 -- reply  nothing; the next two pieces are the same block, and answer
 -- cost   one TIME, and one HGET each for the head and the session
 --
--- The straight path, for a queue in a plain state: it is there, its session is known, nobody is in line, nothing has
--- run out or fallen due, and nothing is to be forgotten. It makes no function, and a table only for the answer to a pop.
--- Whatever is not as simple breaks out of the block before anything is written, and lean_words puts the request as the
--- rest of the script expects it.
--- LEAN_*: which it is; now (below zero: the server's clock), the number of the batch, its deadline and the highest number
---   seen; the field of the session. Then of a push priority, most and about; of an acknowledgement what is listed of the
---   delivery behind the head; of a pop, of one item, ttl, margin, whether it waits and drains, and about.
+-- This is the straight path, for a queue in a plain state: the queue is there, its session is known, no worker is in line,
+-- no lease has run out, no item has fallen due, and nothing is to be forgotten. The path makes no function, and a table
+-- only for the answer to a pop. A request that is not as simple breaks out of the block before anything is written, and
+-- lean_words puts it as the rest of the script expects it.
+-- LEAN_*: which request it is; now (below zero: the server's clock), the number of the batch, its deadline and the highest
+--   number seen; the field of the session. Then of a push priority, most and about; of an acknowledgement what is listed of
+--   the delivery behind the head; of a pop, of one item, ttl, margin, whether it waits and drains, and about.
 
 local ARGV, order, records = ARGV, KEYS[2], KEYS[1]
 -- What was read: the clock, the head, the session. A path that is left for the next one has written nothing.

@@ -1,10 +1,11 @@
--- lean_push: the straight path of a push.
+-- lean_push: this piece of the straight path pushes one item.
 -- keys   records order
 -- args   none of its own
 -- reply  the time, if that is the number of the item; or a string: the time and the number
 -- cost   one HSET, one ZADD
 --
--- The first write may be refused, and then the rest of the script says so. After it there is no way back.
+-- The server may refuse the first write, and then the rest of the script says so. After the first write there is no way
+-- back.
 
     if operation == 1 then
       local payload = ARGV[2]

@@ -1,11 +1,11 @@
--- lean_words: what was not as simple, put as the rest of the script expects it.
+-- lean_words: this piece puts a request that was not as simple as the rest of the script expects it.
 -- keys   records order
 -- args   as lean has them; then now sender request...
 -- reply  nothing
 -- error  SEINPAALARGUMENT
 -- cost   nothing
 --
--- What was read stays what it is.
+-- The rest goes on with the head and the session that were read.
 
   if size < 0 then return redis.error_reply('SEINPAALARGUMENT the request cannot be read') end
   local given = read('<d', line, 2)

@@ -1,10 +1,10 @@
--- lean_work: the straight path of a pop of one item, an acknowledgement, or both.
+-- lean_work: this piece of the straight path acknowledges a delivery, pops one item, or does both.
 -- keys   records order
 -- args   none of its own
 -- reply  of an acknowledgement the time; of a pop, with or without one, a string (POPPED) and the payload
 -- cost   of an acknowledgement HDEL and HSET; of a pop ZRANGEBYLEX, one HGET each for the item and its payload, ZREM and HSET
 --
--- What is listed behind the head is in work, and has no group. So what is acknowledged is not read.
+-- An item that is listed behind the head is in work and has no group. So an item that is acknowledged is not read.
 
     local id_done, member, id, kept, answer, payload = nil, nil, nil, nil, now, nil
     if done then

@@ -1,10 +1,10 @@
--- order: what is ready, and what of it is in the order of all.
+-- order: this piece keeps the order of all items that are ready.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- cost   for an item of a group, its group and the group's first item
 --
--- An item without a group is in the order of all. Of the items of a group it is the first one, while the
+-- An item that has no group stands in the order of all. Of the items of a group the first one stands there, while the
 -- group has room.
 
 function ledger.rank(at, item) return at - item.priority * AGING end

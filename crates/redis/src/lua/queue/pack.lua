@@ -1,4 +1,4 @@
--- pack: how the head and items are packed.
+-- pack: this piece packs and unpacks the head and items.
 -- keys   records order
 -- args   none
 -- reply  nothing

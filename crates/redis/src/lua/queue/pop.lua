@@ -1,4 +1,4 @@
--- pop: takes items to work on, or a place in line.
+-- pop: this operation takes items to work on, or a place in line.
 -- keys   records order
 -- args   items ttl margin wait drains about
 -- reply  popped

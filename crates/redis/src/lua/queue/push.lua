@@ -1,11 +1,11 @@
--- push: puts an item in.
+-- push: this operation puts an item in.
 -- keys   records order
 -- args   priority due most window group_bytes key_bytes group key about, and the payload by itself
 -- reply  pushed duplicate
 -- error  SEINPAALARGUMENT
 -- cost   one HGET if there is a key, three if there is a group
 --
--- One that is due at once and has no group and no key travels packed.
+-- A push of an item that is due at once and has no group and no key travels packed.
 -- due: - at once, +US after so long, @US at that time. group, key and about are written one after the other.
 
 function ledger.due_of(text)

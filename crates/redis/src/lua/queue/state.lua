@@ -12,7 +12,7 @@
 --   o RANK ID open  g GROUP 0 RANK ID ready in a group  d DUE ID  e END ID  w WALLEND ID  x ID dead
 --   c GROUP  f GROUP full  l DRAINS UNTIL INBOX WANT in line  k SINCE INBOX DRAINS UNTIL WANT called
 --   s UNTIL INBOX (or earlier than it ends: see time)  t UNTIL KEY  z (so that the key outlives its members)
--- What is written is kept here until the end, and looks at the order see it.
+-- Changes are kept here until the end of the script, and looks at the order see them.
 
 -- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
 -- are captured, from the last one on.

@@ -1,4 +1,4 @@
--- steer: what people do: limits, pauses, cancelling, dead letters.
+-- steer: these operations are what people ask for: limits, pauses, cancelling, dead letters.
 -- keys   records order
 -- args   cancel, replay, drop: number  purge: what  configure: what value
 -- reply  cancelled unknown replayed dropped purged configured

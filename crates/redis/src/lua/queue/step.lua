@@ -1,4 +1,4 @@
--- step: the end of every script: executes the requests in order, writes, wakes and answers.
+-- step: every script ends here. This piece executes the requests in order, writes, wakes and answers.
 -- keys   records order
 -- args   now sender request...
 -- reply  done now backlog look_in, and one answer a request
@@ -6,9 +6,9 @@
 -- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH a wakeup; PERSIST or PEXPIRE of both
 --        keys when the queue gets its first item or loses its last
 --
--- A request is its operation, a space and the operation's arguments; after a push comes its payload. Each
--- operation first reads its arguments, so that what is wrong with them is said before anything is written,
--- and gives what executes it. That gives the answer, and what is kept of it if that is something else.
+-- A request is its operation, a space and the operation's arguments; the payload comes after a push. Each operation first
+-- reads its arguments, so that what is wrong with them is said before anything is written. It gives a function that
+-- executes the request. That function gives the answer, and what is kept of the answer if that is something else.
 
 local MOST_REQUESTS = 64
 local READS = { inspect = true, dead = true }

@@ -1,4 +1,4 @@
--- time: ends the leases that have run out, and forgets what is old.
+-- time: this piece ends the leases that have run out, and forgets sessions and keys that are old.
 -- keys   records order
 -- args   session
 -- reply  nothing

@@ -1,4 +1,5 @@
--- workers: who is called for what is available, and who watches for what happens by itself.
+-- workers: this piece chooses the workers that are called for available items, and the one that watches for what happens
+--   by itself.
 -- keys   records order
 -- args   session
 -- reply  nothing

@@ -4,10 +4,10 @@
 -- reply  guard
 -- cost   one INFO, one HMGET; one HSET while guarded; one PTTL now and then
 --
--- guard: how long to abstain, of which a ttl may be four fifths; 0: not at all. how: `go`, or `new` if no node has a
--- marker, or `look`: only say what is there.
--- The marker (hash) run: the run of the server that it was written in  guard: as above  left: how much of it is left
--- wall: when that was so. Each call takes off at most a fifth, so that one step of the clock does no harm.
+-- guard: for how long the node is to abstain, of which a ttl may be four fifths; 0: not at all.
+-- how: `go`, or `new` if no node has a marker, or `look`, which only asks what is there.
+-- The marker is a hash. run: the run of the server that wrote it  guard: as above  left: how much of the guard is left
+-- wall: the time of that count. Each call takes off at most a fifth, so that one step of the clock does no harm.
 
 local marker = KEYS[3]
 local DAY = 86400000

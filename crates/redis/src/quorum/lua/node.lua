@@ -1,12 +1,12 @@
--- node: what a node of a quorum does otherwise than a server by itself: it never grants of its own accord, it says who
--- is next; and what is set with a name has a version each.
+-- node: what a node of a quorum does otherwise than a server by itself. It never grants of its own accord, but says which
+--   waiter is next; and each setting of a name has a version.
 -- keys   records order marker
 -- args   set: version what value; state: nothing
 -- reply  set stale other-kind state
 -- cost   set: one HGET, two HSET; state: one HGET, one ZRANGEBYLEX when something was freed
 --
--- Field v of the records: the versions of what is stated, pinned and paused, three numbers. What is stated in passing
--- has none, and one that is over has none any more.
+-- The field v of the records has the versions of the limit that is stated, of the one that is pinned, and of the pause, as
+-- three numbers. A limit that an acquire states in passing has no version, and a setting that is over has none any more.
 
 local HINTED = 16
 

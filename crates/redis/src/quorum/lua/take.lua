@@ -1,12 +1,13 @@
--- take: vote for a ticket to have slots, those that it names or the lowest free ones, under a fence that it names.
+-- take: a node votes for a ticket to have slots, those that the ticket names or the lowest free ones, under a fence that
+--   the client names.
 -- keys   records order marker
 -- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach: fence and its own
 -- reply  took not ended too-late other-kind other-limit too-many unknown
 -- cost   HGET head, entry, past and lease, one HSET, one ZADD; of a refusal also one HGET a holder, at most 64
 --
--- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it has an end, and is renewed, released
--- and evicted like any other. Fences that a node votes for only grow.
--- mend: write down what a majority has voted for. yield: take the vote back, which was in vain.
+-- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is renewed, released and
+-- evicted like any other. The fences that a node votes for only grow.
+-- mend writes down what a majority has voted for. yield takes back a vote that was in vain.
 
 local LISTED = 64
 

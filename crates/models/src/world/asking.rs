@@ -1,0 +1,267 @@
+//! What is asked of holders, told a second time: what is kept of it, and whether holders hear it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seinpaal_proto::{
+    AskHolder, Batch, Entry, HandOverAsk, LeaseId, MemoryState, Reply, Request, StoredAsk, Ticket,
+};
+
+use super::{
+    Broken, World,
+    step::{Step, fence_of},
+};
+
+/// How many a store keeps of one grant.
+const MOST: usize = 8;
+
+/// A ticket, and the fence of its grant.
+type Grant = (Ticket, u64);
+/// A grant, and who asked for it.
+type Asked = (Ticket, u64, String);
+
+/// What was asked of grants by the rules, and what their holders have heard of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asking {
+    /// Who has asked for each grant, the last of them, in their order.
+    kept: BTreeMap<Grant, Vec<String>>,
+    /// What holders may be told: all that was ever accepted.
+    accepted: BTreeSet<Asked>,
+    heard: BTreeSet<Asked>,
+    /// Whose permits the answer in hand has made last longer. Empty between steps.
+    renewed: Vec<Grant>,
+}
+
+/// An ask as the models make it: who asks is all that differs. The same person asks under the same lease, as a copy of
+/// a request does.
+pub(super) fn request(ticket: Ticket, by: &str) -> Request {
+    let ask = HandOverAsk::new(by, "please").unwrap_or_else(|_| unreachable!("good texts"));
+    let of = by.bytes().fold(0, |sum, byte| sum * 256 + u128::from(byte));
+    let lease = LeaseId(ticket.0 ^ ((1 << 127) + (of << 32)));
+    Request::AskHolder(AskHolder { ticket, lease, ask })
+}
+
+impl Asking {
+    /// Follows a step of one request or none, before which all was settled that was due. Says whether the step did what
+    /// an ask may do and no more, and lost nothing that was asked.
+    pub(super) fn follow(&mut self, step: &Step<'_>) -> bool {
+        let request = step.batch.requests.first().zip(step.replies.first());
+        let is_right = match request {
+            Some((Request::AskHolder(asked), reply)) => self.ask(step, asked, reply),
+            _ => true,
+        };
+        let stands = |grant: &Grant| holder(step.after, grant.0, grant.1).is_some();
+        self.kept.retain(|grant, _| stands(grant));
+        is_right && step.after.entries().all(|entry| asks_of(entry) == self.of(entry))
+    }
+
+    fn of(&self, entry: &Entry) -> Vec<String> {
+        let fence = fence_of(entry);
+        let kept = fence.and_then(|fence| self.kept.get(&(entry.ticket, fence)));
+        kept.cloned().unwrap_or_default()
+    }
+
+    fn ask(&mut self, step: &Step<'_>, asked: &AskHolder, reply: &Reply) -> bool {
+        let ticket = asked.ticket;
+        let before = step.before.entries().find(|entry| entry.ticket == ticket);
+        let fence = before.and_then(fence_of);
+        let (Some(before), Some(fence)) = (before, fence) else {
+            return has_none(reply, before.is_some()) && are_same(step, None);
+        };
+        let by = asked.ask.by().to_owned();
+        let kept = self.kept.entry((ticket, fence)).or_default();
+        let is_new = !kept.contains(&by);
+        if is_new {
+            kept.push(by.clone());
+            kept.drain(..kept.len().saturating_sub(MOST));
+            self.accepted.insert((ticket, fence, by));
+        }
+        *reply == Reply::Asked { ticket }
+            && stays(step, before)
+            && are_same(step, is_new.then_some(ticket))
+    }
+
+    /// What the program of this grant has been told. Says whether it was asked, and told for the first time.
+    fn hear(&mut self, grant: Grant, by: &str) -> bool {
+        let asked = (grant.0, grant.1, by.to_owned());
+        self.accepted.contains(&asked) && self.heard.insert(asked)
+    }
+
+    fn has_heard(&self, grant: Grant, all: &[String]) -> bool {
+        all.iter().all(|by| self.heard.contains(&(grant.0, grant.1, by.clone())))
+    }
+
+    /// All of it, with fences, as a fingerprint needs it.
+    pub(super) fn facts(&self) -> impl Iterator<Item = (Ticket, u64, &str, bool, bool)> {
+        self.accepted.iter().map(|asked| {
+            let (ticket, fence, by) = asked;
+            let kept = self.kept.get(&(*ticket, *fence)).is_some_and(|kept| kept.contains(by));
+            (*ticket, *fence, by.as_str(), kept, self.heard.contains(asked))
+        })
+    }
+}
+
+/// What a store had of each grant of a client when it answered a renewal.
+pub(crate) type AskedThen = Vec<(Grant, Vec<String>)>;
+
+impl World {
+    /// What a client's next renewal tells it, if the store answers one now.
+    pub(super) fn asked_of(&self, who: usize, batch: &Batch) -> AskedThen {
+        let Some(asking) = &self.ghost.asking else { return Vec::new() };
+        if !batch.requests.iter().any(|request| matches!(request, Request::Renew(_))) {
+            return Vec::new();
+        }
+        let is_its = |grant: &&Grant| {
+            let holder = holder(&self.ledger, grant.0, grant.1);
+            holder.is_some_and(|entry| entry.inbox == Some(self.clients[who].inbox))
+        };
+        let its = asking.kept.keys().filter(is_its);
+        its.map(|grant| (*grant, asking.kept[grant].clone())).collect()
+    }
+
+    /// A program may believe in its permit for longer.
+    pub(super) fn hear_renewal(&mut self, who: usize, ticket: Ticket) {
+        let held = self.clients[who].held.iter().find(|held| held.ticket == ticket);
+        if let (Some(asking), Some(held)) = (&mut self.ghost.asking, held) {
+            asking.renewed.push((ticket, held.fence));
+        }
+    }
+
+    /// A client has taken the answers of a call. Whose permit a renewal has made last longer has heard what was asked
+    /// of it by then.
+    pub(super) fn judge_hearing(&mut self, then: &AskedThen) {
+        let Some(asking) = &mut self.ghost.asking else { return };
+        let renewed = std::mem::take(&mut asking.renewed);
+        let is_unheard = |(grant, all): &(Grant, Vec<String>)| {
+            renewed.contains(grant) && !asking.has_heard(*grant, all)
+        };
+        if then.iter().any(is_unheard) {
+            self.ghost.broken = self.ghost.broken.or(Some(Broken::Asking));
+        }
+    }
+
+    pub(super) fn hear_ask(&mut self, who: usize, ticket: Ticket, ask: &HandOverAsk) {
+        let held = self.clients[who].held.iter().find(|held| held.ticket == ticket);
+        let grant = held.map(|held| (ticket, held.fence));
+        let asking = self.ghost.asking.as_mut();
+        if !asking.is_some_and(|asking| grant.is_some_and(|grant| asking.hear(grant, ask.by()))) {
+            self.ghost.broken = self.ghost.broken.or(Some(Broken::Asking));
+        }
+    }
+
+    /// Whether a program believes in a permit, rightly, and has not heard what was asked of it.
+    pub(super) fn is_anybody_unheard(&self) -> bool {
+        let Some(asking) = &self.ghost.asking else { return false };
+        self.beliefs().any(|(who, held)| {
+            let grant = (held.ticket, held.fence);
+            let kept = asking.kept.get(&grant);
+            self.is_so(who, held) && kept.is_some_and(|kept| !asking.has_heard(grant, kept))
+        })
+    }
+}
+
+fn holder(ledger: &MemoryState, ticket: Ticket, fence: u64) -> Option<&Entry> {
+    let is_it = |entry: &&Entry| entry.ticket == ticket && fence_of(entry) == Some(fence);
+    ledger.entries().find(is_it)
+}
+
+fn asks_of(entry: &Entry) -> Vec<String> {
+    StoredAsk::list(&entry.about).iter().map(|stored| stored.ask.by().to_owned()).collect()
+}
+
+/// What is answered for a ticket that does not hold.
+fn has_none(reply: &Reply, waits: bool) -> bool {
+    match reply {
+        Reply::Queued { .. } => waits,
+        Reply::Ended { .. } | Reply::Unknown { .. } => !waits,
+        _ => false,
+    }
+}
+
+/// An ask moves no permit, and its lease ends when it would have ended.
+fn stays(step: &Step<'_>, before: &Entry) -> bool {
+    let after = step.after.entries().find(|entry| entry.ticket == before.ticket);
+    let of = |ledger: &MemoryState| {
+        let lease = ledger.lease_under(before.ticket);
+        lease.map(|lease| (lease.inbox, lease.ttl, lease.ends, lease.ends_wall))
+    };
+    after.is_some_and(|after| (after.inbox, &after.standing) == (before.inbox, &before.standing))
+        && of(step.before) == of(step.after)
+}
+
+/// Whether all who hold and wait are as they were, but for the one who is asked.
+fn are_same(step: &Step<'_>, but: Option<Ticket>) -> bool {
+    let others = |ledger: &MemoryState| -> Vec<Entry> {
+        ledger.entries().filter(|entry| Some(entry.ticket) != but).cloned().collect()
+    };
+    others(step.before) == others(step.after)
+}
+
+#[cfg(test)]
+mod tests {
+    use seinpaal_proto::{
+        Acquire, Enqueue, Inbox, Kind, Name, Permits, Priority, SlotNames, State, execute,
+        time::SECOND,
+    };
+
+    use super::*;
+    use crate::world::serve::Known;
+
+    const ASKED: Ticket = Ticket(1);
+
+    fn acquire() -> Request {
+        Request::Acquire(Acquire {
+            ticket: ASKED,
+            kind: Kind::Semaphore,
+            permits: Permits::ONE,
+            wishes: SlotNames::none(),
+            limit: None,
+            enqueue: Enqueue::No,
+            priority: Priority::default(),
+            lease: ASKED.into(),
+            ttl: 8 * SECOND,
+            margin: 2 * SECOND,
+            waiter_lease: Ticket(2).into(),
+            waiter_ttl: SECOND,
+            not_after: None,
+            about: String::new(),
+        })
+    }
+
+    /// Whether the judge is content with an ask, if this happens to the ledger in the same step.
+    fn is_content_with(mistake: impl FnOnce(&mut MemoryState)) -> bool {
+        let (mut asking, mut ledger) = (Asking::default(), MemoryState::default());
+        let mut mistake = Some(mistake);
+        let mut step = |inbox, request| {
+            let (name, before) = (Name::new("n").expect("a name"), ledger.clone());
+            let is_ask = matches!(request, Request::AskHolder(_));
+            let batch = Batch { name, inbox, fence_seen: 0, requests: vec![request] };
+            let Ok(outcome) = execute(&mut ledger, &mut Known(&[]), 1000 * SECOND, &batch);
+            if is_ask {
+                mistake.take().into_iter().for_each(|mistake| mistake(&mut ledger));
+            }
+            let replies = &outcome.replies.replies;
+            asking.follow(&Step { before: &before, after: &ledger, batch: &batch, replies })
+        };
+        assert!(step(Some(Inbox(1)), acquire()));
+        step(None, request(ASKED, "eve"))
+    }
+
+    fn change(ledger: &mut MemoryState, change: impl FnOnce(&mut Entry)) {
+        let Ok(entry) = ledger.entry(ASKED);
+        let mut entry = entry.expect("a holder");
+        change(&mut entry);
+        let Ok(()) = ledger.put_entry(&entry);
+    }
+
+    #[test]
+    fn an_ask_that_is_lost_or_moves_the_permit_or_cuts_its_lease_is_found() {
+        assert!(is_content_with(|_| {}));
+        assert!(!is_content_with(|ledger| change(ledger, |entry| entry.about.clear())));
+        assert!(!is_content_with(|ledger| change(ledger, |entry| entry.inbox = None)));
+        assert!(!is_content_with(|ledger| {
+            let mut lease = ledger.lease_under(ASKED).cloned().expect("a lease");
+            lease.ends -= SECOND;
+            let Ok(()) = ledger.put_lease(&lease);
+        }));
+    }
+}

@@ -1,0 +1,43 @@
+//! The clock by which the scripts go.
+
+use std::sync::Arc;
+
+use seinpaal::store::{Store, redis::RedisStore, url::StoreUrl};
+use seinpaal_proto::{Batch, Inbox, Name, Request};
+use tokio::sync::mpsc;
+
+use super::Bench;
+
+impl Bench {
+    /// Whether scripts that are given no time go by another than the server's own, in microseconds. No history would
+    /// show it, since in those the time is given.
+    pub(in super::super) async fn clocks_differ(&mut self) -> Option<String> {
+        let name = Name::new("a name").unwrap();
+        let batch = Batch {
+            name,
+            inbox: None,
+            fence_seen: 0,
+            requests: vec![Request::Inspect { rows: 0 }],
+        };
+        let before = self.server_time().await;
+        let now = self.unrigged().await.call(&batch).await.unwrap().now;
+        let after = self.server_time().await;
+        let is_between = before <= now && now <= after;
+        (!is_between)
+            .then(|| format!("the scripts' time is {now}, the server's {before} to {after}"))
+    }
+
+    async fn unrigged(&self) -> Arc<RedisStore> {
+        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.socket_url("")).unwrap() else {
+            panic!()
+        };
+        let (news, _) = mpsc::unbounded_channel();
+        RedisStore::open(url, Inbox(2), news).await.unwrap()
+    }
+
+    async fn server_time(&mut self) -> u64 {
+        let (seconds, micros): (u64, u64) =
+            redis::cmd("TIME").query_async(&mut self.ears).await.unwrap();
+        seconds * 1_000_000 + micros
+    }
+}

@@ -1,0 +1,107 @@
+//! For how long the keys of the name last.
+
+use std::sync::atomic::Ordering;
+
+use redis::Cmd;
+use seinpaal_proto::MemoryState;
+
+use super::{Bench, KEY};
+
+impl Bench {
+    /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
+    /// the name is gone by that.
+    pub(super) async fn is_gone_after(&mut self, step: i64) -> bool {
+        match self.told.take() {
+            Some(is_gone) => is_gone,
+            None if is_felt(step) => age_keys(step).query_async(&mut self.ears).await.unwrap(),
+            None => false,
+        }
+    }
+
+    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
+    /// is not seen in any answer would be seen when they are gone.
+    pub(super) fn kept_amiss(&self, state: &MemoryState, kept: &Kept) -> Option<String> {
+        kept.is_left().or_else(|| self.cut_short(state, kept.lasting))
+    }
+
+    fn cut_short(&self, state: &MemoryState, lasting: [i64; 2]) -> Option<String> {
+        let longest = self.owed(state)?;
+        for (key, left) in [KEY.to_owned(), format!("{KEY}:o")].into_iter().zip(lasting) {
+            let is_there = left != -2 || key == KEY; // nothing may be listed
+            if is_there && left != -1 && left < longest {
+                return Some(format!("{key} lasts for {left} ms, and is needed for {longest}"));
+            }
+            let is_kept =
+                state.facts().is_none_or(|head| head.pinned.is_some() || head.paused.is_some());
+            if left == -1 && !is_kept {
+                return Some(format!("{key} lasts for ever"));
+            }
+        }
+        None
+    }
+
+    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for its leases, or else for what is
+    /// remembered, and until the clock has passed its fence.
+    pub(super) fn owed(&self, state: &MemoryState) -> Option<i64> {
+        let (facts, now) = (state.facts()?, self.now.load(Ordering::SeqCst));
+        let leases = state.leases().map(|lease| lease.ends).max();
+        let ends = leases.or_else(|| state.memories().map(|memory| memory.until).max());
+        let fence = if facts.owes_fence(now) { facts.fence - now } else { 0 };
+        let owed =
+            (ends.map_or(0, |ends| ends.saturating_sub(facts.clock)).max(fence) / 1000) as i64;
+        Some(owed - self.began.elapsed().as_millis() as i64 - 1)
+    }
+}
+
+/// Where a head counts the rows: at its end, before the free ranges are counted.
+const ROWS_AT: usize = 119;
+/// How far before its end the head of a crowd does.
+const ROWS_OF_A_CROWD: usize = 20;
+
+/// What is seen of the keys from outside.
+pub(super) struct Kept {
+    /// For how many milliseconds each lasts: -1 for ever, -2 if it is not there.
+    pub(super) lasting: [i64; 2],
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) fields: usize,
+}
+
+impl Kept {
+    /// The hash has what its head says, and nothing else.
+    fn is_left(&self) -> Option<String> {
+        let head = self.head.as_deref()?;
+        let number = |at: usize| {
+            let bytes = head.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_le_bytes(bytes) as usize)
+        };
+        // A line or a lone value is all there is. Tickets may stand apart from it. Rows are counted in the head.
+        let expected = match head.first()? {
+            13..=15 | 17 => 1,
+            18 => 2,
+            12 => 1 + number(ROWS_AT)?,
+            16 => 2 + number(ROWS_AT)?,
+            19 => 1 + number(head.len() - ROWS_OF_A_CROWD)?,
+            form => return Some(format!("no head has form {form}")),
+        };
+        (self.fields != expected)
+            .then(|| format!("the hash has {} fields, and not {expected}", self.fields))
+    }
+}
+
+/// Keys count milliseconds.
+pub(super) fn is_felt(step: i64) -> bool {
+    step / 1000 != 0
+}
+
+/// Makes the keys older by a step. The answer is 1 if the name is gone by that.
+pub(super) fn age_keys(step: i64) -> Cmd {
+    let script = "local had = redis.call('exists', KEYS[1])
+        for i = 1, #KEYS do
+          local left = redis.call('pttl', KEYS[i])
+          if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
+        end
+        return had - redis.call('exists', KEYS[1])";
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
+    command
+}

@@ -1,0 +1,56 @@
+//! What a list says of the name, compared with an inspection.
+
+use std::sync::atomic::Ordering;
+
+use seinpaal::store::Store;
+use seinpaal_proto::{Reply, execute};
+
+use super::{
+    super::{
+        history::{Ask, Event, FenceSeen},
+        model::{Guard, Listening, Model},
+    },
+    Bench,
+};
+
+impl Bench {
+    /// Runs a history and lists after each event, a while later. Says where the list is not what an inspection shows.
+    pub(in super::super) async fn list_difference(&mut self, history: &[Event]) -> Option<String> {
+        self.begin_anew().await;
+        let guard = self.guard.map(|length| Guard { length, kept: None });
+        let mut model = Model { guard, ..Model::default() };
+        for (i, event) in history.iter().enumerate() {
+            let _ = self.compare(&mut model, event, None).await; // another test's
+            let later = [0, 1, 300_000, 1_000_000, 7_000_000][(i * i + history.len()) % 5];
+            self.now.fetch_add(later, Ordering::SeqCst);
+            if let Some(difference) = self.compare_list(&mut model).await {
+                return Some(format!(
+                    "after event {i}, {event:?}, {later} µs later:\n{difference}"
+                ));
+            }
+        }
+        None
+    }
+
+    async fn compare_list(&mut self, model: &mut Model) -> Option<String> {
+        let listed = self.store.list("").await.unwrap();
+        let now = self.now.load(Ordering::SeqCst);
+        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 64 }]);
+        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
+        let mut contacts = Listening(&model.listening, guarded_for);
+        let Ok(expected) = execute(&mut model.state, &mut contacts, now, &batch);
+        let replies = self.store.call(&batch).await.unwrap().replies;
+        self.look(None).await; // so that the next event does not see what was published here
+        if expected.replies.backlog {
+            // The list has inspected the name, too, and so the store has ended more than the ledger.
+            let Ok(_) = execute(&mut model.state, &mut contacts, now, &batch);
+            return None;
+        }
+        let Some(Reply::Snapshot(mut seen)) = replies.into_iter().next() else { panic!() };
+        seen.holders.clear();
+        let is_used = seen.holders_total + seen.waiting_total > 0;
+        let is_listed = is_used || seen.pinned.is_some() || seen.paused.is_some();
+        let expected: Vec<_> = is_listed.then(|| (batch.name.clone(), seen)).into_iter().collect();
+        (listed != expected).then(|| format!("list {listed:?}\nnot  {expected:?}"))
+    }
+}

@@ -1,0 +1,69 @@
+//! The scripts and the ledger under a restart guard, and the mistakes that are planted in it.
+
+use super::{
+    bench::Bench,
+    histories,
+    history::{Event, SMALL, guarded_history},
+    line, lone,
+};
+
+/// A guard short enough to end, and to begin, often in one history.
+pub(super) const GUARD: u64 = 1_500_000;
+
+/// Those of many clients, and those of one or two, which take the lean path once the guard is over.
+pub(super) fn guarded_histories() -> impl Iterator<Item = Vec<Event>> {
+    let many = (0..histories()).map(|seed| guarded_history(seed, SMALL));
+    let few =
+        (0..histories()).flat_map(|seed| [1, 2].map(|n| lone::guarded_history(seed, n, GUARD)));
+    let line = (0..histories()).map(|seed| line::guarded_history(seed, 3, GUARD));
+    many.chain(few).chain(line)
+}
+
+#[tokio::test]
+async fn under_a_restart_guard_the_scripts_do_what_the_ledger_does() {
+    let mut bench = Bench::with(None, Some(GUARD)).await;
+    for (i, history) in guarded_histories().enumerate() {
+        let Some(difference) = bench.difference(&history).await else { continue };
+        let short = bench.shorten(history).await;
+        panic!("history {i}: {difference}\nin short {short:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_in_the_guard_does_not_stay_hidden() {
+    let mistakes = [
+        ("/ 5)), 0)", "/ 4)), 0)"),
+        ("left, wall = GUARD_LENGTH, now end", "left, wall = 0, now end"),
+        ("#ARGV > 67 or guarded_for > 0 or", "#ARGV > 67 or"),
+        ("not head.paused and guarded_for == 0", "not head.paused"),
+        ("min(head.bound, guarded_for)", "head.bound"),
+        ("    if about or granted then\n", "    if false then\n"),
+        ("if about or granted then", "if granted then"),
+        ("if about or granted then", "if about then"),
+        ("or not string.find(marker, ' 0 ', 1, true)", ""),
+        ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
+        ("granted, is_cold = true, true", "is_cold = true"),
+        ("= 1, 0, nil, waiting > 0, false,", "= 1, 0, nil, false, false,"),
+    ];
+    let mut unnoticed = Vec::new();
+    for (from, to) in mistakes {
+        if !guard_histories_find((from, to), false).await
+            && !guard_histories_find((from, to), true).await
+        {
+            unnoticed.push(format!("{to:?} in place of {from:?}"));
+        }
+    }
+    assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
+}
+
+/// Also where the guard begins at another name first, so that what is alone at its name meets it.
+async fn guard_histories_find(mistake: (&'static str, &'static str), is_bundled: bool) -> bool {
+    let bench = Bench::with(Some(mistake), Some(GUARD)).await;
+    let mut bench = if is_bundled { bench.bundled() } else { bench };
+    for history in guarded_histories() {
+        if bench.difference(&history).await.is_some() {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,121 @@
+//! Histories with more tickets than one value keeps.
+
+use seinpaal_proto::{
+    Acquire, Enqueue, LeaseId, Permits,
+    time::{MILLISECOND, SECOND},
+};
+
+use super::{
+    super::history::{Ask, Event, FenceSeen, inbox},
+    calls::{acquire, another, ask, by, call, look, many_at_once, release, renew, ticket},
+};
+
+/// So many rows that they are listed. The bound at which the lease is listed passes in every fifth call.
+pub(super) fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
+    let renewed = (0..12).flat_map(|_| [call(240_000, [renew(SECOND)]), look(1)]);
+    let longer = [call(1, [renew(20 * SECOND)]), call(240_000, [renew(SECOND)]), look(1)];
+    let given_back = [call(1, [release(3), release(70)]), look(1)];
+    many().into_iter().chain(renewed).chain(longer).chain(given_back).collect()
+}
+
+/// Whoever renews finds it over, before and after the moment at which its own lease is to be looked at.
+pub(super) fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
+    let other = |ttl| by(1, 1, vec![ask(Acquire { ttl, limit: None, ..another() })]);
+    let renewed = || (0..6).map(|_| call(200_000, [renew(SECOND)]));
+    let after = many().into_iter().chain([other(SECOND)]).chain(renewed()).chain([look(1)]);
+    let again = [call(1, [renew(300 * MILLISECOND)]), other(600 * MILLISECOND)];
+    after.chain(again).chain(renewed()).chain([look(1)]).collect()
+}
+
+/// Whoever renews too late finds its own lease over.
+pub(super) fn many_renewed_too_late() -> Vec<Event> {
+    let looks = (0..4).map(|_| look(240_000));
+    many().into_iter().chain(looks).chain([call(200_000, [renew(SECOND)]), look(1)]).collect()
+}
+
+pub(super) fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
+    let of = |wrong, ttl, margin| Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong };
+    let asks =
+        [of(1, SECOND, 1), of(2, SECOND, 1), of(0, 100 * MILLISECOND, 1), of(0, SECOND, 9_000)];
+    let renewed = asks.into_iter().flat_map(|ask| [call(100_000, [ask]), look(1)]);
+    let others = by(1, 1, vec![renew(SECOND)]);
+    let end = [others, look(1), call(2 * SECOND as i64, [renew(SECOND)]), look(1)];
+    many().into_iter().chain(renewed).chain(end).collect()
+}
+
+/// What is left fits into one value, but what is listed has not gone yet.
+pub(super) fn few_left_of_many_and_then_many_again() -> Vec<Event> {
+    let back = [4..52, 52..101].map(|some| by(0, 1, some.map(release).collect()));
+    let twice = call(1, [renew(SECOND), renew(SECOND)]);
+    let other = by(1, 1, vec![ask(Acquire { limit: None, ..another() })]);
+    let end = [twice, look(1), other, taken(101), taken(151), look(1)];
+    many().into_iter().chain(back).chain(end).collect()
+}
+
+/// Three tickets with a free slot before each, in one record, once the other session is forgotten.
+pub(super) fn alone_with_gaps_that_another_left() -> Vec<Event> {
+    let theirs = |number| another().ticket.series().ticket(number);
+    let other = |number| {
+        let ticket = theirs(number);
+        by(
+            1,
+            1,
+            vec![ask(Acquire {
+                ticket,
+                ttl: 100 * MILLISECOND,
+                limit: many_at_once(),
+                ..another()
+            })],
+        )
+    };
+    let ours = |number| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(number) })]);
+    let taken = (1..4).flat_map(|number| [other(number), ours(number)]);
+    let left = (1..4).map(|n| by(1, 1, vec![Ask::Release { ticket: theirs(n), slots: None }]));
+    let twice = || call(1, [renew(SECOND), renew(SECOND)]);
+    let end = [look(240_000), twice(), twice(), ours(4), ours(5), look(1)];
+    taken.chain(left).chain(end).collect()
+}
+
+pub(super) fn more_is_due_than_one_call_ends() -> Vec<Event> {
+    let looks = (0..6).map(|_| look(240_000));
+    [1, 51, 101].map(taken).into_iter().chain(looks).collect()
+}
+
+/// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one that it gave back. It
+/// hears of that from a renewal by ticket, as often as it asks.
+pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
+    let apart = LeaseId(77 << 64);
+    let asked = |number, by| {
+        let asks = vec![Ask::HandOver { ticket: ticket(number), lease: apart, by }];
+        Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks }
+    };
+    let by_ticket = |numbers: &[u32]| {
+        let tickets = numbers.iter().copied().map(ticket).collect();
+        let (lease, ttl) = (ticket(0).into(), SECOND);
+        [call(1, [Ask::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
+    };
+    let taken = (1..=most).map(|n| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(n) })]));
+    let waits = Acquire { permits: Permits::new(150).unwrap(), limit: many_at_once(), ..another() };
+    let waits = ask(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits });
+    let asks = [asked(few, "eve"), call(1, [renew(SECOND)]), asked(few, "eve"), asked(few, "bob")];
+    let nine = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|by| asked(few, by));
+    let line = [by(1, 1, vec![waits]), call(240_000, [renew(SECOND)])];
+    let end = [asked(99, "eve"), call(1, [release(few)]), asked(few, "eve"), look(1)];
+    let hear = by_ticket(&[1, few, most, 99])
+        .into_iter()
+        .chain(by_ticket(&[few]))
+        .chain([call(240_000, [renew(SECOND)])]);
+    let here = [Event::Listen(inbox(0))];
+    let begun = here.into_iter().chain(taken).chain(asks).chain(hear).chain(line);
+    begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
+}
+
+fn many() -> Vec<Event> {
+    [1, 51].map(taken).to_vec()
+}
+
+/// Fifty tickets, of which this is the number of the first.
+pub(super) fn taken(from: u32) -> Event {
+    let limit = many_at_once();
+    by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
+}

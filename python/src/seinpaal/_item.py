@@ -1,0 +1,188 @@
+"""The item in hand: what to work on, until it is ended or lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import _call, _native
+from ._grip import Cancellation, lost
+from ._wish import Seconds, in_seconds
+from .errors import Error, Forked, Lost
+
+if TYPE_CHECKING:
+    from ._connection import Seinpaal
+
+
+class Item:
+    """An item to work on, until it is acknowledged, failed, given back, or nobody has it any more.
+
+    ``with item:`` acknowledges it at the end of the block, or fails it with what was raised. An item that is dropped
+    without a word has failed, and is delivered again. In a forked child it is the parent's.
+    """
+
+    def __init__(self, connection: Seinpaal, native: _native.Item) -> None:
+        self._connection = connection
+        self._native = native
+        self._process = os.getpid()
+        self._cancellation: Cancellation | None = None
+
+    @property
+    def payload(self) -> bytes:
+        """What is to be worked on."""
+        return self._native.payload
+
+    @property
+    def text(self) -> str:
+        """The payload as text."""
+        return self._native.payload.decode()
+
+    def json(self) -> Any:
+        """The payload, read as JSON."""
+        return json.loads(self._native.payload)
+
+    @property
+    def id(self) -> int:
+        """The number of the item, the same over all deliveries."""
+        return self._native.id
+
+    @property
+    def fence(self) -> int:
+        """The number of this delivery. Give it to what you write to."""
+        return self._native.fence
+
+    @property
+    def attempt(self) -> int:
+        """Which delivery this is, from 1."""
+        return self._native.attempt
+
+    @property
+    def deliveries(self) -> int:
+        """How many deliveries are allowed."""
+        return self._native.deliveries
+
+    @property
+    def group(self) -> str | None:
+        """Whose share of the queue it counts for."""
+        return self._native.group
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its labels."""
+        return dict(self._native.labels)
+
+    @property
+    def pushed_at(self) -> float:
+        """When it was pushed, in seconds since 1970 by the store's clock."""
+        return self._native.pushed_at
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this delivery goes on at this moment, by the clock."""
+        return self._process == os.getpid() and self._native.is_held
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it was acknowledged, failed or given back here."""
+        return self._native.is_ended
+
+    @property
+    def lost(self) -> Lost | None:
+        """How this delivery was lost, if it was: somebody else may have the item."""
+        if self._process != os.getpid():
+            return lost(self._native.queue, f"it belongs to process {self._process}")
+        how = self._native.lost
+        return lost(self._native.queue, how) if how is not None else None
+
+    def on_lost(self, callback: Callable[[Lost], None]) -> None:
+        """Calls ``callback`` once when the delivery is lost, on a thread of this package."""
+        queue = self._native.queue
+        _call.tell(self._mine().watch(), lambda how: callback(lost(queue, how)))
+
+    def acknowledge(self) -> None:
+        """Says that the item is done, and waits until the store has confirmed it."""
+        self._mine().acknowledge().wait()
+
+    async def acknowledge_async(self) -> None:
+        """The same, from asyncio."""
+        await _call.run(self._mine().acknowledge())
+
+    def fail(self, reason: str, delay: Seconds = 0.0) -> bool:
+        """Says that it did not work: it is delivered again after ``delay``, or is a dead letter now (``True``)."""
+        return self._mine().fail(reason, in_seconds(delay) or 0.0).wait()
+
+    async def fail_async(self, reason: str, delay: Seconds = 0.0) -> bool:
+        """The same, from asyncio."""
+        return await _call.run(self._mine().fail(reason, in_seconds(delay) or 0.0))
+
+    def give_back(self, delay: Seconds = 0.0) -> None:
+        """Leaves the item to somebody else, after ``delay``; this delivery does not count."""
+        self._mine().give_back(in_seconds(delay) or 0.0).wait()
+
+    async def give_back_async(self, delay: Seconds = 0.0) -> None:
+        """The same, from asyncio."""
+        await _call.run(self._mine().give_back(in_seconds(delay) or 0.0))
+
+    def __enter__(self) -> Item:
+        self._mine()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        native = self._mine()
+        if native.is_ended:
+            return
+        if raised is None:
+            native.acknowledge().wait()
+            return
+        try:
+            native.fail(reason(raised), 0.0).wait()
+        except Error:
+            pass  # What was raised says more.
+
+    async def __aenter__(self) -> Item:
+        self._cancellation = Cancellation([self._mine()])
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        native = self._mine()
+        cancellation, self._cancellation = self._cancellation, None
+        if cancellation is not None and cancellation.end(kind):
+            raise self.lost or Lost("lost") from raised
+        if native.is_ended:
+            return
+        if raised is None:
+            await _call.run(native.acknowledge())
+            return
+        try:
+            await _call.run(native.fail(reason(raised), 0.0))
+        except Error:
+            pass  # What was raised says more.
+
+    def _mine(self) -> _native.Item:
+        if self._process != os.getpid():
+            raise Forked(
+                f"this item of {self._native.queue!r} belongs to process {self._process}, which this one was forked "
+                "from: pop another one here"
+            )
+        return self._native
+
+    def __repr__(self) -> str:
+        return f"<seinpaal.Item {self.id} of {self._native.queue!r}, delivery {self.attempt} of {self.deliveries}>"
+
+
+def reason(raised: BaseException) -> str:
+    """What is written down about a failure."""
+    return f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__
