@@ -26,9 +26,15 @@ fn only_tests_see_the_standard_library() {
 }
 
 #[test]
-fn the_crate_depends_on_nothing() {
+fn the_crate_depends_on_nothing_and_its_tests_on_drawn_numbers_alone() {
     let manifest = read("Cargo.toml");
-    let dependencies = manifest.split("[dependencies]").nth(1).expect("the table is there");
-    assert_eq!(dependencies.trim(), "", "nothing may follow the heading");
+    let tables: Vec<&str> = manifest.lines().filter(|line| line.starts_with('[')).collect();
+    let expected = ["[package]", "[lints]", "[features]", "[dependencies]", "[dev-dependencies]"];
+    assert_eq!(tables, expected);
+    let (_, dependencies) = manifest.split_once("[dependencies]").expect("the table is there");
+    let (own, of_tests) =
+        dependencies.split_once("[dev-dependencies]").expect("the table is there");
+    assert_eq!(own.trim(), "", "nothing may follow the heading");
+    assert_eq!(of_tests.trim(), "seinpaal-draw.workspace = true");
     assert!(!manifest.contains("build ="), "no build script either");
 }
