@@ -16,6 +16,9 @@ async fn first_unlike(bench: &mut Bench, drawn: impl Into<Drawn>) -> Option<Stri
             return Some(format!("made history {i}: {difference}"));
         }
     }
+    if let Some(difference) = bench.list_difference_at_the_end(&made::held_again()).await {
+        return Some(format!("held again: {difference}"));
+    }
     for seed in 0..histories() / 8 {
         let difference = match bench.is_guarded() {
             true => bench.list_difference(&guarded_history(seed, SMALL)).await,

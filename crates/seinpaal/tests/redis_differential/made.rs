@@ -96,6 +96,11 @@ fn called_nothing_any_more() -> Vec<Event> {
     ]
 }
 
+/// One ticket after another, so that the name is one value of one ticket, and remembers how long the first was held.
+pub(super) fn held_again() -> Vec<Event> {
+    vec![call(1, [ask(acquire(1))]), call(200_000, [release(1)]), call(1, [ask(acquire(2))])]
+}
+
 /// At lengths around which the code of a hold changes, up to hours.
 fn held_for_many_lengths() -> Vec<Event> {
     let around = |length: i64| [length - 1, length, length + length / 4, length + length / 2];
