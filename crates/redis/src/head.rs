@@ -174,10 +174,10 @@ fn noting_a_hold(recent: &str, took: &str) -> String {
         "do local took, code = {took}, 1 \
          if took >= {least} then \
          local part, power = math.frexp(took) \
-         code = {steps} * power - {first} + {twice} * part - {twice} * part % 1 \
+         code = {steps} * power + {twice} * part - {first} \
          if code > {last} then code = {last} end \
          end \
-         {recent} = {recent} % {newer} * {codes} + code end",
+         {recent} = {recent} % {newer} * {codes} + code - code % 1 end",
         least = 1_u64 << shortest,
     )
 }

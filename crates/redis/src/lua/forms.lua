@@ -13,8 +13,8 @@
 --   version, inbox and series. What does not go without saying is elsewhere: nothing is pinned, paused, listed or in
 --   line. LONE goes on with members digest clock wall fence bound deadline ttl ends ends_wall, and for how many grants
 --   it has been so, last till kind limit held top recent, how many free ranges of slots, how long the causes are; then these,
---   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till recent, how long the
---   causes are; then the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
+--   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till recent; then
+--   the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
 --   causes: grants last clock wall deadline till kind limit permits margin ttl digest recent; then about.
 -- APART: LONE as far as how long the causes are; all that follows stands in a field by itself, which a renewal does not
 --   read. Its tickets are more than one.
@@ -50,7 +50,7 @@ local HOLDER, WAITER, WISHER, WAITER_SIZE = '<c1c1c32c32dddds', '<c1c1c32c32dddd
 -- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
 -- Its size is that with the word before it.
 local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
-local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4ddddddB', 111, 13
+local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddd', 110, 13
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4dBB', 134, 169, 14
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4dddd', 135, 15
 local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 18, '<BI4dd', 21, 19
@@ -61,7 +61,7 @@ local LINE_TICKET, PACK_LINE_TICKET, LINE_TICKET_SIZE = '<BBI4I4I4ddd', '<BBI4I4
 local LINE_WAITER, PACK_LINE_WAITER, LINE_WAITER_SIZE = '<BBI4I4dddddb', '<BBI4I4dddddbc0', 51
 local LONGEST_LINE, MOST_FOLDED = 3072, 24
 local NO_PLACE = '------------------------'
-local PACK_IDLE, PACK_LONE = '<Bc56BI4ddddddB', '<Bc56I4dddddddddBI4dBI4I4I4dBB'
+local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddd', '<Bc56I4dddddddddBI4dBI4I4I4dBB'
 -- Whether the restart guard, where there is one, was proved to be over; and whether lean has put together what stood apart.
 local is_guard_over, is_apart
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'

@@ -41,8 +41,8 @@ if is_packed then
       head_text = text
     end
     if form == IDLE_VERSION then
-      uses, last, clock, wall, fence, deadline, till, recent, size = read(IDLE, text, 58)
-      held, bound, members, digest, left, from = 0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE
+      uses, last, clock, wall, fence, deadline, till, recent = read(IDLE, text, 58)
+      held, bound, members, digest, left, from, size = 0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE, #text - IDLE_SIZE
     elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
       uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent = read(FIRST, text, 58)
       fence, size, ends, ends_wall, members, left = wall, 0, clock + term, wall + term, 1, term
@@ -205,7 +205,7 @@ if is_packed then
     if about then
       value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind, limit, held, bound, term, digest, recent, about)
     elseif held == 0 then
-      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, recent, size) .. rest
+      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, recent) .. rest
     elseif held then
       value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall, uses, last,
         till, kind, limit, held, top, recent, #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')

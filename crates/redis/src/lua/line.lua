@@ -18,9 +18,10 @@
       local uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, digest, members, ends, ends_wall, top, recent
       if byte(line) ~= 1 then break end
       if form == IDLE_VERSION then
-        uses, last, clock, wall, fence, deadline, till, recent, size = read(IDLE, text, 58)
+        uses, last, clock, wall, fence, deadline, till, recent = read(IDLE, text, 58)
         kind, limit, held, bound, digest, members, ends, ends_wall, top = 45, 0, 0, UNBOUNDED, 0, 0, 0, 0, 0
         causes = sub(text, IDLE_SIZE + 1)
+        size = #causes
       elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
         uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent = read(FIRST, text, 58)
         fence, size, members, ends, ends_wall, top = wall, 0, 1, clock + term, wall + term, held

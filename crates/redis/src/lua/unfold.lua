@@ -17,11 +17,11 @@ if (form == APART_VERSION and #text == LONE_SIZE) or (form == CROWD_VERSION and 
 end
 if form == IDLE_VERSION and #text >= IDLE_SIZE then
   local owner = sub(text, 2, 57)
-  local _, last, clock, wall, fence, deadline, till, recent, size = read(IDLE, text, 58)
+  local _, last, clock, wall, fence, deadline, till, recent = read(IDLE, text, 58)
   lone_field = 'r' .. sub(owner, 33) .. '00000000'
   lone_head = pack(HEAD, VERSION, HEAD_WITH{ clock = clock, wall = wall, passed = wall, fence = fence,
     due = wall + till - clock, deadline = deadline, memory = till, recent = recent, past = 1, rows = 1 }, 0)
-  lone_record = pack(RECORD, 1, last, till, 0, 0, 0, 0, 0, 0, 0, NOBODY, 0, size) .. sub(text, IDLE_SIZE + 1)
+  lone_record = pack(RECORD, 1, last, till, 0, 0, 0, 0, 0, 0, 0, NOBODY, 0, #text - IDLE_SIZE) .. sub(text, IDLE_SIZE + 1)
 elseif (form == FIRST_VERSION and #text >= FIRST_SIZE) or (form == LONE_VERSION and #text >= LONE_SIZE) then
   local owner, size, last, clock, wall, fence, bound, deadline, till, kind, limit, held, ttl, ends, ends_wall, members, digest, rest, recent, _ =
     sub(text, 2, 57), 0

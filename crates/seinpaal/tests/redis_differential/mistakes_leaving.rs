@@ -187,7 +187,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     // Where it is written, and looked in.
-    ("deadline, till_then, recent, tail)", "deadline, till_then, 0, tail)", Line(3)),
+    ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
     (
         "deadline, arrival, recent, limit, held, top, line_at, tail, uses, kind,\n",
         "deadline, arrival, 0, limit, held, top, line_at, tail, uses, kind,\n",
