@@ -239,8 +239,9 @@ fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
         let lost = Ask::Evict { ticket: ticket(number) };
         [call(1, [ask(acquire(number))]), call(1, [lost])]
     });
-    let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52))];
-    taken_and_lost.chain(again.map(|ask| call(1, [ask]))).collect()
+    let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52)), release(52)];
+    let again = again.into_iter().chain([ask(acquire(53))]).map(|ask| call(1, [ask]));
+    taken_and_lost.chain(again).chain([look(1)]).collect()
 }
 
 /// The first who waited is not there when its turn comes, so that the second has it and the third waits on.
