@@ -13,7 +13,7 @@ use seinpaal_store::url::RestartGuard;
 pub(super) use self::requests::{
     FIRST_REQUEST, acquire_line, arguments, attach_words, double, line, plain_arguments,
 };
-pub(super) use self::table::SCRIPTS;
+pub(super) use self::table::{SCRIPTS, ledger};
 use super::{head, queue::pieces::QUEUE};
 
 /// Where every script begins: formats, and without the restart guard what goes on most of the time.

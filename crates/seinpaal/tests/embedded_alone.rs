@@ -6,10 +6,10 @@ mod processes;
 
 use std::{
     fs::{self, File},
+    os::unix::fs::MetadataExt,
     path::Path,
     sync::Arc,
-    thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 use processes::{
@@ -19,8 +19,10 @@ use processes::{
 use rustix::fs::{FlockOperation, flock};
 use seinpaal::store::{News, Store, embedded::EmbeddedStore};
 use seinpaal_proto::{Batch, Cause, Inbox, Name, Reply, Request, Ticket, What};
+use seinpaal_rig::until;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    task::spawn_blocking,
     time::timeout,
 };
 
@@ -67,6 +69,14 @@ fn is_there(dir: &Path, dead: Inbox) -> bool {
     ["presence", "inbox"].iter().any(|folder| dir.join(folder).join(dead.to_string()).exists())
 }
 
+/// `->` marks those that wait for a lock (proc_locks(5)).
+fn is_waited_at(gate: &File) -> bool {
+    let inode = gate.metadata().unwrap().ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    let mut waiting = locks.lines().filter(|lock| lock.contains("-> FLOCK"));
+    waiting.any(|lock| lock.split_whitespace().any(|word| word.split(':').nth(2) == Some(&inode)))
+}
+
 #[tokio::test]
 async fn a_store_that_comes_and_goes_clears_away_what_the_dead_left() {
     let dir = made();
@@ -78,11 +88,9 @@ async fn a_store_that_comes_and_goes_clears_away_what_the_dead_left() {
     assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
     call(&store, me, Request::Release { ticket: Ticket(1), slots: None }).await;
     drop(store);
-    let until = Instant::now() + LONG;
-    while is_there(dir.path(), dead) || is_there(dir.path(), me) {
-        assert!(Instant::now() < until, "it is still there");
-        thread::sleep(Duration::from_millis(1));
-    }
+    until("what the dead and the store had is gone", || {
+        !is_there(dir.path(), dead) && !is_there(dir.path(), me)
+    });
 }
 
 #[tokio::test]
@@ -107,7 +115,11 @@ async fn a_store_whose_gate_is_locked_is_opened_once_the_gate_is_free() {
     flock(&gate, FlockOperation::LockExclusive).unwrap();
     let path = dir.path().to_owned();
     let opening = tokio::spawn(async move { open(&path).await });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let gate = spawn_blocking(move || {
+        until("somebody waits at the gate", || is_waited_at(&gate));
+        gate
+    });
+    let gate = gate.await.unwrap();
     assert!(!opening.is_finished());
     flock(&gate, FlockOperation::Unlock).unwrap();
     let (store, me, _heard) = opening.await.unwrap();

@@ -7,13 +7,6 @@
 -- Removals go first: they free memory, and after one Redis lets a script write also when memory is short. A script that
 -- only makes the name grow begins with the head instead, and so is refused whole.
 
-function ledger.send(command, key, list)
-  for from = 1, #list, 1000 do
-    call(command, key, unpack(list, from, min(from + 999, #list)))
-    ledger.has_written = true -- only now: the first may be refused, and then nothing is torn
-  end
-end
-
 function ledger.place(object, slot, member)
   local old = object[slot]
   if old == member then return end
@@ -149,19 +142,6 @@ function ledger.collect(set, del)
     end
     record.is_changed = false
   end
-end
-
-function ledger.sort_placed()
-  local add, remove = {}, {}
-  for member, is_there in pairs(ledger.placed) do
-    if is_there then
-      add[#add + 1] = '0'
-      add[#add + 1] = member
-    else
-      remove[#remove + 1] = member
-    end
-  end
-  return add, remove
 end
 
 -- Writes what is pending, and the head with it if that is asked for or has to come first.

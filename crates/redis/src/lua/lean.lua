@@ -37,7 +37,7 @@ if is_packed then
       -- Whatever is no renewal of all needs the tickets.
       local apart = form == APART_VERSION and try('hget', KEYS[1], 'a')
       if type(apart) ~= 'string' or #text ~= LONE_SIZE then break end
-      text, form, is_apart = '\8' .. sub(text, 2) .. apart, LONE_VERSION, true
+      text, form, is_apart = string.char(LONE_VERSION) .. sub(text, 2) .. apart, LONE_VERSION, true
       head_text = text
     end
     if form == IDLE_VERSION then

@@ -16,6 +16,7 @@ pub(crate) const QUEUE: &str = concat!(
     include_str!("../lua/queue/fast_end.lua"),
     include_str!("../lua/queue/rest.lua"),
     include_str!("../lua/queue/pack.lua"),
+    include_str!("../lua/send.lua"),
     include_str!("../lua/queue/state.lua"),
     include_str!("../lua/queue/items.lua"),
     include_str!("../lua/queue/order.lua"),

@@ -4,15 +4,17 @@ use super::pieces::QUEUE;
 
 macro_rules! pieces {
     ($($name:literal),*) => {
-        [$(($name, include_str!(concat!("../lua/queue/", $name, ".lua")))),*]
+        [$(($name, include_str!(concat!("../lua/", $name, ".lua")))),*]
     };
 }
 
 #[rustfmt::skip]
-const PIECES: [(&str, &str); 26] = pieces![
-    "forms", "lean", "lean_push", "lean_work", "lean_words", "begin", "fast_ask", "fast_head", "fast_push", "fast_work",
-    "fast_pop", "fast_end", "rest", "pack", "state", "items", "order", "time",
-    "workers", "ask", "push", "pop", "finish", "steer", "inspect", "step"
+const PIECES: [(&str, &str); 27] = pieces![
+    "queue/forms", "queue/lean", "queue/lean_push", "queue/lean_work", "queue/lean_words", "queue/begin",
+    "queue/fast_ask", "queue/fast_head", "queue/fast_push", "queue/fast_work", "queue/fast_pop",
+    "queue/fast_end", "queue/rest", "queue/pack", "send", "queue/state", "queue/items", "queue/order",
+    "queue/time", "queue/workers", "queue/ask", "queue/push", "queue/pop", "queue/finish", "queue/steer",
+    "queue/inspect", "queue/step"
 ];
 
 fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
@@ -23,7 +25,8 @@ fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
 
 #[test]
 fn every_file_starts_with_what_it_is_given_and_answers() {
-    for (name, source) in PIECES {
+    for (path, source) in PIECES {
+        let name = path.trim_start_matches("queue/");
         assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
         assert_eq!(field(source, "keys"), Some("records order"), "{name}");
         for said in ["args", "reply", "cost"] {

@@ -17,6 +17,7 @@ use crate::{
     link::ConnectOptions,
     misconfigured,
     replicas::REPLICATION_TIMEOUT,
+    script::ledger,
     servers::PAGE_ROOM,
 };
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
@@ -29,14 +30,7 @@ const PIECES: &str = concat!(
     "local function unfold(text)\n",
     include_str!("../lua/unfold.lua"),
     "return lone_head, lone_field, lone_record\nend\n",
-    include_str!("../lua/pack.lua"),
-    include_str!("../lua/state.lua"),
-    include_str!("../lua/flush.lua"),
-    include_str!("../lua/records.lua"),
-    include_str!("../lua/slots.lua"),
-    include_str!("../lua/settle.lua"),
-    include_str!("../lua/named.lua"),
-    include_str!("../lua/start.lua"),
+    ledger!(),
     include_str!("../lua/acquire.lua"),
     include_str!("../lua/renew.lua"),
     include_str!("../lua/attach.lua"),

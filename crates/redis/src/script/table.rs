@@ -46,6 +46,24 @@ macro_rules! unfold {
     };
 }
 
+/// The ledger, but for its requests. A node of a quorum has it, too.
+macro_rules! ledger {
+    () => {
+        concat!(
+            include_str!("../lua/pack.lua"),
+            include_str!("../lua/state.lua"),
+            include_str!("../lua/send.lua"),
+            include_str!("../lua/flush.lua"),
+            include_str!("../lua/records.lua"),
+            include_str!("../lua/slots.lua"),
+            include_str!("../lua/settle.lua"),
+            include_str!("../lua/named.lua"),
+            include_str!("../lua/start.lua"),
+        )
+    };
+}
+pub(crate) use ledger;
+
 macro_rules! row {
     ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($plain:tt)*], [$($part:literal),*]) => {
         ScriptHeader {
@@ -56,14 +74,7 @@ macro_rules! row {
                 include_str!("../lua/begin.lua"),
                 $($plain)*
                 unfold!(),
-                include_str!("../lua/pack.lua"),
-                include_str!("../lua/state.lua"),
-                include_str!("../lua/flush.lua"),
-                include_str!("../lua/records.lua"),
-                include_str!("../lua/slots.lua"),
-                include_str!("../lua/settle.lua"),
-                include_str!("../lua/named.lua"),
-                include_str!("../lua/start.lua"),
+                ledger!(),
                 $(include_str!(concat!("../lua/", $part, ".lua")),)*
                 include_str!("../lua/step.lua"),
             ),

@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 38] = [
+const PIECES: [(&str, &str); 39] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -40,6 +40,7 @@ const PIECES: [(&str, &str); 38] = [
     ("plain_end", include_str!("../lua/plain_end.lua")),
     ("plain_fold", include_str!("../lua/plain_fold.lua")),
     ("state", include_str!("../lua/state.lua")),
+    ("send", include_str!("../lua/send.lua")),
     ("flush", include_str!("../lua/flush.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),

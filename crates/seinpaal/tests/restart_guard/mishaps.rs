@@ -77,7 +77,8 @@ struct Pair {
 }
 
 impl Pair {
-    fn start() -> Self {
+    /// With the URL of the master.
+    fn start() -> (Self, String) {
         let at_once = ["--repl-diskless-sync-delay", "0"];
         let master = RedisServer::with(&at_once);
         let port = master.port();
@@ -85,7 +86,9 @@ impl Pair {
         let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
         let replica = RedisServer::with(&of);
         let other = replica.port();
-        Self { ports: [port, other], servers: [master, replica] }
+        let pair = Self { ports: [port, other], servers: [master, replica] };
+        let url = pair.url(0);
+        (pair, url)
     }
 
     fn url(&self, which: usize) -> String {
@@ -108,6 +111,12 @@ impl Pair {
         while wait.query_async::<u64>(&mut connection).await.unwrap() < 1 {}
     }
 
+    /// From now on the replica hears nothing of the master.
+    async fn part(&self) {
+        self.settle(0).await;
+        self.promote(1).await;
+    }
+
     async fn promote(&self, which: usize) {
         say::<()>(&self.url(which), cmd("REPLICAOF").arg("NO").arg("ONE")).await;
     }
@@ -123,14 +132,12 @@ pub(super) struct LaggingReplica(Pair);
 
 impl Mishap for LaggingReplica {
     fn begin() -> (Self, String) {
-        let pair = Pair::start();
-        let url = pair.url(0);
+        let (pair, url) = Pair::start();
         (Self(pair), url)
     }
 
     async fn prepare(&mut self) {
-        self.0.settle(0).await;
-        self.0.promote(1).await;
+        self.0.part().await;
     }
 
     async fn happen(&mut self) -> String {
@@ -144,14 +151,12 @@ pub(super) struct ThereAndBack(Pair);
 
 impl Mishap for ThereAndBack {
     fn begin() -> (Self, String) {
-        let pair = Pair::start();
-        let url = pair.url(0);
+        let (pair, url) = Pair::start();
         (Self(pair), url)
     }
 
     async fn prepare(&mut self) {
-        self.0.settle(0).await;
-        self.0.promote(1).await;
+        self.0.part().await;
     }
 
     async fn happen(&mut self) -> String {

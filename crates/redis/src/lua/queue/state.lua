@@ -164,13 +164,6 @@ end
 -- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
 -- is short. A script that only makes the queue grow begins with the head instead, and so is refused whole.
 
-function ledger.send(command, key, list)
-  for from = 1, #list, 1000 do
-    call(command, key, unpack(list, from, min(from + 999, #list)))
-    ledger.has_written = true -- only now: the first may be refused, and then nothing is torn
-  end
-end
-
 function ledger.collect_records(set, del)
   for number in pairs(ledger.dirty_items) do
     local item = ledger.items[number]
@@ -190,20 +183,9 @@ function ledger.collect_records(set, del)
   end
 end
 
-function ledger.collect_members(add, remove)
-  for member, is_there in pairs(ledger.placed) do
-    if is_there then
-      add[#add + 1] = '0'
-      add[#add + 1] = member
-    else
-      remove[#remove + 1] = member
-    end
-  end
-end
-
 function ledger.flush(with_head)
   if not with_head and not next(ledger.dirty_items) and not next(ledger.changed) and not next(ledger.placed) then return end
-  local set, del, add, remove = {}, {}, {}, {}
+  local set, del = {}, {}
   local is_growth = ledger.may_grow and not ledger.has_written
   if ledger.is_fresh and not ledger.has_written then
     ledger.placed.z = true
@@ -215,7 +197,7 @@ function ledger.flush(with_head)
   end
   if with_head or is_growth then set[1], set[2] = 'h', pack_head(head) end
   ledger.collect_records(set, del)
-  ledger.collect_members(add, remove)
+  local add, remove = ledger.sort_placed()
   if is_growth then ledger.send('hset', records, set) end
   if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
   ledger.send('zrem', order, remove)
