@@ -4,7 +4,8 @@ use seinpaal::store::BoxFuture;
 
 use crate::{Ability, Stage};
 
-/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of its own.
+/// Gives the list to the macro `$then`, after the module of the cases and whatever else that macro
+/// needs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_case {
@@ -189,9 +190,9 @@ macro_rules! with_every_case {
     };
 }
 
-/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` becomes a module
-/// `memory` with a module a topic and a test a case, each with a harness of its own, and a test
-/// `summary` that lists which of them the store promises.
+/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` makes a module
+/// `memory` with a module for each topic and a test for each case, each with a harness of its own,
+/// and a test `summary` that lists the cases that the store promises.
 #[macro_export]
 macro_rules! conformance {
     ($store:ident, $harness:expr) => {
@@ -199,7 +200,7 @@ macro_rules! conformance {
     };
 }
 
-/// What [`conformance!`] makes of its list.
+/// Makes the tests of [`conformance!`] from the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! every_case {
@@ -234,14 +235,14 @@ macro_rules! every_case {
     };
 }
 
-/// A case as a value, for programs that put stores side by side.
+/// A case as a value, for programs that compare stores.
 #[derive(Clone, Copy)]
 pub struct Case {
     /// `topic::case`.
     pub name: &'static str,
-    /// What it needs of a store.
+    /// The abilities that the case needs.
     pub needs: &'static [Ability],
-    /// Puts the store of a stage through it; panics if it fails.
+    /// Puts the store of a stage through the case. Panics if the case fails.
     pub run: for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>,
 }
 
@@ -251,7 +252,7 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// What makes [`CASES`] of the list.
+/// Makes [`CASES`] from the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! case_values {

@@ -1,4 +1,5 @@
-//! The cases about queues can fail: each of these stores makes one mistake, and cases notice.
+//! The cases about queues can fail: each of these stores makes one mistake, and some case notices
+//! it.
 //!
 //! The stores are the memory store behind something that spoils what passes through it.
 
@@ -13,7 +14,8 @@ use futures_util::FutureExt;
 use queue_mistakes::{harness::SpoilingHarness, spoil::Mistake};
 use seinpaal_conformance::{QUEUE_CASES, Stage};
 
-/// Longer than a case waits for what must happen. The clock of these tests jumps, so nobody waits.
+/// Longer than a case waits for what must happen. The clock of these tests jumps, so this costs no
+/// time.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The cases that fail on a store with this mistake.

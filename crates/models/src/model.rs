@@ -117,7 +117,7 @@ impl Game for Bounds {
         world.quiet(self).map_err(|stuck| format!("Stuck({stuck:?})"))
     }
 
-    /// Faults are rarer than what is ordinary, and time passes about every fourth step.
+    /// Faults are rarer than other steps, and time passes in about every fourth step.
     fn rarity(action: &Action) -> usize {
         match action {
             Action::Befall(..) | Action::Forward | Action::Backward => 12,

@@ -24,7 +24,7 @@ const BOUND: Duration = Duration::from_secs(30);
 
 type Servers = [RedisServer; 3];
 
-/// Three servers, a prefix of its own on them, and a clock set by hand.
+/// Three servers, a prefix of its own on them, and a clock that the case sets.
 #[derive(Debug)]
 pub struct QuorumHarness {
     servers: Arc<Servers>,
@@ -33,7 +33,7 @@ pub struct QuorumHarness {
 }
 
 impl QuorumHarness {
-    /// Starts the servers, if no other case has them.
+    /// Starts the servers, unless another case has them.
     ///
     /// # Panics
     /// If the server program is missing or does not start.
@@ -49,7 +49,7 @@ impl QuorumHarness {
         Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
-    /// How many of the servers have a subscription of this client.
+    /// How many servers have a subscription of this client.
     fn subscriptions(&self, inbox: Inbox) -> io::Result<usize> {
         let mut count = 0;
         for server in self.servers.iter() {
@@ -74,7 +74,7 @@ impl QuorumHarness {
     }
 }
 
-/// They end with the last case that uses them.
+/// The servers, which end with the last case that uses them.
 fn servers() -> Arc<Servers> {
     static SHARED: Mutex<Weak<Servers>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(|held| held.into_inner());

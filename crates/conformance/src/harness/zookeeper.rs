@@ -21,7 +21,7 @@ use seinpaal_rig::ZookeeperEnsemble;
 /// How long a server may take to end a session that was closed.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// A chroot of its own on a server that the process shares, under a clock set by hand.
+/// A chroot of its own on a server that the process shares, under a clock that the case sets.
 #[derive(Debug)]
 pub struct ZookeeperHarness {
     server: &'static ZookeeperEnsemble,
@@ -30,7 +30,7 @@ pub struct ZookeeperHarness {
 }
 
 impl ZookeeperHarness {
-    /// Starts the server if none of this process has.
+    /// Starts the server, unless this process has one.
     ///
     /// # Panics
     /// If the server is missing or does not start.

@@ -32,7 +32,7 @@ pub(super) struct Delivery {
     pub(super) who: String,
 }
 
-/// What a history tells of each item. Contradictions in it are `found`.
+/// Tells each item of a history. Puts contradictions into `found`.
 pub(super) fn tell(
     events: &[Event],
     verdict: &mut Verdict,

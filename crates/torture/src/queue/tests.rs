@@ -1,4 +1,5 @@
-//! Doctored histories: a good one is acquitted, and each with one thing wrong is convicted of that thing.
+//! Doctored histories: the checker acquits a good history, and convicts each history with one fault
+//! of that fault.
 
 use super::check::{Bounds, Verdict, check};
 use crate::{

@@ -1,4 +1,4 @@
-//! Every request is done once, whatever is lost and repeated.
+//! The store does every request once, whatever is lost and repeated.
 
 use futures_util::{FutureExt, pin_mut};
 use seinpaal_proto::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A request of each kind that changes something, about the items of [`busy`].
+/// A request of each kind that changes something, about items of [`busy`].
 async fn requests(client: &QueueClient<'_>) -> Vec<Request> {
     let dead = client.dead(0, 2).await;
     let held: Vec<_> = client.pop(4).await.iter().map(|it| it.delivery).collect();
