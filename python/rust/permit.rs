@@ -151,13 +151,13 @@ pub(crate) fn permit_object(py: Python<'_>, permit: seinpaal::Permit) -> PyResul
 
 #[pymethods]
 impl Permit {
-    /// Whether it is held at this moment, by the clock.
+    /// Returns whether it is held at this moment, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
         self.with(seinpaal::Permit::is_held).unwrap_or(false)
     }
 
-    /// Whether it was given back, or handed on.
+    /// Returns whether it was given back, or handed on.
     #[getter]
     fn is_given_back(&self) -> bool {
         self.held.with(|held| held.is_none())

@@ -176,13 +176,13 @@ impl Item {
 
 #[pymethods]
 impl Item {
-    /// Whether this delivery goes on at this moment, by the clock.
+    /// Returns whether this delivery goes on at this moment, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
         self.held.with(|held| held.as_deref().is_some_and(seinpaal::Item::is_held))
     }
 
-    /// Whether it was ended.
+    /// Returns whether it was ended.
     #[getter]
     fn is_ended(&self) -> bool {
         self.held.with(|held| held.is_none())

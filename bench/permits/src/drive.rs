@@ -137,7 +137,7 @@ impl Orders {
         (0..tasks).map(move |task| format!("bench-{}", task % names))
     }
 
-    /// Whether each task has a connection of its own.
+    /// Returns whether each task has a connection of its own.
     fn are_apart(&self) -> bool {
         self.of("clients") > 0
     }

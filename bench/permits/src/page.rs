@@ -113,7 +113,7 @@ fn beside(row: &Row, lines: &[&Line]) -> Option<String> {
     Some(made)
 }
 
-/// Whether more of this figure is better.
+/// Returns whether more of this figure is better.
 fn is_most(row: &Row, what: &str) -> bool {
     what == "utilisation" || (row.best == Best::Most && !what.contains('µ'))
 }

@@ -149,7 +149,7 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Whether what is done once was done already.
+    /// Returns whether what is done once was done already.
     async fn is_done(self, entrance: Entrance<'_>, signals: &mut Signals) -> Result<bool, Failure> {
         match self.once {
             Some(once) => once.is_done(entrance, signals).await,

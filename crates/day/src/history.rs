@@ -124,7 +124,7 @@ pub struct Visit {
     pub slot: Option<u32>,
     /// The fence. A script that acquired cannot tell.
     pub fence: Option<u64>,
-    /// Its process.
+    /// The process.
     pub pid: u32,
 }
 

@@ -25,7 +25,7 @@ const BOUND: Duration = Duration::from_secs(120);
 pub struct Stage<'a> {
     /// The store.
     pub world: &'a World,
-    /// Its servers.
+    /// The servers.
     pub site: &'a Site,
     /// The scenario's random numbers.
     pub draw: Draw,

@@ -21,7 +21,7 @@ const URL: &str = "SEINPAAL_STORE";
 pub struct World {
     /// Which store.
     pub store: Store,
-    /// Its URL.
+    /// The URL.
     pub url: String,
     /// A directory with `bin`, the history, and what jobs write.
     pub scratch: PathBuf,

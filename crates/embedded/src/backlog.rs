@@ -66,8 +66,8 @@ impl Backlog {
         if is_long && !is_under_way { Need::WriteBack } else { Need::Nothing }
     }
 
-    /// Whether this client's next commit may find the log written back. It begins the log anew then, and waits for the
-    /// disk.
+    /// Returns whether this client's next commit may find the log written back. It begins the log
+    /// anew then, and waits for the disk.
     pub(super) fn may_begin_anew(&self) -> bool {
         self.under_way.is_some()
     }

@@ -102,7 +102,7 @@ impl Directory {
         }
     }
 
-    /// Whether this user may read and write a file that is not opened here.
+    /// Returns whether this user may read and write a file that is not opened here.
     pub(super) fn check_access(&self, name: &str) -> Result<(), StoreError> {
         let wanted = Access::READ_OK | Access::WRITE_OK;
         match rfs::accessat(&self.fd, name, wanted, AtFlags::EACCESS) {

@@ -91,7 +91,7 @@ impl End {
         Ok((is_whole && end.pages > 0).then_some(end))
     }
 
-    /// Whether a log has this very end.
+    /// Returns whether a log has this very end.
     fn is_of(&self, log: &File) -> io::Result<bool> {
         let (mut head, mut last) = ([0; LOG_HEAD], [0; FRAME_HEAD]);
         log.read_exact_at(&mut head, 0)?;

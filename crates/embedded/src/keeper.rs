@@ -62,7 +62,7 @@ enum DiskTask {
     WriteBack(Sender<()>),
 }
 
-/// Whether the batch has something that must survive a power loss. That is what people and
+/// Returns whether the batch has something that must survive a power loss. That is what people and
 /// producers say. If a worker's end of a delivery is lost, its item is delivered again.
 pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
     let is_passing = |request: &Request| {

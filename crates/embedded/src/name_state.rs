@@ -108,7 +108,7 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// Whether nobody holds or waits here, as far as is known without asking.
+    /// Returns whether nobody holds or waits here, as far as is known without asking.
     pub(super) fn is_at_rest(&self) -> bool {
         match self {
             Self::Small(_, small) => small.state.is_at_rest(),

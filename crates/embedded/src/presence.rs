@@ -57,8 +57,9 @@ impl Presences {
         Ok(Self { dir: Arc::new(dir.folder("presence")?) })
     }
 
-    /// Whether this client is gone for certain. If that cannot be told, it counts as alive. Call it
-    /// only inside the gate: a client that is just opening the store has not locked its file yet.
+    /// Returns whether this client is gone for certain. If that cannot be told, it counts as alive.
+    /// Call it only inside the gate: a client that is just opening the store has not locked its
+    /// file yet.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
         if planted(Bug::EmbeddedDeathUnseen) {
             return false;

@@ -32,8 +32,8 @@ const MOST_RECORD: usize = 256;
 /// More than two numbers, a space and a line's end.
 const MOST_LINE: usize = 64;
 
-/// Whether both processes that are on record in a file are gone. `false` also where there is no record, or it is of
-/// another pid namespace.
+/// Returns whether both processes that are on record in a file are gone. `false` also where there
+/// is no record, or it is of another pid namespace.
 pub(super) fn are_processes_gone(file: &File) -> bool {
     let mut bytes = [0; MOST_RECORD];
     let Ok(length) = file.read_at(&mut bytes, 0) else { return false };

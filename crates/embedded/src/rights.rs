@@ -49,7 +49,7 @@ impl Rights {
         Self { user, owner: dir.st_uid, group: dir.st_gid, mode: dir.st_mode }
     }
 
-    /// Whether everything in the directory is its owner's alone to write.
+    /// Returns whether everything in the directory is its owner's alone to write.
     pub(super) fn is_private(self) -> bool {
         self.mode & (BY_GROUP | BY_ALL) == 0
     }
@@ -79,7 +79,7 @@ impl Rights {
         (self.mode & BY_GROUP > 0).then(|| Gid::from_raw(self.group))
     }
 
-    /// Whether the directory may be used by this process.
+    /// Returns whether the directory may be used by this process.
     pub(super) fn check(self, parent: &Stat) -> Result<(), Stranger> {
         self.check_for(self.user, parent.st_mode, || is_member(self.group))
     }
@@ -103,8 +103,8 @@ impl Rights {
         }
     }
 
-    /// Whether a file or folder in the directory is one to use. Only those who may write the directory can have
-    /// put it there, unless the directory was somebody else's before.
+    /// Returns whether a file or folder in the directory is one to use. Only those who may write
+    /// the directory can have put it there, unless the directory was somebody else's before.
     pub(super) fn check_file(self, file: &Stat, kind: FileType) -> Result<(), Stranger> {
         if FileType::from_raw_mode(file.st_mode) != kind {
             return Err(Stranger::Kind);

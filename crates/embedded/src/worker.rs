@@ -122,7 +122,7 @@ impl Worker {
         drop(room.close());
     }
 
-    /// Whether there may be more to do, ever.
+    /// Returns whether there may be more to do, ever.
     fn go_on(&mut self, ready: &Ready) -> bool {
         if ready.hints {
             self.hear();
@@ -181,7 +181,7 @@ impl Worker {
         let _ = self.news.send(news);
     }
 
-    /// Whether there may be more to do, ever.
+    /// Returns whether there may be more to do, ever.
     fn work(&mut self) -> bool {
         loop {
             match self.jobs.try_recv() {

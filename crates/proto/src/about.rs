@@ -15,7 +15,7 @@ pub struct About {
     pub client: String,
     /// The machine it runs on.
     pub host: String,
-    /// Its process id there.
+    /// The process id there.
     pub pid: u32,
     /// Labels, in the order given.
     pub labels: Vec<(String, String)>,

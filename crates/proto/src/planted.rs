@@ -120,7 +120,7 @@ pub fn choose(bug: Option<Bug>) {
     CHOSEN.0.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
 }
 
-/// Whether this mistake is made.
+/// Returns whether this mistake is made.
 #[cfg(feature = "planted")]
 #[must_use]
 pub fn planted(bug: Bug) -> bool {

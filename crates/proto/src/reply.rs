@@ -185,7 +185,7 @@ pub enum TicketReply {
     Held {
         /// The number of its grant.
         fence: Fence,
-        /// Its slots.
+        /// The slots.
         slots: Slots,
         /// Their names, in their order, where they have some.
         names: SlotNames,
@@ -253,7 +253,7 @@ pub enum What {
     Granted {
         /// The number of the grant.
         fence: Fence,
-        /// Its slots.
+        /// The slots.
         slots: Slots,
         /// The limit in force.
         limit: u32,

@@ -197,7 +197,7 @@ pub enum Enqueue {
 pub struct Renew {
     /// Which lease.
     pub lease: LeaseId,
-    /// Its length from now on.
+    /// The length from now on.
     pub ttl: Micros,
     /// As in [`Acquire::margin`].
     pub margin: Micros,

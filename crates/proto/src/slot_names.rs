@@ -66,7 +66,7 @@ impl SlotNames {
         if names.is_empty() { Self::none() } else { Self(Some(names.into())) }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_none()
@@ -123,7 +123,7 @@ impl SlotNames {
         Self::of_list(slots.iter().filter_map(|slot| self.get(slot)).map(String::from).collect())
     }
 
-    /// Whether this list is `other`, perhaps with more names at its end.
+    /// Returns whether this list is `other`, perhaps with more names at its end.
     #[must_use]
     pub fn begins_with(&self, other: &Self) -> bool {
         self.list().starts_with(other.list())

@@ -44,9 +44,9 @@ pub struct Snapshot {
 /// A holder, as shown.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct HolderRow {
-    /// Its ticket.
+    /// The ticket.
     pub ticket: Ticket,
-    /// Its slots, as many as permits.
+    /// The slots, as many as permits.
     pub slots: Slots,
     /// The number of its grant.
     pub fence: Fence,
@@ -70,13 +70,13 @@ impl HolderRow {
 /// A waiter, as shown.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct WaiterRow {
-    /// Its ticket.
+    /// The ticket.
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
     /// The slots that must be among those that it gets.
     pub wishes: Slots,
-    /// Its priority.
+    /// The priority.
     pub priority: i8,
     /// How long it has waited.
     pub waiting_for: Micros,

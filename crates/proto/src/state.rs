@@ -61,9 +61,10 @@ impl Head {
         self.pinned.or(self.stated).unwrap_or(1)
     }
 
-    /// Whether the last fence is not behind the store's clock, `now`, yet. Then the name is kept though nobody needs
-    /// anything else of it: a fence made of the clock alone could be one that was given already (rule 10). One
-    /// that is further ahead than [`LONGEST_OWED`] is not kept, so that nothing is left behind for years.
+    /// Returns whether the last fence is not behind the store's clock, `now`, yet. Then the name is
+    /// kept though nobody needs anything else of it: a fence made of the clock alone could be one
+    /// that was given already (rule 10). One that is further ahead than [`LONGEST_OWED`] is not
+    /// kept, so that nothing is left behind for years.
     #[must_use]
     pub fn owes_fence(&self, now: Micros) -> bool {
         (now..=now + LONGEST_OWED).contains(&self.fence)
@@ -71,7 +72,7 @@ impl Head {
 }
 
 impl Lease {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         [self.ttl, self.ends, self.ends_wall].iter().all(|time| *time <= UNBOUNDED)
@@ -82,7 +83,7 @@ impl Lease {
 }
 
 impl Entry {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -110,7 +111,7 @@ impl Memory {
         Self { series, last: 0, until: 0, open: 0, ends: Vec::new() }
     }
 
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_ordered = self.ends.windows(2).all(|two| two[0].0 < two[1].0);
@@ -150,13 +151,13 @@ impl Memory {
 /// A lease: until when everything under it is believed in.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lease {
-    /// Its id.
+    /// The id.
     pub id: LeaseId,
     /// Whose it is, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
     /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
     pub ttl: Micros,
-    /// Its end on the ledger's clock.
+    /// The end on the ledger's clock.
     pub ends: Micros,
     /// When the lease ends on the store's clock. This end counts if the owner is known not to
     /// listen.
@@ -204,7 +205,7 @@ pub enum Standing {
     Waiting {
         /// Smallest first; ties go to the smaller ticket. Arrival less priority times [`AGING`](crate::time::AGING).
         rank: i64,
-        /// Its priority, for display.
+        /// The priority, for display.
         priority: i8,
         /// The lease that the permits will stand under.
         lease: LeaseId,

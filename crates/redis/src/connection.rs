@@ -118,8 +118,8 @@ impl Connection {
         }
     }
 
-    /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
-    /// undo it.
+    /// Returns whether as many replicas as are wanted have what this link wrote until now; if not,
+    /// a fail-over could undo it.
     pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };

@@ -211,7 +211,7 @@ fn is_bad_database(error: &RedisError) -> bool {
     said.contains("DB index") || said.contains("database")
 }
 
-/// Whether an error arose on this side of the connection.
+/// Returns whether an error arose on this side of the connection.
 fn is_local(kind: ErrorKind) -> bool {
     matches!(
         kind,

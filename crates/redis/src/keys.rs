@@ -84,7 +84,7 @@ impl Keys {
         format!("{records}:w:{id:032x}")
     }
 
-    /// Whether we keep something of our own under this key, or might.
+    /// Returns whether we keep something of our own under this key, or might.
     pub(super) fn is_ours(&self, key: &[u8]) -> bool {
         let rest = key.strip_prefix(self.prefix.as_bytes());
         rest.is_some_and(|rest| rest.starts_with(b"{") || rest.starts_with(b"guard"))

@@ -174,7 +174,7 @@ impl Link {
         Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
     }
 
-    /// Whether both ends of it still answer.
+    /// Returns whether both ends of it still answer.
     pub(super) async fn is_alive(&mut self) -> bool {
         let ping = redis::cmd("PING");
         let answers = self.commands.send(&ping).await.is_ok();

@@ -58,7 +58,7 @@ struct AllTried {
 #[derive(Clone, Debug, Error)]
 #[error("{name}: {error}")]
 pub struct AcquireAllError {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Why.
     #[source]

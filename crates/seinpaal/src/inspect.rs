@@ -47,9 +47,9 @@ pub struct Snapshot {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// Its ticket.
+    /// The ticket.
     pub ticket: Ticket,
-    /// Its slots, as many as permits.
+    /// The slots, as many as permits.
     pub slots: Slots,
     /// The number of its grant.
     pub fence: Fence,
@@ -68,13 +68,13 @@ pub struct Holder {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Waiter {
-    /// Its ticket.
+    /// The ticket.
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
     /// The slots that must be among those that it gets.
     pub wishes: Slots,
-    /// Its priority.
+    /// The priority.
     pub priority: i8,
     /// What it says of itself.
     pub about: About,

@@ -138,14 +138,16 @@ fn unauthorised() -> Response {
     (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
 }
 
-/// Whether each host that a request names is one of ours: there may be several, and an address that names one besides.
+/// Returns whether each host that a request names is one of ours: there may be several, and an
+/// address that names one besides.
 fn names_us(uri: &Uri, headers: &HeaderMap, known: &[String]) -> bool {
     let named = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let mut hosts = named.chain(uri.authority().map(Authority::as_str)).peekable();
     hosts.peek().is_some() && hosts.all(|host| is_known_host(host, known))
 }
 
-/// Whether a request came to us on purpose. A foreign page whose name has been made to point here names itself.
+/// Returns whether a request came to us on purpose. A foreign page whose name has been made to
+/// point here names itself.
 fn is_known_host(host: &str, known: &[String]) -> bool {
     let name = without_port(host);
     let is_loopback = matches!(name, "localhost" | "[::1]") || is_loopback_v4(name);
@@ -163,7 +165,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether a form was sent by one of our own pages, as far as the browser says where from.
+/// Returns whether a form was sent by one of our own pages, as far as the browser says where from.
 pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
@@ -175,7 +177,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     origin.unwrap_or(true) && site.unwrap_or(true)
 }
 
-/// Whether this is the secret that our forms carry.
+/// Returns whether this is the secret that our forms carry.
 pub(crate) fn is_our_form(inner: &Inner, csrf: &str) -> bool {
     is_same(&inner.csrf, csrf)
 }

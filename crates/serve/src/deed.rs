@@ -87,7 +87,7 @@ impl fmt::Display for Undone {
     }
 }
 
-/// Whether this can be kept as a reason, and shown.
+/// Returns whether this can be kept as a reason, and shown.
 pub(crate) fn is_reason(text: &str) -> bool {
     let is_short = text.chars().count() <= MOST_REASON && text.len() <= MOST_REASON_BYTES;
     is_short && !text.chars().any(char::is_control)

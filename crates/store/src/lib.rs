@@ -142,7 +142,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// needs no runtime.
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>>;
 
-    /// Whether [`call_in_place`](Self::call_in_place) ever executes a batch.
+    /// Returns whether [`call_in_place`](Self::call_in_place) ever executes a batch.
     fn answers_in_place(&self) -> bool;
 
     /// The means to send calls on the caller's thread. `None`: a task of the store sends them.

@@ -65,7 +65,7 @@ impl<T> Room<T> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether somebody has panicked inside.
+    /// Returns whether somebody has panicked inside.
     pub fn is_in_disorder(&self) -> bool {
         self.inside.is_poisoned()
     }

@@ -70,7 +70,7 @@ impl StoreError {
         self
     }
 
-    /// Whether the error is about one record only, so that others may be fine.
+    /// Returns whether the error is about one record only, so that others may be fine.
     pub fn is_about_what_is_kept(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::OtherVersion)
     }
@@ -81,7 +81,7 @@ impl StoreError {
         self.kind
     }
 
-    /// Whether the batch was executed.
+    /// Returns whether the batch was executed.
     #[must_use]
     pub fn certainty(&self) -> Certainty {
         self.certainty
@@ -96,7 +96,7 @@ impl StoreError {
         }
     }
 
-    /// Whether trying again later can help.
+    /// Returns whether trying again later can help.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Unreachable | StoreErrorKind::Full)

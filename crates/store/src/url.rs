@@ -86,7 +86,7 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
-    /// Whether there is a password in it, which its text form leaves out.
+    /// Returns whether there is a password in it, which its text form leaves out.
     #[must_use]
     pub fn has_password(&self) -> bool {
         match self {

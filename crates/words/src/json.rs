@@ -202,7 +202,7 @@ struct AskedRow<'a> {
 struct WaiterRow<'a> {
     /// The id of the request, 32 hexadecimal digits.
     ticket: String,
-    /// Its place in line, from 1.
+    /// The place in line, from 1.
     position: usize,
     /// How many permits.
     permits: u32,

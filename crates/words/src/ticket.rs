@@ -108,7 +108,7 @@ impl TicketStart {
         if self.number.is_some() { None } else { self.begin.parse().ok() }
     }
 
-    /// Whether this ticket may be meant.
+    /// Returns whether this ticket may be meant.
     #[must_use]
     pub fn means(&self, ticket: Ticket) -> bool {
         let is_number = self.number.is_none_or(|number| number == ticket.number());

@@ -258,7 +258,7 @@ fn longest_base(batch: &Batch) -> usize {
     if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 
-/// Whether an answer depends on every holder being there.
+/// Returns whether an answer depends on every holder being there.
 fn must_be_sure(replies: &Replies) -> bool {
     let depends = |reply: &Reply| matches!(reply, Reply::Busy { .. } | Reply::Snapshot(_));
     replies.replies.is_empty() || replies.replies.iter().any(depends)

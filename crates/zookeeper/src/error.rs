@@ -22,7 +22,7 @@ pub(super) fn of_write(error: &Error, shown: &str) -> StoreError {
     of(error, shown, if is_refusal(error) { NotExecuted } else { Unknown })
 }
 
-/// Whether the server looked at the request and did nothing.
+/// Returns whether the server looked at the request and did nothing.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error,

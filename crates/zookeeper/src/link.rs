@@ -188,7 +188,7 @@ impl Link {
     }
 }
 
-/// Whether trying again at once is of no use.
+/// Returns whether trying again at once is of no use.
 fn is_final(error: &Error) -> bool {
     matches!(error, Error::NoAuth | Error::AuthFailed | Error::InvalidAcl | Error::BadArguments(_))
 }

@@ -32,7 +32,7 @@ impl Watches {
         Self { gone, inner: Mutex::default() }
     }
 
-    /// Whether the death of this client would be noticed.
+    /// Returns whether the death of this client would be noticed.
     pub(super) fn sees(&self, inbox: Inbox) -> bool {
         self.lock().set.contains_key(&inbox)
     }

@@ -114,7 +114,7 @@ impl Outlet {
         poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether nothing waits to be written.
+    /// Returns whether nothing waits to be written.
     pub(crate) fn is_idle(&self) -> bool {
         self.shared.state().is_idle()
     }

@@ -94,7 +94,7 @@ impl Events {
         Self(None)
     }
 
-    /// Whether anybody watches.
+    /// Returns whether anybody watches.
     pub(crate) fn are_wanted(&self) -> bool {
         self.0.is_some()
     }

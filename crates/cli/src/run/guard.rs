@@ -165,7 +165,7 @@ impl Guard {
         self.tell(Note::Rest);
     }
 
-    /// Whether the guard can take another command: it has not been killed.
+    /// Returns whether the guard can take another command: it has not been killed.
     pub(super) fn is_there(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

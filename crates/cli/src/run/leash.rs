@@ -67,7 +67,7 @@ impl Leash {
         }
     }
 
-    /// Whether no run inside CMD goes on under our permit; from then on none can.
+    /// Returns whether no run inside CMD goes on under our permit; from then on none can.
     pub(super) fn is_alone(&self) -> bool {
         self.sign.as_ref().is_none_or(Sign::take_down)
     }

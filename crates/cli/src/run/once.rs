@@ -52,7 +52,7 @@ impl Once {
         }
     }
 
-    /// Whether somebody has done it.
+    /// Returns whether somebody has done it.
     pub(super) async fn is_done(
         &self,
         entrance: Entrance<'_>,

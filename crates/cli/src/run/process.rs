@@ -35,7 +35,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Start<'a> {
     pub(super) program: &'a Path,
-    /// Its name as the user wrote it, and its arguments.
+    /// The name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
     pub(super) variables: Vec<(&'static str, String)>,
     /// CMD is not to know where the store is, and with which password.
@@ -167,7 +167,7 @@ impl Cmd {
         self.signal_group(Signal::CONT);
     }
 
-    /// Whether anything in the group is left, CMD itself or what it started.
+    /// Returns whether anything in the group is left, CMD itself or what it started.
     pub(super) fn group_lives(&self) -> bool {
         !self.is_gone && test_kill_process_group(self.pid).is_ok()
     }

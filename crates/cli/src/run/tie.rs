@@ -30,7 +30,7 @@ pub(super) struct Tie {
     sight: Sight,
     /// The run that holds.
     holder: Process,
-    /// Its CMD, around us.
+    /// CMD of the run around us.
     cmd: Process,
 }
 
@@ -71,7 +71,7 @@ impl Tie {
         }
     }
 
-    /// Whether CMD must end. `kill_after`: how long it may take where there is time.
+    /// Returns whether CMD must end. `kill_after`: how long it may take where there is time.
     pub(super) fn fall(&mut self, kill_after: Duration) -> Option<Fall> {
         self.holder.look();
         self.cmd.look();

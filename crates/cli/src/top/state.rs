@@ -115,7 +115,7 @@ impl State {
         told.map(|(words, _)| words.as_str())
     }
 
-    /// Whether anything was read yet.
+    /// Returns whether anything was read yet.
     pub(super) fn has_heard(&self) -> bool {
         self.has_heard
     }

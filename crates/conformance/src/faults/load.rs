@@ -43,9 +43,9 @@ pub struct Load {
 pub struct HeldPermit {
     /// The ticket.
     pub ticket: Ticket,
-    /// Its slot.
+    /// The slot.
     pub slot: u32,
-    /// Its fence.
+    /// The fence.
     pub fence: u64,
     /// When the client asked for it.
     pub asked: Instant,

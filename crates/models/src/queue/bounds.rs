@@ -8,7 +8,7 @@ use crate::bounds::{Fault, TICK};
 /// An item that is pushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Its priority. Higher priorities go first.
+    /// The priority. Higher priorities go first.
     pub priority: i8,
     /// After how many ticks it is due. 0 is at once.
     pub delay: u64,

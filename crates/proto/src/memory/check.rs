@@ -21,8 +21,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl MemoryState {
-    /// Whether every index and every total agrees with the tickets and leases that it is derived from.
-    /// Costs as much as there is; for tests.
+    /// Returns whether every index and every total agrees with the tickets and leases that it is
+    /// derived from. Costs as much as there is; for tests.
     ///
     /// # Errors
     /// The first disagreement found.

@@ -53,9 +53,9 @@ pub struct Delivery {
 /// An item, without its payload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Item {
-    /// Its number.
+    /// The number.
     pub id: ItemId,
-    /// Its priority, for display and for entering the order again.
+    /// The priority, for display and for entering the order again.
     pub priority: Priority,
     /// Whose share of the queue it counts for.
     pub group: Option<Name>,
@@ -104,7 +104,7 @@ pub enum Standing {
 /// A delivery under way.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Work {
-    /// Its number.
+    /// The number.
     pub fence: Fence,
     /// To whom.
     pub by: Inbox,

@@ -29,12 +29,12 @@ pub struct Replies {
 pub enum Reply {
     /// The item is in the queue.
     Pushed {
-        /// Its number.
+        /// The number.
         id: ItemId,
     },
     /// An item with that key was pushed not long ago. Nothing was written.
     Duplicate {
-        /// Its number.
+        /// The number.
         id: ItemId,
     },
     /// What there is to work on, possibly nothing.
@@ -122,15 +122,15 @@ pub enum Reply {
 /// An item to work on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Popped {
-    /// Its number, and that of this delivery.
+    /// The number, and that of this delivery.
     pub delivery: Delivery,
     /// Which delivery this is, from 1.
     pub attempt: u32,
     /// How many it is allowed.
     pub most: u32,
-    /// Its priority.
+    /// The priority.
     pub priority: Priority,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// What its maker said of itself, and its labels.
     pub about: String,
@@ -182,7 +182,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Whether there is anything in it that people would want to see in a list.
+    /// Returns whether there is anything in it that people would want to see in a list.
     #[must_use]
     pub fn is_worth_listing(&self) -> bool {
         let rows = [self.ready, self.delayed, self.in_work, self.dead, self.idle];
@@ -202,7 +202,7 @@ pub struct WorkRow {
     pub fence: Fence,
     /// Which delivery, from 1.
     pub attempt: u32,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// Who works on it.
     pub by: Inbox,
@@ -217,7 +217,7 @@ pub struct WorkRow {
 /// A group, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GroupRow {
-    /// Its key.
+    /// The key.
     pub group: Name,
     /// Items of it in work.
     pub in_work: u32,
@@ -232,9 +232,9 @@ pub struct DeadRow {
     pub id: ItemId,
     /// Deliveries that it had.
     pub attempt: u32,
-    /// Its priority.
+    /// The priority.
     pub priority: Priority,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// What its maker said of itself, and its labels.
     pub about: String,

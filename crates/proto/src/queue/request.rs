@@ -209,7 +209,7 @@ pub enum Configure {
 }
 
 impl Request {
-    /// Whether it only reads.
+    /// Returns whether it only reads.
     #[must_use]
     pub fn reads(&self) -> bool {
         matches!(self, Self::Inspect { .. } | Self::Dead { .. })

@@ -20,7 +20,7 @@ fn are_counts(counts: &[u32]) -> bool {
 }
 
 impl Item {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -44,7 +44,7 @@ impl Work {
 }
 
 impl Group {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         are_counts(&[self.in_work, self.ready])
@@ -52,7 +52,7 @@ impl Group {
 }
 
 impl Place {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let called = match self.call {

@@ -196,7 +196,7 @@ impl Desk {
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }
 
-    /// Whether nothing is held here and nobody waits, as far as the session knows.
+    /// Returns whether nothing is held here and nobody waits, as far as the session knows.
     pub(super) fn is_new(&self) -> bool {
         self.places.is_empty() && self.leases.values().all(|lease| lease.held.is_empty())
     }

@@ -112,7 +112,7 @@ pub enum Event {
         ticket: Ticket,
         /// The number of the grant.
         fence: Fence,
-        /// Its slots.
+        /// The slots.
         slots: Slots,
         /// Their names, in their order, where they have some.
         names: SlotNames,

@@ -173,7 +173,7 @@ impl<T: Copy + Ord> FewSet<T> {
         self.0.insert(element, ());
     }
 
-    /// Whether it was there.
+    /// Returns whether it was there.
     pub(super) fn remove(&mut self, element: &T) -> bool {
         self.0.remove(element).is_some()
     }

@@ -181,7 +181,7 @@ impl Record {
         }
     }
 
-    /// Whether there is time to work before there is danger.
+    /// Returns whether there is time to work before there is danger.
     pub(super) fn is_safe(&self, now: Micros) -> bool {
         self.danger_at > now
     }
@@ -236,7 +236,7 @@ impl Record {
         }
     }
 
-    /// Whether there is something to tell the store.
+    /// Returns whether there is something to tell the store.
     pub(super) fn wants_to_send(&self) -> bool {
         match self.phase {
             Phase::Asking | Phase::Leaving => true,

@@ -21,8 +21,8 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Whether it may change what stands under a lease. As long as nobody knows whether it was
-    /// executed, a renewal of that lease must name its tickets.
+    /// Returns whether it may change what stands under a lease. As long as nobody knows whether it
+    /// was executed, a renewal of that lease must name its tickets.
     pub(super) fn changes_leases(&self) -> bool {
         let is_renewal = |item: &BatchPart| {
             use BatchPart::{Ask, Lease, Places, Proof, Tickets};

@@ -153,7 +153,7 @@ pub(super) fn listens_for(batch: &queue::Batch) -> Option<Duration> {
     ttls.max().map(|ttl| Duration::from_micros(ttl.max(queue::PLACE_TTL)))
 }
 
-/// Whether a batch may give its sender something at the name.
+/// Returns whether a batch may give its sender something at the name.
 pub(super) fn may_gain(batch: &Batch) -> bool {
     let gains = |request: &Request| {
         matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::Renew(_))

@@ -137,7 +137,7 @@ impl Node {
         })
     }
 
-    /// Whether it will do, what its clock shows, and what should be changed about it.
+    /// Returns whether it will do, what its clock shows, and what should be changed about it.
     pub(super) async fn look(&self, subject: &Subject<'_>) -> Result<Look, StoreError> {
         let mut link = self.command_link().await?;
         match server::look(&mut link.connection, subject).await {

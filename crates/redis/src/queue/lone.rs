@@ -41,7 +41,8 @@ fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>)> {
     }
 }
 
-/// Whether an answer is that of the straight path: of what begins with a word only the first byte of a number is 0.
+/// Returns whether an answer is that of the straight path: of what begins with a word only the
+/// first byte of a number is 0.
 pub(super) fn is_lone(answer: &Value) -> bool {
     match answer {
         Value::Array(parts) => {

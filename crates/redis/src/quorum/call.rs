@@ -232,8 +232,8 @@ impl Quorum {
     }
 }
 
-/// Whether nothing that is still to come can matter. Only a grant is decided before all have answered, or
-/// have had time to.
+/// Returns whether nothing that is still to come can matter. Only a grant is decided before all
+/// have answered, or have had time to.
 fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     open.iter().all(|item| match &item.matter {
         Matter::Take(ballot) => {

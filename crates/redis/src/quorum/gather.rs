@@ -78,7 +78,8 @@ impl Gathering {
         }
     }
 
-    /// Whether somebody may still answer who is not known to be slow, or without whom there is no majority.
+    /// Returns whether somebody may still answer who is not known to be slow, or without whom there
+    /// is no majority.
     fn is_worth_waiting(&self) -> bool {
         let has_majority = self.answered() > self.nodes.len() / 2;
         self.nodes.iter().zip(&self.slots).any(|(node, slot)| {

@@ -14,7 +14,7 @@ pub(super) struct OpenMatter {
     /// Which request of the batch.
     pub(super) index: usize,
     pub(super) matter: Matter,
-    /// Its line in the call under way.
+    /// The line in the call under way.
     pub(super) line: usize,
 }
 

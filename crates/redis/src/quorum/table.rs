@@ -185,7 +185,7 @@ impl Table {
     }
 }
 
-/// Whether a ticket that has ended so must be told of.
+/// Returns whether a ticket that has ended so must be told of.
 pub(super) fn is_over(reply: &Reply) -> Option<Cause> {
     match reply {
         Reply::Ended { cause, .. } => Some(*cause),

@@ -18,7 +18,7 @@ pub(crate) trait Named {
     fn name(&self) -> &str;
     /// What the request asks for, without waiting in line. Finds what is wrong before anything is sent.
     fn wanted(&self) -> Result<Wanted, AcquireError>;
-    /// Whether this connection made the request.
+    /// Returns whether this connection made the request.
     fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
 

@@ -122,15 +122,15 @@ pub(super) fn named(names: &SlotNames) -> String {
 }
 
 impl AcquireError {
-    /// Whether others were in the way, so that the same request may be granted later: a service answers "429 Too Many
-    /// Requests".
+    /// Returns whether others were in the way, so that the same request may be granted later: a
+    /// service answers "429 Too Many Requests".
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused | Self::TimedOut | Self::TooManyWaiting)
     }
 
-    /// Whether the store could not be asked, or this connection is closed, so that nobody knows whether others are in
-    /// the way: a service answers "503 Service Unavailable".
+    /// Returns whether the store could not be asked, or this connection is closed, so that nobody
+    /// knows whether others are in the way: a service answers "503 Service Unavailable".
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         match self {
@@ -140,7 +140,7 @@ impl AcquireError {
         }
     }
 
-    /// Whether others hold the permits, which is no error for a request that does not wait.
+    /// Returns whether others hold the permits, which is no error for a request that does not wait.
     pub(crate) fn is_contention(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused)
     }

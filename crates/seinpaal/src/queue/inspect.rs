@@ -43,13 +43,13 @@ pub struct QueueSnapshot {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct InWork {
-    /// Its number.
+    /// The number.
     pub id: ItemId,
     /// The number of the delivery.
     pub fence: Fence,
     /// Which delivery it is, from 1.
     pub attempt: u32,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// What the worker says of itself.
     pub worker: About,
@@ -63,7 +63,7 @@ pub struct InWork {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct GroupCount {
-    /// Its key.
+    /// The key.
     pub group: Name,
     /// Items of it in work.
     pub in_work: u32,
@@ -75,13 +75,13 @@ pub struct GroupCount {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Its number.
+    /// The number.
     pub id: ItemId,
     /// Deliveries that it had.
     pub attempt: u32,
-    /// Its priority.
+    /// The priority.
     pub priority: i8,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// Who pushed it, and its labels.
     pub pushed_by: About,
@@ -116,14 +116,15 @@ impl QueueSnapshot {
         }
     }
 
-    /// Whether nothing is ready, delayed or in work.
+    /// Returns whether nothing is ready, delayed or in work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ready == 0 && self.delayed == 0 && self.in_work == 0
     }
 
-    /// Whether items are ready, and nobody works on any or waits for one: a queue that is not paused and that no worker
-    /// has come for. A worker between two items may make it so for a moment.
+    /// Returns whether items are ready, and nobody works on any or waits for one: a queue that is
+    /// not paused and that no worker has come for. A worker between two items may make it so for a
+    /// moment.
     ///
     /// # Examples
     /// ```

@@ -166,7 +166,8 @@ impl Item {
         self.shared.queue.as_str()
     }
 
-    /// Whether this delivery goes on at this moment, by the clock and not by what a task last noted.
+    /// Returns whether this delivery goes on at this moment, by the clock and not by what a task
+    /// last noted.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.shared.lease.is_held()

@@ -104,7 +104,7 @@ impl Bench {
         Ok(model)
     }
 
-    /// Whether there is such a field of the queue.
+    /// Returns whether there is such a field of the queue.
     pub(super) async fn keeps(&mut self, field: &str) -> bool {
         redis::cmd("HEXISTS").arg(&[KEY, field]).query_async(&mut self.ears).await.unwrap()
     }
@@ -249,7 +249,7 @@ fn field(head: &[u8], at: usize) -> f64 {
     f64::from_le_bytes(head[2 + 8 * at..][..8].try_into().unwrap())
 }
 
-/// Whether there are items, or limits.
+/// Returns whether there are items, or limits.
 fn is_kept(head: &[u8]) -> bool {
     let (limits, items) = ([0, 1], [6, 8, 9, 10]);
     limits.iter().any(|at| field(head, *at) >= 0.0) || items.iter().any(|at| field(head, *at) > 0.0)

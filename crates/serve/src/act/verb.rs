@@ -72,7 +72,7 @@ impl Verb {
         matches!(self, Self::Limit | Self::QueueLimit | Self::Reserve)
     }
 
-    /// Whether it is for a while.
+    /// Returns whether it is for a while.
     pub(crate) fn asks_length(self) -> bool {
         self == Self::Reserve
     }
@@ -91,7 +91,7 @@ impl Verb {
         needs.contains(&self)
     }
 
-    /// Whether the name has to be typed: very much is lost at once.
+    /// Returns whether the name has to be typed: very much is lost at once.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::Purge | Self::DropAll)
     }

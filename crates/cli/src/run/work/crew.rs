@@ -73,7 +73,7 @@ impl Crew {
         self.failure.take()
     }
 
-    /// Whether the commands that run were told to end, and not only to be the last.
+    /// Returns whether the commands that run were told to end, and not only to be the last.
     pub(super) fn is_ending(&self) -> bool {
         self.told.get().0 > 1
     }

@@ -185,7 +185,7 @@ impl Judge {
     }
 }
 
-/// Whether some of these slots are wished for.
+/// Returns whether some of these slots are wished for.
 fn wants(row: &WaiterRow, slots: &Slots) -> bool {
     !row.wishes.clone().take(slots).is_empty()
 }

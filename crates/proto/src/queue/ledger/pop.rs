@@ -33,7 +33,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.popped(items)
     }
 
-    /// Whether another item may be in work.
+    /// Returns whether another item may be in work.
     pub(super) fn delivers(&self) -> bool {
         self.head.paused.is_none() && self.head.limit.is_none_or(|limit| self.head.in_work < limit)
     }
@@ -103,7 +103,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.item_if(delivery.id, |it| matches!(it, Standing::InWork(work) if is_it(work)))
     }
 
-    /// Whether leases of this client do not run out while its process lives.
+    /// Returns whether leases of this client do not run out while its process lives.
     pub(super) fn is_vouched_for(&mut self, inbox: Inbox) -> bool {
         self.contact(inbox) == Contact::Alive
     }

@@ -74,7 +74,7 @@ fn a_ticket_whose_grant_was_undone_waits_on() {
     assert!(session.poll_call(SECOND).is_none(), "asked once more, not for ever");
 }
 
-/// Whether this is a renewal of the ticket by name.
+/// Returns whether this is a renewal of the ticket by name.
 fn proves(requests: &[Request], ticket: Ticket) -> bool {
     let [Request::Renew(renew)] = requests else { return false };
     renew.whom == Whom::Tickets([ticket].into())

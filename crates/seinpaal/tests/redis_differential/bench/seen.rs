@@ -49,7 +49,7 @@ impl Bench {
     }
 }
 
-/// Whether this marker was written at that time.
+/// Returns whether this marker was written at that time.
 pub(super) fn is_of(marker: &str, now: u64) -> bool {
     marker.ends_with(&format!(" {now}"))
 }

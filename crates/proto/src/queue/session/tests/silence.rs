@@ -77,8 +77,8 @@ fn silence_means_danger_and_then_loss_before_the_lease_ends_and_then_it_is_deliv
     assert_eq!(net.held.values().next().unwrap().attempt, 2);
 }
 
-/// Whether a worker that was cut off believes in its delivery for longer than the ledger does, with the smallest margin
-/// that there is.
+/// Returns whether a worker that was cut off believes in its delivery for longer than the ledger
+/// does, with the smallest margin that there is.
 fn outlasts_the_lease(count_from_reply: bool) -> bool {
     let config = Config { clock_bound: ClockBound::Off, ..Config::default() };
     let mut net = Net::with(1, 7, &config);
