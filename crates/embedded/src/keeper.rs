@@ -54,7 +54,7 @@ pub(super) struct Keeper {
     tasks: Option<Sender<DiskTask>>,
 }
 
-/// What has to wait for the disk.
+/// Work that has to wait for the disk.
 enum DiskTask {
     Answer(AnswerTo<Replies>, Replies),
     /// The thread drops the sender when the log is written back, which tells the caller that waits

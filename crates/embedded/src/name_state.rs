@@ -30,7 +30,7 @@ impl<'a> NameState<'a> {
         Ok(Self::Small(name, Box::new(small)))
     }
 
-    /// Executes a batch. What comes of it is written by [`keep`](Self::keep) at the latest.
+    /// Executes a batch. The result is written by [`keep`](Self::keep) at the latest.
     pub(super) fn execute(
         &mut self,
         contacts: &mut impl Contacts,

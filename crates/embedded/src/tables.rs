@@ -18,7 +18,7 @@ pub(super) fn schema() -> String {
     format!("{SCHEMA}{}", schema_large())
 }
 
-/// What makes the tables of a new store.
+/// The statements that make the tables of a new store.
 pub(super) fn definitions_of_few() -> String {
     format!("PRAGMA user_version = {FEW}; {SCHEMA}")
 }

@@ -1,4 +1,4 @@
-//! What is done inside the gate: the ledger is executed, and the dead are buried.
+//! A turn inside the gate: the ledger is executed, and what dead clients had is freed.
 
 mod contacts;
 mod queues;

@@ -66,7 +66,7 @@ impl Watches {
         self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
     }
 
-    /// What to poll: readable once it is hung up.
+    /// The connections to poll. One becomes readable when it is hung up.
     pub(super) fn connections(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
         self.connections.iter().map(|(inbox, it)| (*inbox, Arc::clone(it))).collect()
     }

@@ -22,7 +22,7 @@ macro_rules! bugs {
             /// All of them.
             pub const ALL: &[Self] = &[$($(Self::$bug),*),*];
 
-            /// What it is called.
+            /// The name of the mistake.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -30,7 +30,7 @@ macro_rules! bugs {
                 }
             }
 
-            /// What is wrong, in words.
+            /// The mistake, in words.
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self {

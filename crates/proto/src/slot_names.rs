@@ -16,7 +16,7 @@ pub struct SlotNames(Option<Arc<[String]>>);
 pub enum BadSlotNames {
     /// There is none.
     None,
-    /// There are so many.
+    /// There are too many names.
     TooMany(usize),
     /// One is empty.
     Empty,
@@ -107,7 +107,7 @@ impl SlotNames {
         Some(slots)
     }
 
-    /// Those of these names that another list does not have.
+    /// The names of this list that another list does not have.
     #[must_use]
     pub fn missing_in(&self, other: &Self) -> Self {
         let is_missing = |name: &&str| other.slot(name).is_none();

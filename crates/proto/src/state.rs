@@ -1,4 +1,4 @@
-//! What a ledger remembers of one name, and the small interface behind which stores keep it.
+//! The state of one name in a ledger, and the small interface behind which stores keep it.
 
 use alloc::{string::String, vec::Vec};
 
@@ -187,21 +187,21 @@ pub struct Entry {
     pub since: Micros,
     /// What it said of itself.
     pub about: String,
-    /// Whether it holds or waits.
+    /// Whether the ticket holds or waits.
     pub standing: Standing,
 }
 
 /// Whether a ticket holds or waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Standing {
-    /// It holds.
+    /// The ticket holds permits.
     Holding {
         /// The number of its grant.
         fence: Fence,
         /// As many slots as permits.
         slots: Slots,
     },
-    /// It waits.
+    /// The ticket waits.
     Waiting {
         /// Smallest first; ties go to the smaller ticket. Arrival less priority times [`AGING`](crate::time::AGING).
         rank: i64,
@@ -218,8 +218,8 @@ pub enum Standing {
     },
 }
 
-/// What is remembered of a series (rule 9): a ticket of it that neither holds nor waits is over if its number is not
-/// above `last`.
+/// The memory of a series (rule 9). A ticket of the series that neither holds nor waits is over if
+/// its number is not above `last`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Memory {
     /// Which series.
@@ -240,7 +240,7 @@ pub struct Memory {
 /// Inside one [`execute`](crate::execute) the ledger reads what it wrote. A store makes all of the
 /// writes of one `execute` take effect together, or none.
 pub trait State {
-    /// What can go wrong underneath.
+    /// The error of the storage underneath.
     type Error;
 
     /// The head, or the default one.
@@ -276,7 +276,7 @@ pub trait State {
     /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
 
-    /// What is remembered of a series.
+    /// Returns the memory of a series.
     fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
     /// Writes a memory, new or changed.
     fn put_memory(&mut self, memory: &Memory) -> Result<(), Self::Error>;

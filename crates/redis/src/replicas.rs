@@ -45,7 +45,7 @@ struct Round {
     result: Answer<u32>,
 }
 
-/// Those of a node of a cluster, where the map tells how many there are.
+/// The replicas of a node of a cluster, where the map tells how many there are.
 impl Default for Replicas {
     fn default() -> Self {
         let round = Mutex::new(Round { covers: 0, result: Ok(0) });

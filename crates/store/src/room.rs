@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-/// What is worked on, and by whom it may be entered.
+/// A value, and the rule about which thread may work on it.
 #[derive(Debug)]
 pub struct Room<T> {
     /// `None`: the owner has not come yet, or has gone.

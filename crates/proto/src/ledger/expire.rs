@@ -1,4 +1,4 @@
-//! What time ends: leases, with the tickets under them, and the memory of series.
+//! Expiry: time ends leases, with the tickets under them, and the memory of series.
 
 use super::{Contact, Contacts, Ledger, MOST_MEMORIES};
 use crate::{

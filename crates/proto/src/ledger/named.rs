@@ -24,7 +24,7 @@ use crate::{
 /// waiters behind them wait until one of them leaves the line.
 const MOST_LOOKED: u32 = 256;
 
-/// What is left while the ledger goes through the line.
+/// The permits and slots that are left while the ledger goes through the line.
 struct Room {
     /// Free slots that no waiter so far waits for.
     open: Slots,
@@ -32,7 +32,7 @@ struct Room {
     permits: u32,
 }
 
-/// What the room is to one request.
+/// How a request fits into the room.
 enum Fit {
     /// The request gets these slots.
     Takes(Slots),

@@ -13,7 +13,7 @@ use crate::{
     time::Micros,
 };
 
-/// What a renewal by ticket has found held.
+/// The holders that a renewal by ticket has found.
 #[derive(Default)]
 struct FoundHeld {
     /// At least one ticket stands under the lease of the renewal now.

@@ -9,7 +9,7 @@ use crate::{
     state::{Entry, Standing, State},
 };
 
-/// What is to become of the waiter at the head of the queue.
+/// The decision about the waiter at the head of the queue.
 enum Next {
     Grant,
     Park,

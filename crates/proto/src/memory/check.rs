@@ -84,7 +84,7 @@ impl MemoryState {
         )
     }
 
-    /// What is held and what is free, laid side by side, cover the slots below the top exactly once.
+    /// Held and free slots, laid side by side, cover the slots below the top exactly once.
     fn check_slots(&self, head: &Head) -> Checked {
         let mut ranges: Vec<(u32, u32)> = self.free.iter().copied().collect();
         for entry in self.entries.values() {

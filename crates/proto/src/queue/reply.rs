@@ -1,4 +1,4 @@
-//! What a queue answers, and what it tells unasked.
+//! The answers of a queue, and its news.
 
 use alloc::{string::String, vec::Vec};
 
@@ -37,7 +37,7 @@ pub enum Reply {
         /// The number.
         id: ItemId,
     },
-    /// What there is to work on, possibly nothing.
+    /// The items to work on, possibly none.
     Popped {
         /// The items.
         items: Vec<Popped>,
@@ -50,7 +50,7 @@ pub enum Reply {
     Renewed {
         /// As in `Popped`.
         valid_for: Option<Micros>,
-        /// Those that are over.
+        /// The deliveries that are over.
         lost: Vec<Delivery>,
     },
     /// The item is done and gone.
@@ -63,7 +63,7 @@ pub enum Reply {
         /// Which.
         id: ItemId,
     },
-    /// That was the item's last delivery; it is a dead letter.
+    /// This was the item's last delivery, so the item is a dead letter now.
     Died {
         /// Which.
         id: ItemId,
@@ -75,11 +75,11 @@ pub enum Reply {
     },
     /// The sender wants no more items.
     Left,
-    /// The item is gone, and whoever worked on it was told.
+    /// The item is gone, and a worker that had it in hand was told.
     Cancelled {
         /// Which.
         id: ItemId,
-        /// What it was.
+        /// What the item was.
         was: Was,
     },
     /// No such item, or no such dead letter. Nothing was written.
@@ -175,7 +175,7 @@ pub struct Snapshot {
     pub oldest: Option<Micros>,
     /// In how long the next delayed item is due.
     pub next_due: Option<Micros>,
-    /// What is in work, by the ends of the leases; only as many as asked for.
+    /// The items in work, by the ends of their leases, at most as many as were asked for.
     pub work: Vec<WorkRow>,
     /// Groups that have items ready or in work, by name; only as many as asked for.
     pub groups: Vec<GroupRow>,
@@ -204,9 +204,9 @@ pub struct WorkRow {
     pub attempt: u32,
     /// The group.
     pub group: Option<Name>,
-    /// Who works on it.
+    /// The inbox of the worker.
     pub by: Inbox,
-    /// What they said of themselves.
+    /// The worker's description of itself.
     pub about: String,
     /// For how long.
     pub worked: Micros,
@@ -262,11 +262,11 @@ pub struct Wakeup {
     pub inbox: Inbox,
     /// About which queue.
     pub name: Name,
-    /// What happened.
+    /// The event.
     pub what: What,
 }
 
-/// What a wakeup says.
+/// The event that a wakeup tells.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum What {

@@ -1,5 +1,5 @@
-//! What stores read back, looked at before the ledger works with it: a damaged row is to be told, not to
-//! overflow.
+//! Checks of what stores read back, before the ledger works with it. A damaged row must become an
+//! error, and not an overflow.
 
 use super::{
     item::{Item, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, Standing, Work},

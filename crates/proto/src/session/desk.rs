@@ -1,5 +1,5 @@
-//! What the session has to do with one name: the records of its tickets, the leases that they stand
-//! under, what waits to be sent, and the call under way.
+//! The session's state of one name: the records of its tickets, their leases, what waits to be
+//! sent, and the call under way.
 
 use alloc::{
     boxed::Box,

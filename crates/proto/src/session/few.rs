@@ -10,7 +10,7 @@ pub(super) enum Few<K, V> {
     #[default]
     None,
     One(K, V),
-    /// It had more than one entry at some time, and has at least one now.
+    /// The map had more than one entry at some time, and has at least one now.
     Many(BTreeMap<K, V>),
 }
 

@@ -9,8 +9,8 @@ pub(super) struct LeaseDesk {
     pub(super) ttl: Micros,
     /// Tickets that were granted, and of which the store has not said that they are over.
     pub(super) held: FewSet<Ticket>,
-    /// Those tickets of `held` that the program does not have yet, because nothing proves how long the
-    /// lease lasts.
+    /// The tickets of `held` that the program does not have yet, because nothing proves how long
+    /// the lease lasts.
     pub(super) unproved: FewSet<Ticket>,
     /// Records that name this lease.
     pub(super) users: u32,

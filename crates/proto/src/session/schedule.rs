@@ -101,8 +101,7 @@ impl Schedule {
         valid_for >= ttl - ttl / FULL
     }
 
-    /// Returns whether a lease that was proved so long ago is too old to hand over another permit
-    /// under it.
+    /// Returns whether a proof of this age is too old to hand over another permit under the lease.
     pub(crate) fn is_stale(ttl: Micros, age: Micros) -> bool {
         age > ttl / FULL / 2
     }

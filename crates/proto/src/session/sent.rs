@@ -16,7 +16,8 @@ pub(super) struct Sent {
     pub(super) at: Micros,
     pub(super) name: Name,
     pub(super) items: Vec<BatchPart>,
-    /// It was sent while another call about the name was under way, and has renewals only.
+    /// Whether the call was sent while another call about the name was under way. Such a call has
+    /// renewals only.
     pub(super) overtakes: bool,
 }
 

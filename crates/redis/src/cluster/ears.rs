@@ -106,7 +106,7 @@ impl Ears {
         lost.map(|ear| ear.at = None).count() > 0
     }
 
-    /// What is wanted and not heard at the owner of its slot.
+    /// The channels that are wanted and that no link hears at the owner of its slot.
     pub(super) fn deaf(&self, owner: impl Fn(u16) -> Option<Address>) -> Vec<(String, u16)> {
         let all = self.all();
         let deaf = all.iter().filter(|(_, ear)| {

@@ -1,4 +1,4 @@
-//! What a quorum needs of the connection to a node: one that may begin without its server.
+//! The connection of a quorum to a node: one that may begin without its server.
 
 use redis::Value;
 

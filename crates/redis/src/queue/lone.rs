@@ -1,5 +1,6 @@
-//! What goes alone all the time: a push, a pop of one item, an acknowledgement, or an acknowledgement with the next pop.
-//! `lua/queue/lean.lua` says how that travels, and takes it straight on.
+//! Requests that are frequent and travel alone: a push, a pop of one item, an acknowledgement, or
+//! an acknowledgement with the next pop. `lua/queue/lean.lua` says how they travel, and executes
+//! them on the straight path.
 
 use redis::Value;
 use seinpaal_proto::{
@@ -24,7 +25,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Argument<
     Some(arguments)
 }
 
-/// Which it is, and what it says.
+/// The kind of the request, and its terms.
 fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>)> {
     match requests {
         [Request::Push(push)] => Some((1, push_terms(push)?)),
@@ -53,7 +54,7 @@ pub(super) fn is_lone(answer: &Value) -> bool {
     }
 }
 
-/// What was asked, with what the answer adds.
+/// The reply: the request, with what the answer adds.
 pub(super) fn read(answer: &Value, requests: &[Request]) -> Option<Replies> {
     let (now, replies) = match answer {
         Value::Int(now) => (u64::try_from(*now).ok()?, vec![plainest(*now, requests)?]),
@@ -77,7 +78,7 @@ fn plainest(now: i64, requests: &[Request]) -> Option<Reply> {
     }
 }
 
-/// What is said of an acknowledgement that counted.
+/// The reply to an acknowledgement that counted.
 pub(super) fn done(request: &Request) -> Option<Reply> {
     match request {
         Request::Finish { delivery, how: How::Acknowledge } => {

@@ -46,7 +46,7 @@ impl Gathering {
             }
             let (node, envelope, lines) = (Arc::clone(node), envelope.clone(), lines.to_vec());
             let sender = sender.clone();
-            // A task of its own, so that a node that is slow gets what it was sent in any case.
+            // The task of a node lives by itself, so that a slow node gets its request in any case.
             tokio::spawn(async move {
                 let answer = node.ask(&envelope, &lines).await;
                 let _ = sender.send((index, answer));
@@ -99,7 +99,7 @@ impl Gathering {
         self.answers().flatten().count()
     }
 
-    /// What each node has answered.
+    /// The answers of the nodes so far.
     pub(super) fn answers(&self) -> impl Iterator<Item = Option<&NodeAnswer>> + Clone {
         self.slots.iter().map(|slot| match slot {
             Slot::Answered(answer) => Some(answer),

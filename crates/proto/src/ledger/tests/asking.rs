@@ -12,7 +12,7 @@ fn asked_for(ticket: u128, lease: u128, by: &str) -> Request {
     Request::AskHolder(AskHolder { ticket: ticket_of(ticket), lease: lease_of(lease), ask })
 }
 
-/// Who asked, as a renewal by ticket tells it.
+/// The people that asked, as a renewal by ticket tells.
 fn told(world: &mut World, client: u128, lease: u128, ticket: u128) -> Vec<std::string::String> {
     let Reply::Tickets { tickets, .. } = world.renew(client, lease, &[ticket]) else { panic!() };
     let [TicketReply::Held { asks, .. }] = &tickets[..] else { panic!("{tickets:?}") };

@@ -44,7 +44,7 @@ fn fences_grow_over_an_idle_time_in_which_the_name_was_forgotten() {
     assert!(world.take(1, ask(2)).fence > before);
 }
 
-/// As it happened on a server whose clock was an hour ahead for a while.
+/// This happened on a server whose clock was an hour ahead for a while.
 #[test]
 fn fences_grow_over_an_idle_time_though_the_clock_was_set_back_before_it() {
     let mut world = World::new();

@@ -83,7 +83,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.popped(items)
     }
 
-    /// What the answer says is valid from now is so for every item in it.
+    /// The time that the answer promises from now holds for every item in it.
     fn popped(&mut self, items: Vec<Popped>) -> Result<Reply, S::Error> {
         let mut least = None;
         for popped in &items {
