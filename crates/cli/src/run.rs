@@ -71,7 +71,7 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
     }
 }
 
-/// What was asked for, with all that is known before anybody queues.
+/// The request, with all that is known before anybody queues.
 #[derive(Clone, Copy)]
 struct Order<'a> {
     args: &'a Run,

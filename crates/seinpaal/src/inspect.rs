@@ -1,4 +1,4 @@
-//! What people see of a name.
+//! Snapshots of names, for people.
 
 use std::time::Duration;
 
@@ -21,9 +21,11 @@ pub struct Snapshot {
     pub limit: u32,
     /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it is unset.
     pub is_pinned: bool,
-    /// What the slots are [called](crate::Semaphore::name_slots), from slot 0 up; none where they have no names.
+    /// The [names of the slots](crate::Semaphore::name_slots), from slot 0 up. Empty where slots
+    /// have no names.
     pub slot_names: SlotNames,
-    /// What those who hold or wait stated; it is in force where no limit was set, and goes with the last of them.
+    /// The limit that holders and waiters stated. It is in force where no limit was set, and goes
+    /// with the last of them.
     pub stated_limit: Option<u32>,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
@@ -39,11 +41,11 @@ pub struct Snapshot {
     pub holders: Vec<Holder>,
     /// The waiters in the order in which they will be served, perhaps not all.
     pub waiters: Vec<Waiter>,
-    /// What its reader has seen before.
+    /// The lengths of holds that the reader has seen end.
     pub(crate) past: HoldLengths,
 }
 
-/// Somebody who holds.
+/// A holder.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Holder {
@@ -59,12 +61,12 @@ pub struct Holder {
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
-    /// Who asked it to hand over, the oldest first, and how long ago.
+    /// The asks to hand over, the oldest first, and how long ago each was made.
     pub asks: Vec<(HandOverAsk, Duration)>,
     promise: RenewalPromise,
 }
 
-/// Somebody who waits.
+/// A waiter.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Waiter {

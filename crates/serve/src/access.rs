@@ -33,7 +33,7 @@ const HEADERS: [(&str, &str); 6] = [
 /// How long a request may take that is not a stream.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Who a request is from.
+/// The sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) may_act: bool,
@@ -118,7 +118,7 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     pair.split_once(':').map(|(_, password)| password.to_owned())
 }
 
-/// The same refusal, as a problem for programs.
+/// The refusal as a problem for programs.
 fn as_problem(refused: &Response) -> Response {
     let (title, words) = match refused.status() {
         StatusCode::UNAUTHORIZED => {

@@ -145,7 +145,7 @@ async fn pairs(names: Vec<Semaphore>, until: Instant) -> Result<Vec<Duration>, F
     Ok(took)
 }
 
-/// What the two tell each other that hand a permit to and fro.
+/// The messages between the two clients that hand a permit to and fro.
 #[derive(Default)]
 struct Relay {
     /// The other one stands in line.
@@ -200,7 +200,7 @@ impl Measurement {
         self.pairs.len() as f64 / self.lasted.as_secs_f64()
     }
 
-    /// That many hundredths of all took no longer.
+    /// The time that this many hundredths of all did not exceed.
     fn percentile(&self, hundredths: usize) -> Option<Duration> {
         let at = (self.pairs.len() * hundredths).div_ceil(100).saturating_sub(1);
         self.pairs.get(at).copied()

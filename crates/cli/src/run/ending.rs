@@ -9,7 +9,7 @@ use crate::output::text::age;
 /// A store that has not answered for this part of the ttl is the reason why nothing was renewed.
 const SILENCE_PART: u32 = 20;
 
-/// What prevented the renewal of a lease.
+/// The reason why a lease was not renewed.
 #[derive(Clone, Debug)]
 pub(super) enum Hindrance {
     /// The store does not answer.

@@ -25,19 +25,19 @@ use crate::{
     output::{Subject, Voice},
 };
 
-/// How long the watcher of `acquire --while-pid` has to tell its process. It ends as soon as it has. On a busy machine
-/// it may take seconds until a program begins at all, and whoever kills the watcher before that leaves its process
-/// untold.
+/// How long the watcher of `acquire --while-pid` may take to tell its process. The watcher ends as
+/// soon as it has. On a busy machine a program may need seconds to begin at all, and a watcher that
+/// is killed before that leaves its process untold.
 const WATCHER_GRACE: Duration = Duration::from_secs(60);
 
-/// What to run, and for whom.
+/// The command to run, and for whom.
 #[derive(Clone, Copy)]
 pub(super) struct Errand<'a> {
     pub(super) args: &'a Run,
     pub(super) schedule: Schedule,
     pub(super) program: &'a Path,
     pub(super) seinpaal: &'a Seinpaal,
-    /// What runs around us hold.
+    /// The permits of the runs around us.
     pub(super) around_us: &'a [Held],
     pub(super) once: Option<&'a Once>,
     pub(super) subject: Subject<'a>,
@@ -45,7 +45,7 @@ pub(super) struct Errand<'a> {
 }
 
 impl Errand<'_> {
-    /// What CMD runs under: NAME, then the others in the order of their flags.
+    /// The permits that CMD runs under: NAME, then the others in the order of their flags.
     pub(super) fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<Grant> {
         let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(Grant::from);
         let all: Vec<_> = own.chain(ties.iter().map(|tie| tie.grant.clone())).collect();
@@ -188,7 +188,8 @@ impl Errand<'_> {
         (guard, left): (&mut Option<Guard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
-        // What makes CMD count as a holder on this machine: it keeps them open for as long as it lives.
+        // The descriptors that make CMD count as a holder on this machine: CMD keeps them open for
+        // as long as it lives.
         let presence = self.seinpaal.presence_fds().filter(|_| counts);
         let presence = presence.map(|fds| fds.map(|fd| fd.as_raw_fd()));
         let mut variables = variables(grants);
@@ -220,7 +221,8 @@ impl Errand<'_> {
             dies_with_us,
         };
         let cmd = Cmd::start(start, note);
-        // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
+        // A process that CMD leaves in the background is no holder, unless this failed, which is
+        // safe but slow.
         let signed = record.map_or(Ok(()), |record| record.finish());
         if let (Ok(_), Err(error)) = (&cmd, recorded.and(signed)) {
             self.voice.explain(error);
@@ -228,7 +230,7 @@ impl Errand<'_> {
         cmd
     }
 
-    /// What CMD signs before it begins.
+    /// The record that CMD signs before it begins.
     fn record(self, counts: bool) -> Option<ChildRecord> {
         let record = if counts { self.seinpaal.presence_record() } else { Ok(None) };
         record.unwrap_or_else(|error| {

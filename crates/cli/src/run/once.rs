@@ -1,8 +1,8 @@
 //! `--once-per`: a job that is done is not run again.
 //!
-//! That something was done is a lease of a name of its own, which nobody renews: every store keeps it, and forgets it by
-//! itself. `list` shows it, and `evict` has it forgotten sooner. It is written while the permits of NAME are still held, so
-//! nobody who holds them can miss it.
+//! The record of a job that is done is a lease of a name of its own, which nobody renews. Every
+//! store keeps it and forgets it by itself. `list` shows it, and `evict` removes it sooner. It is
+//! written while the permits of NAME are still held, so no later holder can miss it.
 
 use std::time::{Duration, SystemTime};
 
@@ -30,7 +30,7 @@ pub(super) struct Once {
 }
 
 impl Once {
-    /// What the flags say, if they do.
+    /// The job of the flags, if they name one.
     pub(super) fn of(args: &Run, choice: &Choice) -> Result<Option<Self>, Failure> {
         let Some(once_per) = &args.once_per else { return Ok(None) };
         let key = once_per.key(SystemTime::now());

@@ -48,7 +48,7 @@ pub(crate) struct Signals {
     pub(super) mask: SigSet,
     /// Set by the kernel's CONT, to tell a stop that happened from one that did not.
     continued: Arc<AtomicBool>,
-    /// The same, until somebody [asks](Self::take_continued).
+    /// As above, until a caller [asks](Self::take_continued).
     continued_since: Arc<AtomicBool>,
 }
 

@@ -1,4 +1,5 @@
-//! What ties CMD to the permit of a `run` around us: when that run ends, or has to end, so must CMD.
+//! The tie between CMD and the permit of a `run` around us: when that run ends, or has to end, so
+//! must CMD.
 
 use std::{io, os::fd::OwnedFd, thread, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Those who hold or wait are sent away, where `--on-conflict` says so: the newest wins.
+//! Sends holders and waiters away, where `--on-conflict` says so: the newest wins.
 
 use seinpaal::{AdminError, Semaphore, Ticket};
 

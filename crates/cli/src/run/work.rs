@@ -27,7 +27,7 @@ use crate::{
 use crew::Crew;
 use slot::Slot;
 
-/// What the store sees in its lists.
+/// The name of the client in the store's lists.
 const CLIENT: &str = "seinpaal queue work";
 /// A worker that was told to stop waits for the commands that run, however long that takes.
 const NO_END: Duration = Duration::from_secs(365 * 86_400);
@@ -59,7 +59,7 @@ pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, F
     worked.map_err(|failure| failure.about(subject))
 }
 
-/// What to run, and for which queue.
+/// The command to run, and its queue.
 struct Errand<'a> {
     args: &'a Work,
     choice: &'a Choice,

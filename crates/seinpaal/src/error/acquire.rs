@@ -41,9 +41,9 @@ pub enum AcquireError {
     /// The name is in use as another kind of lock. Use another name for one of them.
     #[error("the name is a {stored} here, not a {stated}: use another name for one of them")]
     OtherKind {
-        /// What it is.
+        /// The stored kind.
         stored: Kind,
-        /// What the caller takes it for.
+        /// The kind that the caller states.
         stated: Kind,
     },
     /// Another limit is stored. Holders or waiters stated it, or an operator set it and the caller
@@ -55,7 +55,7 @@ pub enum AcquireError {
         stored: u32,
         /// The caller's.
         stated: u32,
-        /// Whether an operator set the stored one. If not, those who hold or wait stated it.
+        /// Whether an operator set the stored limit. If not, holders or waiters stated it.
         is_pinned: bool,
     },
     /// The request is for more permits than exist, so it would wait for ever.
@@ -71,7 +71,7 @@ pub enum AcquireError {
     /// A slot was wished for by a name that none has.
     #[error("{}", no_such_slot(.missing, .there))]
     NoSuchSlot {
-        /// Those that were wished for and that no slot has.
+        /// The names in the wish that no slot has.
         missing: SlotNames,
         /// The names there are; none: the slots of this name have no names.
         there: SlotNames,

@@ -1,4 +1,4 @@
-//! What people see of a queue.
+//! Snapshots of queues, for people.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -33,7 +33,7 @@ pub struct QueueSnapshot {
     pub oldest: Option<Duration>,
     /// In how long the next delayed item is due.
     pub next_due: Option<Duration>,
-    /// What is in work, by the ends of the leases, perhaps not all.
+    /// The items in work, by the ends of their leases, perhaps not all.
     pub work: Vec<InWork>,
     /// Groups that have items ready or in work, by name, perhaps not all.
     pub groups: Vec<GroupCount>,
@@ -51,7 +51,7 @@ pub struct InWork {
     pub attempt: u32,
     /// The group.
     pub group: Option<Name>,
-    /// What the worker says of itself.
+    /// The worker's description of itself.
     pub worker: About,
     /// For how long.
     pub worked_for: Duration,
@@ -59,7 +59,7 @@ pub struct InWork {
     pub valid_for: Option<Duration>,
 }
 
-/// What there is of a group.
+/// The state of a group.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct GroupCount {
@@ -83,7 +83,7 @@ pub struct DeadLetter {
     pub priority: i8,
     /// The group.
     pub group: Option<Name>,
-    /// Who pushed it, and its labels.
+    /// The client that pushed the item, and the item's labels.
     pub pushed_by: About,
     /// When it was pushed, by the store's clock.
     pub pushed_at: SystemTime,

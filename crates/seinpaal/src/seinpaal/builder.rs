@@ -133,7 +133,7 @@ impl Builder {
     }
 }
 
-/// What a connection is made of, once its description is known to be sound.
+/// The parts of a connection, once its description is known to be sound.
 struct Plan {
     url: StoreUrl,
     config: Config,

@@ -189,7 +189,7 @@ pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     }
 }
 
-/// What people have for themselves; of several the first.
+/// The reservation of a person, and the first if there are several.
 fn reserved(seen: &Snapshot) -> String {
     let reserved = seen
         .holders

@@ -78,7 +78,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// Somebody waited, or was not to wait behind so many.
+    /// The failure of a run that waited in vain, or that may not wait behind so many others.
     async fn turned_away(self, part: &Part, error: &AcquireError) -> Failure {
         let subject = self.of(part);
         let snapshot = self.look(part).await;
@@ -107,7 +107,8 @@ impl Entrance<'_> {
         self.conflict(subject.line(&not_acquired(&why, snapshot.as_ref(), remedy)))
     }
 
-    /// The wait is over, and the store does not answer who holds the permits.
+    /// The failure of a run whose wait is over while the store does not answer who holds the
+    /// permits.
     pub(super) fn silent(self) -> Failure {
         match self.seinpaal.outage() {
             Some(outage) => unreachable(&outage),
@@ -161,7 +162,7 @@ fn state(snapshot: &Snapshot) -> String {
     format!("{}, {} waiting{reason}", held(snapshot), snapshot.waiting_total)
 }
 
-/// What keeps everybody out is what something is to be done about.
+/// The remedy is for the cause that keeps everybody out.
 fn remedy_for(snapshot: &Snapshot, remedy: &str) -> String {
     match (&snapshot.paused, snapshot.guarded_for, snapshot.limit) {
         (Some(_), ..) => "`seinpaal resume` lets people in again".to_owned(),

@@ -57,7 +57,7 @@ impl Entrance<'_> {
         });
         let wishes: Vec<_> = [first].into_iter().chain(also).collect();
         let is_twice = |wish: &Wish<'_>| wishes.iter().filter(|w| w.name == wish.name).count() > 1;
-        // That is refused, and by the usual way in.
+        // A repeated name is refused, and by the usual way in.
         if wishes.iter().any(is_twice) { Vec::new() } else { wishes }
     }
 

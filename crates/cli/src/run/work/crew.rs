@@ -15,7 +15,7 @@ use crate::{
     output::Voice,
 };
 
-/// Who works, and how far they were told to stop.
+/// The workers, and how far they were told to stop.
 pub(super) struct Crew {
     pub(super) voice: Voice,
     /// The signals that were blocked when we were started.
