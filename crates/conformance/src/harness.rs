@@ -26,6 +26,20 @@ pub use self::{
     zookeeper::ZookeeperHarness,
 };
 
+/// How long a server may take to notice the end of a connection. No verdict depends on this time.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// Waits until a server has noticed a change. Connections and sessions come and go in tasks of their
+/// own.
+async fn until_noticed(what: &str, is_so: impl Fn() -> bool) {
+    let noticed = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(BOUND, noticed).await.expect(what);
+}
+
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {
     /// Opens the store for a client. When this returns the client is reachable.

@@ -1,4 +1,4 @@
-//! Snapshots of names, for people.
+//! What people see of a name.
 
 use std::time::Duration;
 
@@ -21,11 +21,9 @@ pub struct Snapshot {
     pub limit: u32,
     /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it is unset.
     pub is_pinned: bool,
-    /// The [names of the slots](crate::Semaphore::name_slots), from slot 0 up. Empty where slots
-    /// have no names.
+    /// What the slots are [called](crate::Semaphore::name_slots), from slot 0 up; none where they have no names.
     pub slot_names: SlotNames,
-    /// The limit that holders and waiters stated. It is in force where no limit was set, and goes
-    /// with the last of them.
+    /// What those who hold or wait stated; it is in force where no limit was set, and goes with the last of them.
     pub stated_limit: Option<u32>,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
@@ -41,17 +39,17 @@ pub struct Snapshot {
     pub holders: Vec<Holder>,
     /// The waiters in the order in which they will be served, perhaps not all.
     pub waiters: Vec<Waiter>,
-    /// The lengths of holds that the reader has seen end.
+    /// What its reader has seen before.
     pub(crate) past: HoldLengths,
 }
 
-/// A holder.
+/// Somebody who holds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The ticket.
+    /// Its ticket.
     pub ticket: Ticket,
-    /// The slots, as many as permits.
+    /// Its slots, as many as permits.
     pub slots: Slots,
     /// The number of its grant.
     pub fence: Fence,
@@ -61,22 +59,22 @@ pub struct Holder {
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
-    /// The asks to hand over, the oldest first, and how long ago each was made.
+    /// Who asked it to hand over, the oldest first, and how long ago.
     pub asks: Vec<(HandOverAsk, Duration)>,
     promise: RenewalPromise,
 }
 
-/// A waiter.
+/// Somebody who waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Waiter {
-    /// The ticket.
+    /// Its ticket.
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
     /// The slots that must be among those that it gets.
     pub wishes: Slots,
-    /// The priority.
+    /// Its priority.
     pub priority: i8,
     /// What it says of itself.
     pub about: About,

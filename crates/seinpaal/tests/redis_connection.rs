@@ -10,25 +10,14 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, acquire, is_granted, plain};
+use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::cmd;
-use seinpaal::store::{Certainty, News, StoreError, StoreErrorKind};
+use seinpaal::store::{Certainty, News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);
-const SECRET: &str = "s3cret";
-
-async fn refusal(url: &str) -> StoreError {
-    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
-    let text = format!("{error} {error:?}");
-    assert!(!text.contains(SECRET), "{text}");
-    assert!(!error.to_string().contains('\n'), "{error}");
-    assert_eq!(error.certainty(), Certainty::NotExecuted);
-    error
-}
-
 fn with_users<'a>(users: &[&'a str]) -> Vec<&'a str> {
     users.iter().flat_map(|user| ["--user"].into_iter().chain(user.split(' '))).collect()
 }

@@ -14,29 +14,15 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, acquire, is_granted, plain};
+use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::aio::MultiplexedConnection;
-use seinpaal::store::{
-    Certainty, StoreError,
-    StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable},
-};
+use seinpaal::store::StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable};
 use seinpaal_rig::{MASTER, SentinelServers};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on its length.
 const LONG: Duration = Duration::from_secs(30);
-const SECRET: &str = "s3cret";
-
-async fn refusal(url: &str) -> StoreError {
-    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
-    let text = format!("{error} {error:?}");
-    assert!(!text.contains(SECRET), "{text}");
-    assert!(!error.to_string().contains('\n'), "{error}");
-    assert_eq!(error.certainty(), Certainty::NotExecuted);
-    error
-}
-
 async fn is_refused(url: &str, kind: StoreErrorKind, advice: &str) {
     let error = refusal(url).await;
     assert_eq!(error.kind(), kind, "{url}: {error}");

@@ -4,7 +4,6 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
     sync::{Arc, Mutex, Weak, atomic::AtomicU64},
-    time::Duration,
 };
 
 use seinpaal::store::{
@@ -14,13 +13,10 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::RedisServer;
 
 use crate::stage::random;
-
-/// How long a server may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
 
 type Servers = [RedisServer; 3];
 
@@ -63,14 +59,8 @@ impl QuorumHarness {
     }
 
     async fn until_subscribed(&self, inbox: Inbox, count: usize) {
-        let there = async {
-            while self.subscriptions(inbox).unwrap() != count {
-                tokio::task::yield_now().await; // connections come and go in tasks of their own
-            }
-        };
-        tokio::time::timeout(BOUND, there)
-            .await
-            .expect("subscriptions come and go with the client");
+        let are_there = || self.subscriptions(inbox).unwrap() == count;
+        until_noticed("subscriptions come and go with the client", are_there).await;
     }
 }
 

@@ -4,7 +4,6 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
     sync::{Arc, atomic::AtomicU64},
-    time::Duration,
 };
 
 use seinpaal::store::{
@@ -14,11 +13,8 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::RedisServer;
-
-/// How long a server may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
 
 /// A server of its own, whose scripts get the time from the case.
 #[derive(Debug)]
@@ -72,12 +68,8 @@ impl Harness for RedisHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            let unheard = async {
-                while self.is_subscribed(inbox).unwrap() {
-                    tokio::task::yield_now().await; // the connection ends in a task of its own
-                }
-            };
-            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
+            until_noticed("its subscription ends with it", || !self.is_subscribed(inbox).unwrap())
+                .await;
         })
     }
 

@@ -12,11 +12,9 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::SentinelServers;
 
-/// How long a server may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
 /// How long replicas may take. They share the machine with other cases.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -88,12 +86,7 @@ impl Harness for SentinelHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            let unheard = async {
-                while self.is_subscribed(inbox) {
-                    tokio::task::yield_now().await; // the connection ends in a task of its own
-                }
-            };
-            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
+            until_noticed("its subscription ends with it", || !self.is_subscribed(inbox)).await;
         })
     }
 

@@ -42,6 +42,7 @@ const PIECES: &str = concat!(
     include_str!("lua/guard.lua"),
     include_str!("lua/node.lua"),
     include_str!("lua/take.lua"),
+    include_str!("../lua/refusal.lua"),
     include_str!("../lua/step.lua"),
 );
 

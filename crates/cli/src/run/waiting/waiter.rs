@@ -1,4 +1,4 @@
-//! The lines about a request that waits: on a terminal, with `-v`, and as events.
+//! What is told of a request that waits: on a line, with `-v`, and as events.
 
 use seinpaal::{Snapshot, why::Estimate};
 
@@ -20,10 +20,9 @@ pub(super) struct Waiting<'a> {
     events: &'a Events,
     line: Line,
     pub(super) lookout: Lookout,
-    /// The last line of `-v`: our place, and whether something keeps everybody out, or there was an
-    /// estimate.
+    /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
     explained: (u32, bool, bool),
-    /// The last event: our place, and whether the estimate goes by holds that were seen.
+    /// What the events told last: our place, and whether the estimate goes by holds that were seen.
     emitted: (u32, bool),
     silence_is_told: bool,
 }

@@ -1,4 +1,4 @@
-//! Snapshots of nodes that were read one after the other while permits changed hands.
+//! What is shown of nodes that were read one after the other, while permits changed hands.
 
 use seinpaal_proto::{Fence, HolderRow, Kind, Slots, Snapshot};
 
@@ -18,7 +18,7 @@ fn holder(ticket: u128, slot: u32) -> HolderRow {
     }
 }
 
-/// The answer of a node that has these tickets in its slots, one after the other.
+/// What a node shows that has these tickets in its slots, one after the other.
 fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
     let holders = (0..).zip(tickets).map(|(slot, ticket)| holder(*ticket, slot));
     let holders: Vec<HolderRow> = holders.filter(|row| row.ticket.0 > 0).collect();
