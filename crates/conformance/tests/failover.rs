@@ -128,7 +128,7 @@ async fn a_renewal_that_no_replica_has_extends_nothing() {
 }
 
 #[tokio::test]
-async fn a_guarded_write_that_no_replica_has_is_not_said_to_be_applied() {
+async fn a_guarded_write_that_no_replica_has_is_not_reported_as_applied() {
     let servers = SentinelServers::start(1);
     let permit = held(&client(&servers.url("?replicated=1")).await).await;
     permit
@@ -157,7 +157,7 @@ async fn contention_is_no_error_though_replicas_are_missing() {
 }
 
 #[tokio::test]
-async fn replicas_that_were_never_there_are_said_at_once_and_what_was_granted_is_undone() {
+async fn missing_replicas_are_reported_at_once_and_the_grant_is_undone() {
     let servers = SentinelServers::shared();
     let url = servers.url("?replicated=3&prefix=never:");
     let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with all the patience there is

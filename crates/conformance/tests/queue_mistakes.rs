@@ -66,7 +66,7 @@ noticed! {
         ["line::the_first_in_line_is_told_when_to_look_and_nobody_else"
          "line::the_first_in_line_is_told_again_when_something_falls_due_sooner"];
     a_loss_that_is_not_told_is_noticed: TellsOfNoLoss
-        ["cancel::cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_no_more"];
+        ["cancel::cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery"];
     a_batch_that_is_done_again_when_it_is_sent_again_is_noticed: RepeatsBatches
         ["once::a_request_that_arrives_again_is_answered_alike_and_done_once"];
     a_batch_that_is_done_after_its_deadline_is_noticed: IgnoresDeadlines

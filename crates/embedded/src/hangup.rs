@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_again_once_the_connections_of_those_who_left_are_accepted() {
+    fn accepting_the_connections_of_gone_watchers_makes_room() {
         let place = place();
         let listener = place.listen();
         let first = place.watch().unwrap();

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_those_who_may_write_the_directory_and_nobody_else() {
+    fn files_are_writable_by_writers_of_the_directory_and_by_nobody_else() {
         let modes = |mode| {
             let rights = rights(ALICE, mode);
             (rights.file_mode().as_raw_mode(), rights.folder_mode().as_raw_mode())

@@ -1,6 +1,10 @@
 //! The interface of a model for explorations, walks and stories.
 
-use std::{fmt::Debug, hash::Hash};
+use std::{
+    collections::hash_map::DefaultHasher,
+    fmt::Debug,
+    hash::{Hash, Hasher},
+};
 
 use stateright::Model;
 
@@ -29,3 +33,11 @@ pub trait Game: Model<State: Play, Action: Copy + Debug + PartialEq + Send + Syn
 pub trait Play: Clone + Hash + PartialEq + Debug + Send + Sync + 'static {}
 
 impl<T: Clone + Hash + PartialEq + Debug + Send + Sync + 'static> Play for T {}
+
+/// Returns whether a world is one of the sample from which the quiet schedule is run. The sample has
+/// one world in `one_in`, chosen by their hashes.
+pub(crate) fn is_sample(world: &impl Hash, one_in: u64) -> bool {
+    let mut hasher = DefaultHasher::new();
+    world.hash(&mut hasher);
+    hasher.finish().is_multiple_of(one_in)
+}

@@ -57,6 +57,7 @@ struct AllTried {
 /// The request that failed among several, and why.
 #[derive(Clone, Debug, Error)]
 #[error("{name}: {error}")]
+#[non_exhaustive]
 pub struct AcquireAllError {
     /// The name.
     pub name: String,

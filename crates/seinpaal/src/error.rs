@@ -186,7 +186,7 @@ pub enum AdminError {
     /// The slots have names that holders and waiters go by. While there are any, names can only be
     /// added at the end.
     #[error(
-        "somebody holds or waits, and goes by the names of the slots ({}): add names at the end, or wait until nobody \
+        "holders and waiters go by the names of the slots ({}): add names at the end, or wait until nobody \
          holds or waits; `pause` lets nobody new in until then",
         named(.names)
     )]

@@ -242,7 +242,7 @@ fn acknowledge(delivery: Delivery) -> Request {
 }
 
 #[tokio::test]
-async fn a_queue_of_which_only_memories_are_left_costs_nothing_after_a_while() {
+async fn a_queue_with_only_memories_left_costs_nothing_after_a_while() {
     let dir = tempfile::tempdir().unwrap();
     let now = Arc::new(AtomicU64::new(1_800_000_000 * SECOND));
     let a = Worker::open_with_clock(dir.path(), Clock::Manual(Arc::clone(&now)));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use guarded::{get, held, say};
 use redis::cmd;
-use seinpaal::{BadGroup, Group, GuardedError, Seinpaal, Value, blocking};
+use seinpaal::{BadGroup, Group, GuardedError, Value, blocking};
 use seinpaal_rig::RedisServer;
 
 fn bytes(text: &str) -> Value {

@@ -145,7 +145,7 @@ async fn a_subscription_ends_a_while_after_the_last_ticket() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_no_cluster_is_said_to_be_none_and_the_other_way_round() {
+async fn a_single_server_and_a_cluster_are_told_apart() {
     let cluster = RedisCluster::shared();
     let (host, port) = ("127.0.0.1", cluster.nodes()[0].port());
     let Err(error) = Client::try_connect(&format!("redis://{host}:{port}"), 1).await else {

@@ -78,7 +78,7 @@ async fn a_user_without_the_permissions_it_takes_is_forbidden() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_said_to_be() {
+async fn a_missing_database_is_reported() {
     let server = RedisServer::start();
     let error = refusal(&server.socket_url("?db=99")).await;
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");

@@ -233,7 +233,7 @@ const REFUSALS: [(&str, &str, StoreErrorKind, &str); 22] = [
 ];
 
 #[tokio::test]
-async fn each_refusal_of_a_server_is_said_in_words_of_its_own() {
+async fn each_refusal_of_a_server_has_its_own_message() {
     for (when, said, kind, words) in REFUSALS {
         let answer = format!("{said}\r\n").into_bytes();
         let server = match when {

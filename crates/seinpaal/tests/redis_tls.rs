@@ -50,7 +50,7 @@ async fn a_server_is_trusted_that_the_named_authority_has_signed() {
 }
 
 #[tokio::test]
-async fn each_fault_of_a_certificate_is_said_in_words_of_its_own() {
+async fn each_fault_of_a_certificate_has_its_own_message() {
     let files = Files::make();
     let options = files.options(None);
     for (name, words) in

@@ -42,8 +42,8 @@ impl Once {
             Some(most) => Err(Failure::new(
                 Exit::Conflict,
                 format!(
-                    "--once-per: the store's restart-guard lets nothing be remembered for longer than {}, and this says \
-                     {}: --remember {} is enough where no machine is later than that",
+                    "--once-per: the store's restart-guard limits what the store remembers to {}, and this command says \
+                     {}; --remember {} is enough if no machine is later than that",
                     age(most),
                     age(remember),
                     age(most)
@@ -77,8 +77,8 @@ impl Once {
             Some(grant) => Err(Failure::new(
                 Exit::Conflict,
                 format!(
-                    "--once-per: the limit is {}, so others may run it at the same time: give each job a name of its own, \
-                     with the limit 1, and take the common one by --also",
+                    "--once-per: the limit is {}, so other runs may do the same job at the same time; give each job a name \
+                     of its own, with the limit 1, and take the common name with --also",
                     grant.limit
                 ),
             )),

@@ -76,7 +76,7 @@ impl Entrance<'_> {
                 Ok(permits)
             }
             Ok(None) => Err(self.busy(&parts).await),
-            Err(AcquireAllError { name, error }) => Err(self.refusal(&parts, &name, error).await),
+            Err(failed) => Err(self.refusal(&parts, &failed.name, failed.error).await),
         }
     }
 

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_frame_is_whole_and_clears_what_is_left_below() {
+    fn the_first_frame_is_whole_and_clears_the_rest_of_the_screen() {
         let frame = Drawn::default().frame(&lines("c"), SIZE, true);
         let bold = "\x1b[1;1H\x1b[K\x1b[1ma\x1b[0m\x1b[2;1H\x1b[K\x1b[7mb\x1b[0m\x1b[3;1H\x1b[Kc\x1b[4;1H\x1b[J";
         assert_eq!(shown(&frame), bold);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_leaves_what_the_holder_says_as_it_is() {
+    fn an_ask_leaves_the_description_of_the_holder_unchanged() {
         let promise = RenewalPromise::to(60 * SECOND);
         let labels = [("job".to_owned(), "42".to_owned())].to_vec();
         let holder = About { client: "run".into(), host: "ada".into(), pid: 7, labels };

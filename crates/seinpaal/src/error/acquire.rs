@@ -33,7 +33,7 @@ pub enum AcquireError {
     #[error("the connection is closed")]
     Closed,
     /// One request for several names names this one twice.
-    #[error("named twice in one request: ask for more permits of it instead")]
+    #[error("the request has this name twice: ask for more of its permits instead")]
     NamedTwice,
     /// As many wait already as `max_waiting` allows.
     #[error("as many requests wait already as max_waiting allows: try again later, or allow more")]
@@ -91,13 +91,13 @@ pub enum AcquireError {
 fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     if is_pinned {
         return format!(
-            "an operator has set the limit to {stored}, and this caller wants exactly {stated}: unset that one, or state \
-             the limit without insisting on it"
+            "an operator has pinned the limit at {stored}, and this request asks for exactly {stated}: unset the pinned \
+             limit, or state this one without `Exact`"
         );
     }
     format!(
-        "those who hold or wait say that the limit is {stored}, and this caller says {stated}: adopt theirs, set this \
-         one for all, or wait until they have left"
+        "other clients say that the limit is {stored}, and this request says {stated}: adopt their limit, set this one \
+         for all, or wait until they have left"
     )
 }
 

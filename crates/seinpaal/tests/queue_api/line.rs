@@ -11,7 +11,7 @@ use seinpaal::{PopError, Push, Queue};
 
 use super::{HOUR, Result, eventually, is_left_empty, queue, text};
 
-pub(super) async fn items_come_in_order_with_all_that_was_said_of_them(url: &str) -> Result {
+pub(super) async fn items_come_in_order_with_their_labels_and_terms(url: &str) -> Result {
     let queue = queue(url, "order").await;
     let before = SystemTime::now() - HOUR;
     queue.push("second").await?;

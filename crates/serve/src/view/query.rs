@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_is_among_all_names_unless_something_else_is_said() {
+    fn a_search_covers_all_names_by_default() {
         assert_eq!(query(&[("q", "gpu")]).show, Show::All);
         assert_eq!(query(&[("q", "gpu"), ("show", "used")]).show, Show::Used);
         assert_eq!(query(&[("q", "")]).show, Show::Used);

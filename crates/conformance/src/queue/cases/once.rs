@@ -85,7 +85,7 @@ pub async fn a_pop_that_arrives_again_is_given_the_same_deliveries(stage: &Stage
     assert_eq!(client.counts().await, [1, 0, 2, 0]);
 }
 
-pub async fn a_pop_that_arrives_again_leaves_out_what_is_over(stage: &Stage) {
+pub async fn a_pop_that_arrives_again_leaves_out_ended_deliveries(stage: &Stage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["a", "b"]).await;
     let batch = client.batch(vec![Request::Pop(pop(2))]);

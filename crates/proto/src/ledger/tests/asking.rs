@@ -93,7 +93,7 @@ fn only_a_ticket_that_holds_can_be_asked_for() {
 }
 
 #[test]
-fn people_see_who_asked_and_when_and_what_the_holder_says_of_itself() {
+fn people_see_the_asks_and_the_description_of_a_holder() {
     let mut world = World::limited(1);
     let holder = About { host: "ada".into(), ..About::default() };
     world.take(1, crate::Acquire { about: holder.encode(), ..ask(1) });

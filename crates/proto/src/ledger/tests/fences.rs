@@ -95,7 +95,7 @@ fn a_name_whose_fence_is_days_ahead_is_not_kept() {
 }
 
 #[test]
-fn a_fence_that_is_only_said_to_have_been_seen_makes_no_name() {
+fn a_fence_that_a_client_claims_to_have_seen_makes_no_name() {
     let mut world = World::new();
     world.fence_seen = world.now + 3_600 * SECOND;
     world.snapshot();

@@ -103,7 +103,7 @@ fn two_tasks_of_a_session_that_attach_to_one_ticket_get_it_one_after_the_other()
 }
 
 #[test]
-fn a_late_wakeup_about_a_grant_that_was_left_takes_nothing_from_whoever_has_it() {
+fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
     let (mut net, ticket) = held(2);
     let (fence, slots) = (net.fence(ticket), "0".parse().unwrap());
     net.detach(0, ticket);

@@ -93,7 +93,7 @@ fn a_grant_to_a_ticket_that_has_left_is_given_back_at_once() {
 }
 
 #[test]
-fn a_failover_that_forgets_who_has_left_the_line_holds_up_nobody() {
+fn a_failover_that_forgets_a_left_place_delays_no_waiter() {
     let mut net = Net::new(5, 7);
     let first = net.acquire(0, wish(1, 1, TTL));
     net.run_for(SECOND);
