@@ -65,7 +65,7 @@ class Situations:
 
 
 def situation(text):
-    """What somebody who reads the page would say. Names and labels do not tell."""
+    """The situation that a reader would see in the text of a page. Names and labels do not tell."""
     if "Paused:" in text:
         return "paused"
     if re.search(r"free, but the 1st in line wants \d+", text):
