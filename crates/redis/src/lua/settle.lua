@@ -41,7 +41,7 @@ function ledger.limit_now()
   return head.pinned or head.stated or 1
 end
 
--- What nobody set on purpose goes with the last holder and waiter, though tickets be remembered.
+-- A limit that nobody pinned goes with the last holder and waiter, even if tickets are remembered.
 function ledger.drop_terms()
   if head.holders + head.waiting > 0 then return end
   head.stated = nil

@@ -43,7 +43,7 @@ function ledger.rest()
   if head.wide and head.rows <= MOST_ROWS / 2 then ledger.narrow() end
 end
 
--- So few rows are left that none needs to be listed.
+-- Takes the rows off the list, since so few are left that none needs it.
 function ledger.narrow()
   ledger.flush()
   ledger.load_all()
