@@ -1,4 +1,4 @@
-//! The arguments of the script of queues: lines of text, and payloads unchanged.
+//! What the script of queues is given: lines of text, and payloads as they are.
 
 use std::fmt::Write;
 
@@ -32,8 +32,7 @@ impl ToRedisArgs for Argument<'_> {
     }
 }
 
-/// Refuses a batch that no session sends. It would be cut here, and then half of it would be
-/// executed.
+/// What no session sends: it would be cut here, and then half of it done.
 pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     let payloads = batch.requests.iter().filter_map(|request| match request {
         Request::Push(push) => Some(push.payload.len()),
@@ -75,7 +74,7 @@ pub(super) fn numbers(batch: &Batch) -> Vec<u8> {
     [batch.number, batch.not_after, batch.seen].map(double).concat()
 }
 
-/// Packs the frequent requests, as `PUSH`, `POP` and `DELIVERY` in `forms.lua` say.
+/// What goes on all the time, as `PUSH`, `POP` and `DELIVERY` in `forms.lua` say.
 fn packed(request: &Request) -> Option<Vec<u8>> {
     match request {
         Request::Push(push) => Some([b"push:", &*push_terms(push)?].concat()),
@@ -90,7 +89,7 @@ fn packed(request: &Request) -> Option<Vec<u8>> {
     }
 }
 
-/// The part of a push before its payload, if the item is due at once and has no group and no key.
+/// What a push says before its payload, if it is due at once and has no group and no key.
 pub(super) fn push_terms(push: &Push) -> Option<Vec<u8>> {
     let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
     is_plain.then(|| {
@@ -101,7 +100,7 @@ pub(super) fn push_terms(push: &Push) -> Option<Vec<u8>> {
     })
 }
 
-/// The part of a pop besides the number of items.
+/// What a pop says besides how many items it asks for.
 pub(super) fn pop_terms(pop: &Pop) -> Vec<u8> {
     let mut terms = [double(pop.ttl), double(pop.margin)].concat();
     terms.extend([u8::from(pop.wait), u8::from(pop.drains)]);

@@ -1,6 +1,5 @@
-//! Requests that are frequent and travel alone: a push, a pop of one item, an acknowledgement, or
-//! an acknowledgement with the next pop. `lua/queue/lean.lua` says how they travel, and executes
-//! them on the straight path.
+//! What goes alone all the time: a push, a pop of one item, an acknowledgement, or an acknowledgement with the next pop.
+//! `lua/queue/lean.lua` says how that travels, and takes it straight on.
 
 use redis::Value;
 use seinpaal_proto::{
@@ -25,7 +24,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Argument<
     Some(arguments)
 }
 
-/// The kind of the request, and its terms.
+/// Which it is, and what it says.
 fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>)> {
     match requests {
         [Request::Push(push)] => Some((1, push_terms(push)?)),
@@ -42,8 +41,7 @@ fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>)> {
     }
 }
 
-/// Returns whether an answer is that of the straight path: of what begins with a word only the
-/// first byte of a number is 0.
+/// Whether an answer is that of the straight path: of what begins with a word only the first byte of a number is 0.
 pub(super) fn is_lone(answer: &Value) -> bool {
     match answer {
         Value::Array(parts) => {
@@ -54,7 +52,7 @@ pub(super) fn is_lone(answer: &Value) -> bool {
     }
 }
 
-/// The reply: the request, with what the answer adds.
+/// What was asked, with what the answer adds.
 pub(super) fn read(answer: &Value, requests: &[Request]) -> Option<Replies> {
     let (now, replies) = match answer {
         Value::Int(now) => (u64::try_from(*now).ok()?, vec![plainest(*now, requests)?]),
@@ -78,7 +76,7 @@ fn plainest(now: i64, requests: &[Request]) -> Option<Reply> {
     }
 }
 
-/// The reply to an acknowledgement that counted.
+/// What is said of an acknowledgement that counted.
 pub(super) fn done(request: &Request) -> Option<Reply> {
     match request {
         Request::Finish { delivery, how: How::Acknowledge } => {
