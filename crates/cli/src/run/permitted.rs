@@ -32,7 +32,7 @@ const WATCHER_GRACE: Duration = Duration::from_secs(60);
 
 /// The command to run, and for whom.
 #[derive(Clone, Copy)]
-pub(super) struct Errand<'a> {
+pub(super) struct PermittedCmd<'a> {
     pub(super) args: &'a Run,
     pub(super) schedule: Schedule,
     pub(super) program: &'a Path,
@@ -44,7 +44,7 @@ pub(super) struct Errand<'a> {
     pub(super) voice: Voice,
 }
 
-impl Errand<'_> {
+impl PermittedCmd<'_> {
     /// The permits that CMD runs under: NAME, then the others in the order of their flags.
     pub(super) fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<Grant> {
         let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(Grant::from);
@@ -82,22 +82,17 @@ impl Errand<'_> {
             Ok(cmd) => cmd,
             Err(failure) => {
                 guard.map(Guard::dismiss);
-                if let Some(permits) = permits
-                    && permits.release().await.is_ok()
-                {
-                    events.emit(&Event::Released { name: self.subject.name });
-                }
+                self.give_back(permits, events).await;
                 return Err(failure);
             }
         };
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
-        let Self { seinpaal, subject, voice, .. } = self;
         let hold = Hold {
             leash,
-            seinpaal,
-            subject,
-            voice,
+            seinpaal: self.seinpaal,
+            subject: self.subject,
+            voice: self.voice,
             events,
             signals,
             terminal,
@@ -110,6 +105,15 @@ impl Errand<'_> {
             min_hold_at: self.args.min_hold.and_then(|least| began.checked_add(least)),
         };
         hold.watch(permits, self.args.max_hold, children).await
+    }
+
+    /// Gives the permits back when CMD could not be started.
+    async fn give_back(self, permits: Option<PermitSet>, events: &Events) {
+        if let Some(permits) = permits
+            && permits.release().await.is_ok()
+        {
+            events.emit(&Event::Released { name: self.subject.name });
+        }
     }
 
     /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a run around us.
