@@ -163,7 +163,7 @@ async fn a_reboot_keeps_items_and_returns_those_in_work_with_their_delivery_coun
     assert_eq!(b.work(3).await, " one 2 two 1");
 }
 
-/// Whoever has the answer to a push finds the item in what the disk had when it said that it has all.
+/// A client that has the answer to a push finds the item in what the disk had when it confirmed.
 #[tokio::test]
 async fn a_push_is_answered_when_the_disk_has_it() {
     let (dir, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

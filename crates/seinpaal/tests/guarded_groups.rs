@@ -1,4 +1,4 @@
-//! What can be in a guarded write, and what is answered where a command cannot work.
+//! The commands of a guarded write, and the answers where a command cannot work.
 
 #[path = "support/asks.rs"]
 mod asks;

@@ -1,4 +1,4 @@
-//! How the Redis store connects, what it says when it cannot, and how it comes back.
+//! How the Redis store connects, the errors if it cannot, and how it comes back.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -191,7 +191,7 @@ async fn a_server_that_stops_in_mid_call_leaves_the_outcome_unknown() {
     let expected = (StoreErrorKind::Unreachable, Certainty::Unknown);
     assert_eq!((error.kind(), error.certainty()), expected, "{error}");
     assert_eq!(next(&mut client).await, News::LookAgain);
-    // The same ticket finds out.
+    // The same ticket finds out whether the first request was executed.
     let reply = client.acquire("n", 2).await;
     assert!(matches!(reply, Reply::Queued { waiting: 1, .. }), "{reply:?}");
 }

@@ -1,4 +1,4 @@
-//! How the Redis store finds a master through sentinels, and what it says when it cannot.
+//! How the Redis store finds a master through sentinels, and the errors if it cannot.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -159,7 +159,7 @@ struct Sentinel {
     says: Arc<Says>,
 }
 
-/// What it says, and who listens.
+/// The answers of the sentinel, and its listeners.
 struct Says {
     master: AtomicU16,
     next: AtomicU16,

@@ -15,7 +15,7 @@ use rustix::{
 
 use super::siege::LIMIT;
 
-/// Who has a slot locks the file of that slot.
+/// A holder of a slot locks the file of that slot.
 pub(super) struct Judge {
     slots: Vec<File>,
 }

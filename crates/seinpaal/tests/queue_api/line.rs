@@ -78,7 +78,7 @@ pub(super) async fn a_delayed_item_comes_when_it_is_due_and_not_before(url: &str
     Ok(())
 }
 
-/// What was dropped unfinished before is acknowledged.
+/// Acknowledges items that were dropped unfinished before.
 async fn purge_ready(queue: &Queue) -> Result {
     while let Some(item) = queue.try_pop().await? {
         item.acknowledge().await?;
@@ -86,7 +86,7 @@ async fn purge_ready(queue: &Queue) -> Result {
     Ok(())
 }
 
-/// What a store that lives does not leave unanswered, on a busy machine either: a shorter timeout may be the store's.
+/// A timeout that a living store keeps, on a busy machine, too. A shorter one may be the store's.
 const LONG_ENOUGH_TO_ANSWER: Duration = Duration::from_secs(1);
 
 pub(super) async fn a_timeout_leaves_the_line(url: &str) -> Result {

@@ -10,7 +10,7 @@ use super::{
 /// A guard short enough to end, and to begin, often in one history.
 pub(super) const GUARD: u64 = 1_500_000;
 
-/// Those of many clients, and those of one or two, which take the lean path once the guard is over.
+/// Histories of many clients, and of one or two, which take the lean path once the guard is over.
 pub(super) fn guarded_histories() -> impl Iterator<Item = Vec<Event>> {
     let many = (0..histories()).map(|seed| guarded_history(seed, SMALL));
     let few =

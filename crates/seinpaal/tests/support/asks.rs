@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 /// Short enough for a test to wait for its end.
 pub const TTL: u64 = 100 * MILLISECOND;
 
-/// One client: its store, its inbox and what it is told.
+/// One client: its store, its inbox and its news.
 pub struct Client {
     pub store: Arc<RedisStore>,
     pub inbox: Inbox,
