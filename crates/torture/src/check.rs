@@ -176,7 +176,7 @@ impl Verdict {
         self.sorted(wanted, |wait| wait.time)
     }
 
-    /// As [`waits`](Self::waits), less the time in which the store could grant nothing.
+    /// As [`waits_of`](Self::waits_of), less the time in which the store could grant nothing.
     #[must_use]
     pub fn delays_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time - wait.outage)

@@ -218,7 +218,7 @@ impl Net {
         self.run_for(pause);
     }
 
-    /// As [`go`](Self::go), with tickets that are detached and attached to.
+    /// As [`do_something`](Self::do_something), with tickets that are detached and attached to.
     pub(super) fn hand_around(&mut self, tickets: &mut Vec<Ticket>, limit: u32) {
         let who = self.draw(self.sessions.len() as u64) as usize;
         let some = self.draw(tickets.len() as u64 + 1) as usize;
