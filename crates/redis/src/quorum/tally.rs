@@ -1,4 +1,4 @@
-//! What the answers of several nodes to the same request say together: pure.
+//! The common answer of several nodes to one request, as pure functions.
 
 mod snapshot;
 

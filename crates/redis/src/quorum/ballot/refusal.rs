@@ -12,8 +12,8 @@ use super::{
 };
 
 impl Ballot {
-    /// What follows if nothing can be granted: a refusal that stands, a reason to wait, or, where there
-    /// seems to be room, another proposal.
+    /// The decision if nothing can be granted: a refusal that stands, a reason to wait, or, where
+    /// there seems to be room, another proposal.
     pub(super) fn refuse(
         &self,
         answers: Answers<'_>,
@@ -103,7 +103,7 @@ impl Ballot {
         })
     }
 
-    /// What is said to somebody who cannot have permits now.
+    /// The reply to a client that cannot have permits now.
     fn wait(
         &self,
         why: Busy,
@@ -122,7 +122,7 @@ impl Ballot {
         })
     }
 
-    /// What the caller is told when all tries are used up, because others were quicker each time.
+    /// The reply to a client whose tries are all used up, because others were quicker each time.
     pub(in super::super) fn give_up(&self, answers: Answers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
         let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);

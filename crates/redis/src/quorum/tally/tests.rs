@@ -77,7 +77,7 @@ fn no_more_are_shown_than_there_are_slots_whatever_the_nodes_show() {
 }
 
 #[test]
-fn of_two_who_may_hold_a_slot_the_later_is_shown() {
+fn of_two_possible_holders_of_a_slot_the_later_is_shown() {
     let shown = shown(&[&[1], &[2]]);
     assert_eq!((shown.held, shown.holders[0].ticket), (1, Ticket(2)));
 }
