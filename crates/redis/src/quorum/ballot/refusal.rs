@@ -6,6 +6,7 @@ use super::{
     super::{
         answer::{NodeReply, Refusal, Why},
         settings::Settings,
+        tally::weightiest,
     },
     Answers, Ballot, BallotVerdict, holders,
 };
@@ -134,7 +135,7 @@ impl Ballot {
 
 fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> Option<Cause> {
     let causes: Vec<Cause> = replies.filter_map(NodeReply::ended).collect();
-    (causes.len() >= majority).then(|| causes.first().copied()).flatten()
+    if causes.len() >= majority { weightiest(&causes) } else { None }
 }
 
 /// Slots below the limit that no answer knows a holder of.
