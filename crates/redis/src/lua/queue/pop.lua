@@ -1,6 +1,6 @@
 -- pop: this operation takes items to work on, or a place in line.
 -- keys   records order
--- args   items ttl margin wait drains about
+-- args   POP
 -- reply  popped
 -- error  SEINPAALARGUMENT
 -- cost   two ZRANGEBYLEX, one HMGET for the items and one for their payloads
@@ -91,18 +91,14 @@ function ledger.pop(ask)
   return ledger.popped(items)
 end
 
-function ledger.operations.pop(text)
-  if #text < 20 then ledger.refuse('SEINPAALARGUMENT', 'a pop has its arguments') end
-  local items, ttl, margin, wait, drains, at = read(POP, text, 2)
-  local about = sub(text, at)
-  if items < 1 or items > MOST_ITEMS or not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin >= 0) then
-    ledger.refuse('SEINPAALARGUMENT', 'the number of items, the ttl or the margin of a pop')
-  end
+ledger.readers[POP] = function(at)
+  local _, items, ttl, margin, wait, drains, about, next_at = ledger.take(POP_TERMS, at)
   local ask = {
-    items = items, ttl = ttl, margin = min(margin, UNBOUNDED), wait = wait == 1, drains = drains == 1 and '0' or '1', about = about,
+    items = ledger.number(items, 1, MOST_ITEMS, 'the number of items'), ttl = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'),
+    margin = ledger.moment(margin, 'the margin'), wait = wait == 1, drains = drains == 1 and '0' or '1', about = about,
   }
-  if #about > MOST_TEXT then ledger.refuse('SEINPAALARGUMENT', 'what is said about a worker is too long') end
-  return function() return ledger.pop(ask) end
+  ledger.check_text(about, MOST_TEXT, 'what is said about a worker')
+  return function() return ledger.pop(ask) end, next_at, 'pop'
 end
 
 function ledger.operations.leave()

@@ -1,0 +1,31 @@
+-- straight_end: the straight path ends here. This piece writes and answers.
+-- keys   records order
+-- args   none of its own
+-- reply  nothing of its own
+-- error  SEINPAALTORN
+-- cost   one HSET; one ZADD, HDEL and ZREM if there is something for them
+--
+-- A batch that only makes the queue grow begins with a write that grows, and any other with a removal: see state. The
+-- first write may be refused, and then the rest of the script says so. After it there is no way back.
+
+  if what or (ready + delayed + in_work + dead == 0 and limit < 0 and group_limit < 0) then break end
+  if in_work == 0 then bound, first_end, first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED end
+  local n = #set
+  set[n + 1], set[n + 2] = field, pack(SESSION_AND_KEPT, number, not_after, stands, kept)
+  set[n + 3], set[n + 4] = 'h', pack(HEAD_AND_LIST, VERSION, 0, FIELDS_OF_HEAD, listed)
+  local first, second, third
+  if pushed > 0 then
+    first = try('hset', records, unpack(set))
+  elseif remove[1] then
+    first = try('zrem', order, unpack(remove))
+  else
+    first, del = try('hdel', records, unpack(del[1] and del or { '-' })), {}
+  end
+  if type(first) == 'table' then break end
+  if del[1] then try('hdel', records, unpack(del)) end
+  if pushed == 0 then second = try('hset', records, unpack(set)) end
+  if add[1] then third = try('zadd', order, unpack(add)) end
+  local failed = type(second) == 'table' and second or type(third) == 'table' and third
+  if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
+  return answer
+until true
