@@ -44,12 +44,10 @@ async fn a_mistake_in_whether_a_queue_is_plain_does_not_stay_hidden() {
     let mistakes = [
         ("if not (number > before and not_after", "if not (not_after", LONE),
         ("before and not_after >= stands)", "before)", LONE),
-        (
-            "version ~= VERSION or has_more ~= 0 or deadline > 0 then",
-            "version ~= VERSION or deadline > 0 then",
-            LONE,
-        ),
-        ("has_more ~= 0 or deadline > 0 then", "has_more ~= 0 then", LONE),
+        ("version ~= VERSION or has_more ~= 0 then", "version ~= VERSION then", LONE),
+        ("if now > not_after or string", "if string", LONE),
+        ("sessions, add = sessions + 1,", "sessions, add = sessions,", LONE),
+        ("    if not_after < first_session then first_session = not_after end\n", "", LONE),
         ("if passed < 0 then passed = 0 elseif", "if", LONE),
         ("elseif passed > bound then passed = bound end", "end", LONE),
         ("clock, wall = clock + passed, now", "clock = clock + passed", LONE),
@@ -61,7 +59,7 @@ async fn a_mistake_in_whether_a_queue_is_plain_does_not_stay_hidden() {
         ("  if seen > last then last = seen end\n", "", LONE),
         ("  if not_after > memory then memory = not_after end\n", "", LONE),
         ("is_plain, pushed = sub(text, HEAD_BYTES + 1),", "is_plain, pushed = '',", LONE),
-        ("  if what or (ready", "  if (ready", SMALL),
+        ("  if what then break end -- something else\n", "", SMALL),
     ];
     must_be_found(&mistakes).await;
 }
@@ -93,7 +91,8 @@ async fn a_mistake_in_an_end_or_a_renewal_on_the_straight_path_does_not_stay_hid
         ("#listed - #left == asked * LISTED_BYTES", "true", PLAIN),
         ("byte(item) == 119 and byte(item, 31) + byte(item, 32) == 0", "byte(item) == 119", PLAIN),
         ("is_plain = pack(NUMBER, fence) == sub(entry, 9)\n", "is_plain = true\n", PLAIN),
-        ("if not are_listed then remove[n + 1]", "if false then remove[n + 1]", PLAIN),
+        ("if remove then remove[n + 1]", "if false then remove[n + 1]", PLAIN),
+        ("    if not are_listed then remove = {} end\n", "", PLAIN),
         ("'w' .. pack(NUMBER, its_wall) .. id end", "nil end", PLAIN),
         (
             "pack(WORKED, fence, since, ttl, ends, ends_wall,",
@@ -106,7 +105,8 @@ async fn a_mistake_in_an_end_or_a_renewal_on_the_straight_path_does_not_stay_hid
             PLAIN,
         ),
         ("ends_wall, sub(field, 2))\n", "ends_wall, sub(field, 1, 32))\n", PLAIN),
-        ("if ttl and not has_room then", "if false then", CROWDED),
+        ("        if ttl and not has_room then\n", "        if false then\n", CROWDED),
+        ("if has_room then listed = left", "if true then listed = left", CROWDED),
         ("      asked = asked - 1\n", "      asked = 0\n", PLAIN),
         ("'i' .. id, 'p' .. id end", "'i' .. id, nil end", PLAIN),
         ("    listed = left\n", "", PLAIN),
@@ -118,7 +118,6 @@ async fn a_mistake_in_an_end_or_a_renewal_on_the_straight_path_does_not_stay_hid
             PLAIN,
         ),
         ("      if margin < bound then bound = margin end\n      kept", "      kept", PLAIN),
-        ("if #deliveries == 0 or", "if", PLAIN),
         ("in_work, kept = in_work - #del / 2, sub", "kept = sub", LONE),
         ("sub(line, from, at - 1)", "sub(line, from, from + LISTED_BYTES)", PLAIN),
         ("kept = pack(KEPT_RENEWED, RENEW, ttl)", "kept = ''", PLAIN),
@@ -132,8 +131,8 @@ async fn a_mistake_in_a_pop_on_the_straight_path_does_not_stay_hidden() {
     let mistakes = [
         ("then most = limit - in_work end", "then most = most end", LONE),
         (
-            "item and #item >= ITEM_BYTES and byte(item, 31) + byte(item, 32) == 0",
-            "item and #item >= ITEM_BYTES",
+            "payload and #item >= ITEM_BYTES and byte(item, 31) + byte(item, 32) == 0",
+            "payload and #item >= ITEM_BYTES",
             LONE,
         ),
         ("last < now and now or last + 1, attempt + 1\n", "now, attempt + 1\n", LONE),
@@ -141,8 +140,9 @@ async fn a_mistake_in_a_pop_on_the_straight_path_does_not_stay_hidden() {
         ("past,\n          #about, last", "past,\n          0, last", LONE),
         ("rank, 0, key, its_about, past,", "rank, key, 0, its_about, past,", LONE),
         ("sub(item, ITEM_BYTES + 1), about)", "sub(item, ITEM_BYTES + 1), '')", LONE),
-        ("= id .. pack(NUMBER, last), 'p' .. id", "= pack(NUMBER, last) .. id, 'p' .. id", LONE),
-        ("'p' .. id, page[i]\n", "'p' .. id, nil\n", LONE),
+        ("listing[i] = id .. pack(NUMBER, last)", "listing[i] = pack(NUMBER, last) .. id", LONE),
+        ("      remove = remove or page\n", "", LONE),
+        ("else remove[#remove + 1] = page[i] end", "end", PLAIN),
         ("        if not has_room then\n          n = #add\n", "        if false then\n", CROWDED),
         (
             "'w' .. pack(NUMBER, ends_wall) .. id\n        end\n        answer",
@@ -166,7 +166,11 @@ async fn a_mistake_in_a_pop_on_the_straight_path_does_not_stay_hidden() {
         ("      if margin < bound then bound = margin end\n      entries", "      entries", LONE),
         ("if has_room then listed = listed .. entries end", "", LONE),
         ("if count < items and wait == 1 then break end", "", PLAIN),
-        ("answer[2], kept = ready + delayed + in_work,", "answer[2], kept = ready + in_work,", LONE),
+        (
+            "answer[2], kept = ready + delayed + in_work,",
+            "answer[2], kept = ready + in_work,",
+            LONE,
+        ),
         ("KEPT_POPPED, POP, #entries, entries)", "KEPT_POPPED, POP, 0, '')", LONE),
     ];
     must_be_found(&mistakes).await;
@@ -176,9 +180,11 @@ async fn a_mistake_in_a_pop_on_the_straight_path_does_not_stay_hidden() {
 async fn a_mistake_in_what_the_straight_path_leaves_to_others_does_not_stay_hidden() {
     let mistakes = [
         ("    first = try('zrem', order, unpack(remove))", "    first = 1", LONE),
-        ("  if del[1] then try('hdel', records, unpack(del)) end\n", "", PLAIN),
-        ("unpack(del[1] and del or { '-' })), {}", "'-'), {}", LONE),
-        ("  if add[1] then third = try('zadd', order, unpack(add)) end\n", "", LONE),
+        ("  if del then try('hdel', records, unpack(del)) end\n", "", PLAIN),
+        ("unpack(del or { '-' })), nil", "'-'), nil", LONE),
+        ("  if add then third = try('zadd', order, unpack(add)) end\n", "", LONE),
+        ("if deadline > 0 then lasts, deadline = true, 0 end", "", LONE),
+        ("lasts, deadline = true, 0", "deadline = 0", LONE),
         // In the list of what is in work.
         ("    ledger.add('e', item.a)\n", "", LONE),
         ("    ledger.add('w', item.b)\n", "", LONE),

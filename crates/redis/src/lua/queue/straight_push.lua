@@ -8,6 +8,7 @@
 
   if what == PUSH then
     local first = last < now and now or last + 1
+    add = add or { nil, nil }
     while what == PUSH do
       local ok, _, priority, most, about, next_at = pcall(read, PUSH_TERMS, line, at)
       local payload = ARGV[2 + pushed]
@@ -15,10 +16,10 @@
         and priority <= 100 and most >= 1 and most <= MOST_DELIVERIES
       if not is_plain then break end
       last = first + pushed
-      local rank, id, n = last - priority * AGING, pack(NUMBER, last), 4 * pushed
+      local rank, id, n, m = last - priority * AGING, pack(NUMBER, last), 4 * pushed, #add
       set[n + 1], set[n + 2] = 'i' .. id, pack(ITEM_AND_ABOUT, 'o', priority, most, #payload, 0, now, rank, 0, 0, #about, 0, 0, about)
       set[n + 3], set[n + 4] = 'p' .. id, payload
-      add[2 * pushed + 1], add[2 * pushed + 2] = '0', pack(OPEN, 'o', rank + RANK_BIAS, id)
+      add[m + 1], add[m + 2] = '0', pack(OPEN, 'o', rank + RANK_BIAS, id)
       pushed, at = pushed + 1, next_at
       what = byte(line, at)
     end

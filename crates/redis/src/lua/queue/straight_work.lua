@@ -9,21 +9,21 @@
 -- changes nothing.
 
   if what == DONE or what == RENEW then
-    local gone, asked, from, ok, _, ttl, margin, deliveries = {}, 0, at, nil, nil, nil, nil, nil
-    while what == DONE do
-      gone[sub(line, at + 1, at + LISTED_BYTES)] = ''
-      asked, at = asked + 1, at + 1 + LISTED_BYTES
-      what = byte(line, at)
-    end
-    if asked == 0 then
+    local asked, from, gone, ok, _, ttl, margin, deliveries = 1, at, nil, nil, nil, nil, nil, nil
+    if what == DONE then
+      gone, at = { [sub(line, at + 1, at + LISTED_BYTES)] = '' }, at + 1 + LISTED_BYTES
+      while byte(line, at) == DONE do
+        gone[sub(line, at + 1, at + LISTED_BYTES)] = ''
+        asked, at = asked + 1, at + 1 + LISTED_BYTES
+      end
+    else
       ok, _, ttl, margin, deliveries, at = pcall(read, RENEW_TERMS, line, at)
       if not ok or not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin >= 0) then break end
       if #deliveries == 0 or #deliveries > MOST_RENEWED * LISTED_BYTES then break end
-      for place = 1, #deliveries, LISTED_BYTES do
-        gone[sub(deliveries, place, place + LISTED_BYTES - 1)], asked = '', asked + 1
-      end
-      what = byte(line, at)
+      gone, asked = {}, #deliveries / LISTED_BYTES
+      for place = 1, #deliveries, LISTED_BYTES do gone[sub(deliveries, place, place + LISTED_BYTES - 1)] = '' end
     end
+    what = byte(line, at)
     local left, place = listed, asked == 1 and string.find(listed, next(gone), 1, true)
     if place and place % LISTED_BYTES == 1 then
       left = sub(listed, 1, place - 1) .. sub(listed, place + LISTED_BYTES)
@@ -32,6 +32,8 @@
     end
     local are_listed, has_room = #listed - #left == asked * LISTED_BYTES, #left + asked * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES
     local ends, ends_wall = clock + (ttl or 0), now + (ttl or 0)
+    if not are_listed then remove = {} end
+    if not ttl then del = { nil, nil } elseif not has_room then add = add or {} end
     for entry in pairs(gone) do
       local id = sub(entry, 1, 8)
       if ttl or not are_listed then
@@ -41,8 +43,8 @@
         local fence, since, _, its_end, its_wall = read(WORKED, item, ITEM_BYTES + 1)
         is_plain = pack(NUMBER, fence) == sub(entry, 9)
         if not is_plain then break end
-        local n = #remove
-        if not are_listed then remove[n + 1], remove[n + 2] = 'e' .. pack(NUMBER, its_end) .. id, 'w' .. pack(NUMBER, its_wall) .. id end
+        local n = remove and #remove
+        if remove then remove[n + 1], remove[n + 2] = 'e' .. pack(NUMBER, its_end) .. id, 'w' .. pack(NUMBER, its_wall) .. id end
         if ttl then
           n = #set
           set[n + 1], set[n + 2] = 'i' .. id, sub(item, 1, ITEM_BYTES) .. pack(WORKED, fence, since, ttl, ends, ends_wall, sub(field, 2))
