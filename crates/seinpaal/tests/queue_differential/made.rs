@@ -220,3 +220,26 @@ async fn what_an_answer_has_no_room_for_stays_in_the_order() {
     finds(&history, ("if i > 1 and bytes > room then break end", "")).await;
     finds(&history, ("if i > count then page[i] = nil else", "if i > count then else")).await;
 }
+
+#[tokio::test]
+async fn what_is_renewed_while_the_list_is_full_stands_in_the_order() {
+    let mut history = begun(0);
+    for _ in 0..2 {
+        history.push(long_calls(1, (0..64).map(|_| Ask::Push(a_push())).collect()));
+        history.push(long_call(1, Ask::Pop(everything())));
+    }
+    history.push(long_call(1, Ask::Renew { ttl: SECOND, margin: SECOND, deliveries: vec![0] }));
+    let looks = (0..4).map(|_| long_call(2 * SECOND as i64, Ask::Inspect { rows: 3 }));
+    history.extend(looks);
+    finds(&history, ("        if ttl and not has_room then\n", "        if false then\n")).await;
+}
+
+/// Its deadline would be known by nobody else.
+#[tokio::test]
+async fn the_first_batch_of_a_session_that_is_late_is_not_done() {
+    let mut history = begun(1);
+    let (session, turn, asks) = (inbox(2), Turn::Next(-1), vec![Ask::Push(a_push())]);
+    history.push(Event::Call { step: 1, session, turn, seen: Seen::None, asks });
+    let first = "    if not_after < first_session then first_session = not_after end\n";
+    finds(&history, (first, "")).await;
+}

@@ -33,7 +33,7 @@ repeat
   if known then
     before, _, stands = read(SESSION, known)
   else
-    if now > not_after or string.find(sub(field, 2), '[^0-9a-f]') then break end
+    if string.find(sub(field, 2), '[^0-9a-f]') then break end
     sessions, add = sessions + 1, { '0', 's' .. pack(NUMBER, not_after) .. sub(field, 2) }
     if not_after < first_session then first_session = not_after end
   end
@@ -41,8 +41,7 @@ repeat
   local passed = now - wall
   if passed < 0 then passed = 0 elseif passed > bound then passed = bound end
   clock, wall = clock + passed, now
-  -- What there is none of never ends. No session that is known stands before the first one: so the deadline of its batch has
-  -- not passed either.
+  -- What there is none of never ends. No session stands before the first one: so the deadline has not passed either.
   if first_end <= clock or first_wall <= now or first_due <= now or first_session < now or first_key <= now then break end
   if not (seen <= MOST_SEEN) then break end
   if seen > last then last = seen end

@@ -1,7 +1,7 @@
 -- straight_end: the straight path ends here. This piece writes and answers.
 -- keys   records order
 -- args   none of its own
--- reply  nothing of its own
+-- reply  nothing
 -- error  SEINPAALTORN
 -- cost   one HSET; one ZADD, HDEL and ZREM if there is something for them; PERSIST or PEXPIRE of both keys when the queue
 --        gets its first item or loses its last
