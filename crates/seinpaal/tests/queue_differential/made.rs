@@ -232,6 +232,7 @@ async fn what_is_renewed_while_the_list_is_full_stands_in_the_order() {
     let looks = (0..4).map(|_| long_call(2 * SECOND as i64, Ask::Inspect { rows: 3 }));
     history.extend(looks);
     finds(&history, ("        if ttl and not has_room then\n", "        if false then\n")).await;
+    finds(&history, ("if has_room then listed = left", "if true then listed = left")).await;
 }
 
 /// Its deadline would be known by nobody else.

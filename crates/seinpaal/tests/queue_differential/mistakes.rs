@@ -104,7 +104,6 @@ async fn a_mistake_in_an_end_or_a_renewal_on_the_straight_path_does_not_stay_hid
             PLAIN,
         ),
         ("ends_wall, sub(field, 2))\n", "ends_wall, sub(field, 1, 32))\n", PLAIN),
-        ("if has_room then listed = left", "if true then listed = left", CROWDED),
         ("      asked = asked - 1\n", "      asked = 0\n", PLAIN),
         ("'i' .. id, 'p' .. id end", "'i' .. id, nil end", PLAIN),
         ("    listed = left\n", "", PLAIN),
