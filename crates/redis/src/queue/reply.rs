@@ -1,4 +1,4 @@
-//! What the script of queues answers.
+//! The answers of the script of queues.
 
 use redis::Value;
 use seinpaal_proto::{
@@ -41,7 +41,7 @@ fn done_of(value: &Value) -> Option<Replies> {
     })
 }
 
-/// What cannot be read comes back, for people to see.
+/// A value that cannot be read comes back, for people to see.
 fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
     let Value::Array(parts) = answer else {
         return said(&answer, request).ok_or(answer);
