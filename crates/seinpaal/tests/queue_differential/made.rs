@@ -235,6 +235,8 @@ async fn what_is_renewed_while_the_list_is_full_stands_in_the_order() {
     history.extend(looks);
     finds(&history, ("        if ttl and not has_room then\n", "        if false then\n")).await;
     finds(&history, ("if has_room then listed = left", "if true then listed = left")).await;
+    let has_room = ", #left + asked * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES";
+    finds(&history, (has_room, ", true")).await;
 }
 
 /// Its deadline would be known by nobody else.

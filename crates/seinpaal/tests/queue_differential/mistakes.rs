@@ -108,7 +108,6 @@ async fn a_mistake_in_an_end_or_a_renewal_on_the_straight_path_does_not_stay_hid
         ("'i' .. id, 'p' .. id end", "'i' .. id, nil end", PLAIN),
         ("    listed = left\n", "", PLAIN),
         ("if has_room then listed = left .. deliveries end", "", PLAIN),
-        (", #left + asked * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES", ", true", CROWDED),
         (
             "      if ends < first_end then first_end = ends end\n      if ends_wall < first_wall then first_wall = ends_wall end\n      if margin < bound then bound = margin end\n      kept",
             "      if margin < bound then bound = margin end\n      kept",
