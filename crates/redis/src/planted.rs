@@ -26,7 +26,7 @@ fn mistake(bug: Bug) -> Option<(&'static str, &'static str)> {
             "need = max(lease_ttl, MIN_TTL)\n    most, left = need, -1\n    if left < need then\n",
         ),
         Bug::QueueLuaOneTooMany => {
-            ("limit >= 0 and in_work >= limit", "limit >= 0 and in_work > limit")
+            ("then most = limit - in_work end", "then most = limit - in_work + 1 end")
         }
         Bug::QueueLuaCallsNobody => ("ledger.wake(place.inbox, 'called')", ""),
         _ => return None,

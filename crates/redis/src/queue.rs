@@ -1,9 +1,9 @@
 //! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
 
 mod ask;
-mod lone;
 pub(super) mod pieces;
 mod reply;
+mod straight;
 #[cfg(test)]
 mod tests;
 
@@ -26,8 +26,7 @@ impl RedisStore {
     pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
         ask::refuse_too_much(batch)?;
         let keys = self.keys.of_queue(&batch.name);
-        let arguments = lone::arguments(batch, self.given_now())
-            .unwrap_or_else(|| ask::arguments(batch, self.given_now()));
+        let arguments = ask::arguments(batch, self.given_now());
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;

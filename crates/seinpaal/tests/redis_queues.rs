@@ -135,7 +135,7 @@ async fn a_batch_whose_answer_was_lost_is_executed_once() {
     assert_eq!((proxy.trapped(), tries), (1, 2));
     let Reply::Pushed { id } = pushed.replies[0] else { panic!("{pushed:?}") };
 
-    proxy.cut_after("pop:");
+    proxy.cut_after("EVALSHA");
     let (delivered, tries) = insist(&client, &batch(&client, 2, vec![pop(8, false)])).await;
     assert_eq!((proxy.trapped(), tries), (2, 2));
     let items = popped(delivered.replies[0].clone());

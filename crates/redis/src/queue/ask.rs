@@ -1,13 +1,12 @@
-//! What the script of queues is given: lines of text, and payloads as they are.
-
-use std::fmt::Write;
+//! What the script of queues is given: the requests one after the other, and payloads as they are. `forms.lua` has the
+//! formats.
 
 use redis::{RedisWrite, ToRedisArgs};
 use seinpaal_proto::{
     Limit,
     queue::{
-        Batch, Configure, Delivery, Due, How, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Pop, Purge, Push,
-        Renew, Request,
+        Batch, Configure, Dedup, Delivery, Due, How, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Pop, Purge,
+        Push, Renew, Request,
     },
 };
 
@@ -52,72 +51,98 @@ pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }
 
-/// Whose clock, who asks (as `SENDER` in `forms.lua` says: which batch that is, until when it counts, what number was
-/// seen, and the session), and a line for each request; after that of a push the payload.
+/// Who asks, on whose clock, what, and after that the payload of each push.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
-    let now = now.map(|now| now.to_string()).unwrap_or_default();
-    let mut arguments = vec![Argument::Made(now.into_bytes()), Argument::Made(sender(batch))];
-    for request in &batch.requests {
-        arguments.push(Argument::Made(packed(request).unwrap_or_else(|| line(request).into())));
-        if let Request::Push(push) = request {
-            arguments.push(Argument::Payload(&push.payload));
-        }
-    }
-    arguments
-}
-
-fn sender(batch: &Batch) -> Vec<u8> {
-    [&numbers(batch)[..], batch.session.to_string().as_bytes()].concat()
-}
-
-pub(super) fn numbers(batch: &Batch) -> Vec<u8> {
-    [batch.number, batch.not_after, batch.seen].map(double).concat()
-}
-
-/// What goes on all the time, as `PUSH`, `POP` and `DELIVERY` in `forms.lua` say.
-fn packed(request: &Request) -> Option<Vec<u8>> {
-    match request {
-        Request::Push(push) => Some([b"push:", &*push_terms(push)?].concat()),
-        Request::Pop(pop) => {
-            let items = u8::try_from(pop.items).unwrap_or(u8::MAX);
-            Some([b"pop:", &[items][..], &*pop_terms(pop)].concat())
-        }
-        Request::Finish { delivery, how: How::Acknowledge } => {
-            Some([b"acknowledge:", &listed(*delivery)?[..]].concat())
-        }
+    let mut line = Vec::with_capacity(START_AND_ONE + 17 * batch.requests.len());
+    line.extend(now.map_or((-1.0_f64).to_le_bytes(), double));
+    line.extend([batch.number, batch.not_after, batch.seen].map(double).concat());
+    line.extend(format!("s{}", batch.session).bytes());
+    batch.requests.iter().for_each(|request| put(&mut line, request));
+    let payloads = batch.requests.iter().filter_map(|request| match request {
+        Request::Push(push) => Some(Argument::Payload(&push.payload)),
         _ => None,
+    });
+    [Argument::Made(line)].into_iter().chain(payloads).collect()
+}
+
+/// Room for who asks and most lone requests.
+const START_AND_ONE: usize = 160;
+
+fn put(line: &mut Vec<u8>, request: &Request) {
+    match request {
+        Request::Push(push) => put_push(line, push),
+        Request::Finish { delivery, how: How::Acknowledge } => {
+            line.push(2);
+            line.extend(listed(*delivery));
+        }
+        Request::Pop(pop) => put_pop(line, pop),
+        Request::Renew(renew) => put_renew(line, renew),
+        request => {
+            line.push(6);
+            put_text(line, &words(request));
+        }
     }
 }
 
-/// What a push says before its payload, if it is due at once and has no group and no key.
-pub(super) fn push_terms(push: &Push) -> Option<Vec<u8>> {
+/// How it is due, its group and its key follow where it has any.
+fn put_push(line: &mut Vec<u8>, push: &Push) {
     let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
-    is_plain.then(|| {
-        let mut terms = push.priority.get().to_le_bytes().to_vec();
-        terms.extend(push.most.to_le_bytes());
-        terms.extend(push.about.bytes());
-        terms
-    })
+    line.push(if is_plain { 1 } else { 5 });
+    line.extend(push.priority.get().to_le_bytes());
+    line.extend(push.most.to_le_bytes());
+    put_text(line, &push.about);
+    if is_plain {
+        return;
+    }
+    let (how, due) = match push.due {
+        Due::Now => (0, 0),
+        Due::In(delay) => (1, delay),
+        Due::At(at) => (2, at),
+    };
+    let (key, window) =
+        push.dedup.as_ref().map_or(("", 0), |Dedup { key, window }| (&**key, *window));
+    line.push(how);
+    line.extend([due, window].map(exact).concat());
+    put_text(line, push.group.as_deref().unwrap_or_default());
+    put_text(line, key);
 }
 
-/// What a pop says besides how many items it asks for.
-pub(super) fn pop_terms(pop: &Pop) -> Vec<u8> {
-    let mut terms = [double(pop.ttl), double(pop.margin)].concat();
-    terms.extend([u8::from(pop.wait), u8::from(pop.drains)]);
-    terms.extend(pop.about.bytes());
-    terms
+fn put_pop(line: &mut Vec<u8>, pop: &Pop) {
+    line.extend([3, u8::try_from(pop.items).unwrap_or(u8::MAX)]);
+    line.extend([pop.ttl, pop.margin].map(exact).concat());
+    line.extend([u8::from(pop.wait), u8::from(pop.drains)]);
+    put_text(line, &pop.about);
 }
 
-/// A delivery as it is listed behind the head of a queue.
-pub(super) fn listed(Delivery { id, fence }: Delivery) -> Option<[u8; 16]> {
-    let is_exact = id.0 < MOST_EXACT && fence.0 < MOST_EXACT;
-    is_exact.then(|| (u128::from(id.0) << 64 | u128::from(fence.0)).to_be_bytes())
+fn put_renew(line: &mut Vec<u8>, renew: &Renew) {
+    line.push(4);
+    line.extend([renew.ttl, renew.margin].map(exact).concat());
+    line.extend(length(16 * renew.deliveries.len()));
+    line.extend(renew.deliveries.iter().flat_map(|delivery| listed(*delivery)));
 }
 
-fn line(request: &Request) -> String {
+fn put_text(line: &mut Vec<u8>, text: &str) {
+    line.extend(length(text.len()));
+    line.extend(text.bytes());
+}
+
+/// A text of another length than it says cannot be read.
+fn length(bytes: usize) -> [u8; 4] {
+    u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
+}
+
+fn exact(number: u64) -> [u8; 8] {
+    double(number.min(MOST_EXACT))
+}
+
+/// A delivery as it is listed behind the head of a queue. There is none of a number that is not exact.
+fn listed(Delivery { id, fence }: Delivery) -> [u8; 16] {
+    let [id, fence] = [id.0, fence.0].map(|number| u128::from(number.min(MOST_EXACT)));
+    (id << 64 | fence).to_be_bytes()
+}
+
+fn words(request: &Request) -> String {
     match request {
-        Request::Push(push) => push_line(push),
-        Request::Renew(renew) => renew_line(renew),
         Request::Finish { delivery, how } => finish_line(*delivery, how),
         Request::Leave => "leave".into(),
         Request::Cancel { id } => format!("cancel {id}"),
@@ -142,39 +167,8 @@ fn dash(limit: Option<Limit>) -> String {
     limit.map_or_else(|| "-".into(), |limit| limit.to_string())
 }
 
-fn push_line(push: &Push) -> String {
-    let due = match push.due {
-        Due::Now => "-".into(),
-        Due::In(delay) => format!("+{}", delay.min(MOST_EXACT)),
-        Due::At(at) => format!("@{}", at.min(MOST_EXACT)),
-    };
-    let group = push.group.as_deref().unwrap_or_default();
-    let (key, window) = match &push.dedup {
-        Some(dedup) => (&*dedup.key, dedup.window),
-        None => ("", 0),
-    };
-    format!(
-        "push {} {due} {} {window} {} {} {group}{key}{}",
-        push.priority.get(),
-        push.most,
-        group.len(),
-        key.len(),
-        push.about
-    )
-}
-
-fn renew_line(renew: &Renew) -> String {
-    let mut line = format!("renew {} {} ", renew.ttl, renew.margin.min(MOST_EXACT));
-    for Delivery { id, fence } in &renew.deliveries {
-        // Writing to a String cannot fail.
-        let _ = write!(line, "{id}:{fence},");
-    }
-    line
-}
-
 fn finish_line(Delivery { id, fence }: Delivery, how: &How) -> String {
     match how {
-        How::Acknowledge => format!("acknowledge {id} {fence}"),
         How::GiveBack { delay } => format!("giveback {id} {fence} {}", delay.min(&MOST_EXACT)),
         How::Fail { delay, reason } => {
             format!("fail {id} {fence} {} {}", delay.min(&MOST_EXACT), reason.as_str())

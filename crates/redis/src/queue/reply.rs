@@ -7,17 +7,16 @@ use seinpaal_proto::{
         DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Request, Snapshot,
         WorkRow,
     },
-    time::UNBOUNDED,
 };
 
-use super::lone;
+use super::straight;
 use crate::reply::{Words, unreadable};
 use seinpaal_store::StoreError;
 
 /// Reads the answer to these requests.
 pub(super) fn parse(answer: Value, requests: &[Request]) -> Result<Replies, StoreError> {
-    if lone::is_lone(&answer) {
-        return lone::read(&answer, requests).ok_or_else(|| unreadable("queue", &answer));
+    if straight::is_straight(&answer) {
+        return straight::read(&answer, requests).ok_or_else(|| unreadable("queue", &answer));
     }
     let Value::Array(mut answers) = answer else { return Err(unreadable("queue", &answer)) };
     let done = answers.first().and_then(done_of);
@@ -31,12 +30,7 @@ pub(super) fn parse(answer: Value, requests: &[Request]) -> Result<Replies, Stor
     Ok(Replies { replies, ..done })
 }
 
-/// The fast path says only what time it is: it leaves no backlog, and nobody has to look again.
 fn done_of(value: &Value) -> Option<Replies> {
-    if let Value::Int(now) = *value {
-        let now = now.try_into().ok()?;
-        return Some(Replies { now, replies: Vec::new(), backlog: false, look_in: None });
-    }
     let mut words = Words::of(value)?;
     words.expect("done")?;
     Some(Replies {
@@ -49,12 +43,8 @@ fn done_of(value: &Value) -> Option<Replies> {
 
 /// A value that cannot be read comes back, for people to see.
 fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
-    if let Value::Int(number) = answer {
-        return counted(number, request).ok_or(answer);
-    }
     let Value::Array(parts) = answer else {
-        let read = Words::of(&answer).and_then(|words| Reply::from_line(words.rest()).ok());
-        return read.ok_or(answer);
+        return said(&answer, request).ok_or(answer);
     };
     let Some((first, rest)) = parts.split_first() else { return Err(Value::Array(parts)) };
     let read = Words::of(first).and_then(|mut words| match words.word()? {
@@ -66,15 +56,28 @@ fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
     read.ok_or(Value::Array(parts))
 }
 
-/// The fast path says the number of an item that was pushed, and a 1 for what was acknowledged.
-fn counted(number: i64, request: &Request) -> Option<Reply> {
-    match request {
-        Request::Push(_) => {
-            let id = u64::try_from(number).ok().filter(|id| *id <= UNBOUNDED)?;
-            Some(Reply::Pushed { id: ItemId(id) })
+/// Numbers of a request that are not exact on the server are told as they were asked.
+fn said(answer: &Value, request: &Request) -> Option<Reply> {
+    let mut words = Words::of(answer)?;
+    let reply = match request {
+        Request::Renew(renew) if words.rest().starts_with("renewed ") => {
+            words.word()?;
+            return renewed(words, &renew.deliveries);
         }
-        _ => lone::done(request).filter(|_| number == 1),
-    }
+        _ => Reply::from_line(words.rest()).ok()?,
+    };
+    Some(match (reply, request) {
+        (Reply::Lost { .. }, Request::Finish { delivery, .. }) => Reply::Lost { id: delivery.id },
+        (reply, _) => reply,
+    })
+}
+
+/// What is lost is told by its place in the request.
+fn renewed(mut words: Words<'_>, deliveries: &[Delivery]) -> Option<Reply> {
+    let valid_for = Some(words.number()?);
+    let places = words.rest().split(',').filter(|place| !place.is_empty());
+    let lost = places.map(|place| deliveries.get(place.parse::<usize>().ok()?).copied());
+    Some(Reply::Renewed { valid_for, lost: lost.collect::<Option<_>>()? })
 }
 
 fn popped(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
@@ -88,11 +91,7 @@ fn in_pairs(rest: &[Value]) -> Option<impl Iterator<Item = (&Value, &Value)>> {
     pairs.remainder().is_empty().then(|| pairs.map(|pair| (&pair[0], &pair[1])))
 }
 
-/// On the fast path its line is packed, and then it begins with a 0.
 fn item((line, payload): (&Value, &Value)) -> Option<Popped> {
-    if let Some(line) = bytes(line).filter(|line| line.first() == Some(&0)) {
-        return lone::item(line, lone::ITEM, bytes(payload)?);
-    }
     let mut words = Words::of(line)?;
     let delivery = Delivery { id: ItemId(words.number()?), fence: Fence(words.number()?) };
     let (attempt, most, priority) = (words.parsed()?, words.parsed()?, priority(&mut words)?);

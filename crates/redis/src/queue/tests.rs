@@ -9,12 +9,12 @@ macro_rules! pieces {
 }
 
 #[rustfmt::skip]
-const PIECES: [(&str, &str); 29] = pieces![
-    "queue/forms", "queue/lean", "queue/lean_push", "queue/lean_work", "queue/lean_words", "queue/begin",
-    "queue/fast_ask", "queue/fast_head", "queue/fast_push", "queue/fast_work", "queue/fast_pop",
-    "queue/fast_end", "queue/rest", "queue/pack", "queue/state", "send", "queue/items", "queue/order",
-    "listening", "queue/time", "queue/workers", "queue/ask", "queue/push", "queue/pop", "queue/finish",
-    "queue/steer", "queue/inspect", "refusal", "queue/step"
+const PIECES: [(&str, &str); 23] = pieces![
+    "queue/forms", "queue/straight", "queue/straight_push", "queue/straight_work",
+    "queue/straight_pop", "queue/straight_end", "queue/rest", "queue/pack", "queue/state", "send",
+    "queue/items", "queue/order", "listening", "queue/time", "queue/workers", "queue/ask",
+    "queue/push", "queue/pop", "queue/finish", "queue/steer", "queue/inspect", "refusal",
+    "queue/step"
 ];
 
 fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
@@ -55,8 +55,7 @@ fn every_reply_in_a_header_is_given_by_its_file() {
 }
 
 #[test]
-fn the_script_asks_the_clock_once_on_each_path_and_names_no_key_itself() {
-    assert_eq!(QUEUE.matches("'time'").count(), 2);
-    assert_eq!(QUEUE.matches("if read_now then").count(), 1);
+fn the_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
+    assert_eq!(QUEUE.matches("'time'").count(), 1);
     assert_eq!(QUEUE.matches("KEYS[").count(), 2);
 }

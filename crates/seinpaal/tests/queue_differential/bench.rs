@@ -174,6 +174,9 @@ impl Bench {
         if listed > MOST_LISTED {
             return Some(format!("{listed} deliveries are listed"));
         }
+        if let Some(difference) = self.uncounted(&head).await {
+            return Some(difference);
+        }
         let ends = self.ends().await;
         let should_end = is_plain && !is_kept(&head);
         if is_kept(&head) && ends != [false; 2] || should_end && ends != [true; 2] {
@@ -182,6 +185,17 @@ impl Bench {
         let memory = field(&head, 18);
         (memory < model.remembered as f64)
             .then(|| format!("remembered until {memory}, not {}", model.remembered))
+    }
+
+    /// Each item that the head counts has a record and a payload, and there are no others.
+    async fn uncounted(&mut self, head: &[u8]) -> Option<String> {
+        let fields: Vec<Vec<u8>> =
+            redis::cmd("HKEYS").arg(KEY).query_async(&mut self.ears).await.unwrap();
+        let of = |letter| fields.iter().filter(|field| field[0] == letter).count();
+        let counted = [6, 8, 9, 10].map(|at| field(head, at)).iter().sum::<f64>();
+        let found = [of(b'i'), of(b'p')];
+        (found.map(|found| found as f64) != [counted; 2])
+            .then(|| format!("{found:?} items and payloads, not {counted}"))
     }
 
     /// The answer of the script that was called last to these arguments.

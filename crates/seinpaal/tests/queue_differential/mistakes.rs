@@ -40,17 +40,13 @@ async fn a_mistake_in_a_script_of_queues_does_not_stay_hidden() {
 }
 
 #[tokio::test]
-async fn a_mistake_in_the_straight_path_of_queues_does_not_stay_hidden() {
+async fn a_mistake_in_whether_a_queue_is_plain_does_not_stay_hidden() {
     let mistakes = [
-        // In whether a queue is plain.
         ("if not (number > before and not_after", "if not (not_after", LONE),
         ("before and not_after >= stands)", "before)", LONE),
-        (
-            "version ~= VERSION or has_more ~= 0 or deadline > 0 then",
-            "version ~= VERSION or deadline > 0 then",
-            LONE,
-        ),
-        ("has_more ~= 0 or deadline > 0 then", "has_more ~= 0 then", LONE),
+        ("version ~= VERSION or has_more ~= 0 then", "version ~= VERSION then", LONE),
+        ("sessions, add = sessions + 1,", "sessions, add = sessions,", LONE),
+        ("    if not_after < first_session then first_session = not_after end\n", "", LONE),
         ("if passed < 0 then passed = 0 elseif", "if", LONE),
         ("elseif passed > bound then passed = bound end", "end", LONE),
         ("clock, wall = clock + passed, now", "clock = clock + passed", LONE),
@@ -58,195 +54,146 @@ async fn a_mistake_in_the_straight_path_of_queues_does_not_stay_hidden() {
         ("first_end <= clock or first_wall <= now or", "first_end <= clock or", LONE),
         ("or first_due <= now or first_session", "or first_session", LONE),
         ("or first_session < now or first_key", "or first_key", LONE),
-        ("    if not (seen <= MOST_SEEN) then break end\n", "", LONE),
-        ("    if seen > last then last = seen end\n", "", LONE),
-        ("    if not_after > memory then memory = not_after end\n", "", LONE),
-        ("    local listed = sub(text, HEAD_BYTES + 1)", "    local listed = ''", LONE),
-        // In a push.
-        ("      last = last < now and now or last + 1\n", "      last = now\n", LONE),
-        ("      last = last < now and now or last + 1\n", "      last = last + 1\n", LONE),
-        ("ready, open = ready + 1, open + 1", "ready = ready + 1", LONE),
-        ("ready, open = ready + 1, open + 1", "open = open + 1", LONE),
-        (
-            "last - priority * AGING, pack(NUMBER, last)\n      local item",
-            "last, pack(NUMBER, last)\n      local item",
-            LONE,
-        ),
-        ("'o', priority, most, #payload, 0", "'o', priority, most, 0, 0", LONE),
-        ("0, 0, size, 0, 0, about)", "0, 0, 0, 0, 0, '')", LONE),
-        ("stands, KEPT_PUSHED, id)", "stands, KEPT_DONE, id)", LONE),
-        ("return last == now and now or pack", "return now or pack", LONE),
-        // In an acknowledgement.
-        ("sub(done, 1, 8), in_work - 1", "sub(done, 1, 8), in_work", LONE),
-        ("sub(listed, 1, at - 1) .. sub(listed, at + LISTED_BYTES)", "listed", LONE),
-        (
-            "local is_out = try('hdel', records, 'i' .. id_done, 'p' .. id_done)",
-            "local is_out = 2",
-            LONE,
-        ),
-        ("stands, KEPT_DONE, id_done), 'h'", "stands, KEPT_PUSHED, id_done), 'h'", LONE),
-        // In a pop.
-        ("if (limit >= 0 and in_work >= limit)", "if (limit >= 0 and in_work > limit)", LONE),
-        ("      if group > 0 then break end\n", "", LONE),
-        (
-            "last, attempt = last < now and now or last + 1, attempt + 1",
-            "last, attempt = now, attempt + 1",
-            LONE,
-        ),
-        (
-            "last, attempt = last < now and now or last + 1, attempt + 1",
-            "last = last < now and now or last + 1",
-            LONE,
-        ),
-        (
-            "in_work, ready, open = in_work + 1, ready - 1, open - 1",
-            "in_work, ready = in_work + 1, ready - 1",
-            LONE,
-        ),
-        (
-            "in_work, ready, open = in_work + 1, ready - 1, open - 1",
-            "in_work, open = in_work + 1, open - 1",
-            LONE,
-        ),
-        (
-            "in_work, ready, open = in_work + 1, ready - 1, open - 1",
-            "ready, open = ready - 1, open - 1",
-            LONE,
-        ),
-        ("      if ends_wall < first_wall then first_wall = ends_wall end\n", "", LONE),
-        ("      if margin < bound then bound = margin end\n", "", LONE),
-        ("      listed = listed .. id .. fence\n", "", LONE),
-        (
-            "sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key + its_size)",
-            "sub(item, ITEM_BYTES + 1, ITEM_BYTES + its_size)",
-            LONE,
-        ),
-        ("now, ready + delayed + in_work, its_about", "now, ready + in_work, its_about", LONE),
-        ("past, size, last, now, ttl, ends,", "past, 0, last, now, ttl, ends,", LONE),
-        ("0, key, its_size, past, size, last", "key, 0, its_size, past, size, last", LONE),
-        (
-            "sub(item, ITEM_BYTES + 1), about)\n      kept",
-            "sub(item, ITEM_BYTES + 1), '')\n      kept",
-            LONE,
-        ),
-        ("stands, KEPT_POPPED, id, fence)\n", "stands, KEPT_POPPED, fence, id)\n", LONE),
-        ("      local is_out = try('zrem', order, member)", "      local is_out = 1", LONE),
-        (
-            "      if id_done then try('hdel', records, 'i' .. id_done, 'p' .. id_done) end\n",
-            "",
-            LONE,
-        ),
-        // In what is not as simple.
-        ("sub(line, REQUEST_AT, DONE_ENDS - 1)", "sub(line, REQUEST_AT, DONE_ENDS)", LONE),
-        ("operation == 4 and 'pop:\\1' .. sub(line, DONE_ENDS) or nil", "nil", LONE),
-        (
-            "words[3] = 'pop:\\1' .. sub(line, REQUEST_AT)",
-            "words[3] = 'pop:\\2' .. sub(line, REQUEST_AT)",
-            LONE,
-        ),
+        ("  if not (seen <= MOST_SEEN) then break end\n", "", LONE),
+        ("  if seen > last then last = seen end\n", "", LONE),
+        ("  if not_after > memory then memory = not_after end\n", "", LONE),
+        ("is_plain, pushed = sub(text, HEAD_BYTES + 1),", "is_plain, pushed = '',", LONE),
+        ("  if what then break end -- something else\n", "", SMALL),
     ];
     must_be_found(&mistakes).await;
 }
 
 #[tokio::test]
-async fn a_mistake_in_the_fast_path_of_queues_does_not_stay_hidden() {
+async fn a_mistake_in_a_push_on_the_straight_path_does_not_stay_hidden() {
     let mistakes = [
-        ("ready + n / 2, open + n / 2", "ready + n / 2, open", PLAIN),
-        ("(first_end <= clock or", "(first_end <= clock - 99000 or", PLAIN),
-        ("if number <= known or", "if number < known or", PLAIN),
-        ("or not_after < stands", "", PLAIN),
-        ("touched[suffix], in_work = true, in_work - 1", "touched[suffix] = true", PLAIN),
-        ("attempt = attempt + 1\n          set", "set", PLAIN),
-        ("bound = min(bound, pop_margin)", "", PLAIN),
-        ("bound = min(bound, ask.margin)", "", PLAIN),
-        ("VERSION or has_more ~= 0 then break", "VERSION then break", PLAIN),
-        ("(delayed > 0 and first_due <= now)", "false", PLAIN),
-        ("limit >= 0 and limit - in_work or open", "open", PLAIN),
-        ("is_it = fence == delivery[2]", "is_it = true", PLAIN),
-        ("is_it = pack(NUMBER, fence) == sub(ask, 9)", "is_it = true", PLAIN),
-        ("    if now > not_after then break end", "", PLAIN),
+        ("local first = last < now and now or last + 1", "local first = now", LONE),
+        ("local first = last < now and now or last + 1", "local first = last + 1", LONE),
+        ("last = first + pushed\n", "last = first\n", PLAIN),
+        ("ready, open = ready + pushed, open + pushed", "ready = ready + pushed", LONE),
+        ("ready, open = ready + pushed, open + pushed", "open = open + pushed", LONE),
+        ("local rank, id, n, m = last - priority * AGING,", "local rank, id, n, m = last,", LONE),
+        ("'o', priority, most, #payload, 0", "'o', priority, most, 0, 0", LONE),
+        ("#about, 0, 0, about)\n      set", "0, 0, 0, '')\n      set", LONE),
+        ("if not is_plain or what then break end", "if not is_plain then break end", SMALL),
+        ("KEPT_PUSHED, PUSH, first, pushed)", "KEPT_PUSHED, PUSH, last, pushed)", PLAIN),
+        ("KEPT_PUSHED, PUSH, first, pushed)", "KEPT_PUSHED, PUSH, first, 1)", PLAIN),
+        ("first == now and now or pack", "now or pack", LONE),
+        ("= 'p' .. id, payload\n", "= 'p' .. id, ''\n", LONE),
+    ];
+    must_be_found(&mistakes).await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_an_end_or_a_renewal_on_the_straight_path_does_not_stay_hidden() {
+    let mistakes = [
+        ("left = string.gsub(listed, ENTRY, gone)", "left = listed", PLAIN),
+        ("#listed - #left == asked * LISTED_BYTES", "true", PLAIN),
+        ("byte(item) == 119 and byte(item, 31) + byte(item, 32) == 0", "byte(item) == 119", PLAIN),
+        ("is_plain = pack(NUMBER, fence) == sub(entry, 9)\n", "is_plain = true\n", PLAIN),
+        ("if remove then remove[n + 1]", "if false then remove[n + 1]", PLAIN),
+        ("    if not are_listed then remove = {} end\n", "", PLAIN),
+        ("'w' .. pack(NUMBER, its_wall) .. id end", "nil end", PLAIN),
         (
-            "clock + min(max(now - wall, 0), bound), now, max(last",
-            "clock + max(now - wall, 0), now, max(last",
-            PLAIN,
-        ),
-        ("max(last, min(seen, MOST_SEEN))", "last", PLAIN),
-        (
-            "        if touched[suffix] then is_plain = false end\n        if not",
-            "        if not",
-            PLAIN,
-        ),
-        (
-            "          if touched[suffix] then is_plain = false end\n          if not",
-            "          if not",
-            PLAIN,
-        ),
-        ("if byte(item, 31) + byte(item, 32) > 0 then", "if false then", PLAIN),
-        ("and byte(item, 31) + byte(item, 32) == 0", "", PLAIN),
-        ("count < pop_items and pop_wait == 1", "false", PLAIN),
-        (
-            "sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key + about)",
-            "sub(item, ITEM_BYTES + 1, ITEM_BYTES + about)",
+            "pack(WORKED, fence, since, ttl, ends, ends_wall,",
+            "pack(WORKED, fence, since, ttl, its_end, ends_wall,",
             PLAIN,
         ),
         (
-            "first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)\n              set",
-            "set",
+            "pack(WORKED, fence, since, ttl, ends, ends_wall,",
+            "pack(WORKED, fence, since, ttl, ends, its_wall,",
             PLAIN,
         ),
+        ("ends_wall, sub(field, 2))\n", "ends_wall, sub(field, 1, 32))\n", PLAIN),
+        ("      asked = asked - 1\n", "      asked = 0\n", PLAIN),
+        ("'i' .. id, 'p' .. id end", "'i' .. id, nil end", PLAIN),
+        ("    listed = left\n", "", PLAIN),
+        ("if has_room then listed = left .. deliveries end", "", PLAIN),
         (
-            "first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)\n      end",
-            "end",
+            "      if ends < first_end then first_end = ends end\n      if ends_wall < first_wall then first_wall = ends_wall end\n      if margin < bound then bound = margin end\n      kept",
+            "      if margin < bound then bound = margin end\n      kept",
             PLAIN,
         ),
+        ("      if margin < bound then bound = margin end\n      kept", "      kept", PLAIN),
+        ("in_work, kept = in_work - #del / 2, sub", "kept = sub", LONE),
+        ("sub(line, from, at - 1)", "sub(line, from, from + LISTED_BYTES)", PLAIN),
+        ("kept = pack(KEPT_RENEWED, RENEW, ttl)", "kept = ''", PLAIN),
+        ("kept = pack(KEPT_RENEWED, RENEW, ttl)", "kept = pack(KEPT_RENEWED, RENEW, 7)", PLAIN),
+    ];
+    must_be_found(&mistakes).await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_a_pop_on_the_straight_path_does_not_stay_hidden() {
+    let mistakes = [
+        ("then most = limit - in_work end", "then most = most end", LONE),
         (
-            "ends, ends_wall = clock + ttl, now + ttl\n              first",
-            "ends = clock + ttl\n              first",
-            PLAIN,
+            "payload and #item >= ITEM_BYTES and byte(item, 31) + byte(item, 32) == 0",
+            "payload and #item >= ITEM_BYTES",
+            LONE,
         ),
-        ("ready - count, open - count", "ready - count, open", PLAIN),
+        ("last < now and now or last + 1, attempt + 1\n", "now, attempt + 1\n", LONE),
+        ("last + 1, attempt + 1\n", "last + 1, attempt\n", LONE),
+        ("past,\n          #about, last", "past,\n          0, last", LONE),
+        ("rank, 0, key, its_about, past,", "rank, key, 0, its_about, past,", LONE),
+        ("sub(item, ITEM_BYTES + 1), about)", "sub(item, ITEM_BYTES + 1), '')", LONE),
+        ("listing[i] = id .. pack(NUMBER, last)", "listing[i] = pack(NUMBER, last) .. id", LONE),
+        ("      remove = remove or page\n", "", LONE),
+        ("else remove[#remove + 1] = page[i] end", "end", PLAIN),
+        ("        if not has_room then\n          n = #add\n", "        if false then\n", CROWDED),
         (
-            "      last = max(last + 1, now)\n      is_plain",
-            "      last = last + 1\n      is_plain",
-            PLAIN,
-        ),
-        ("max(room - bytes, 0), max(last + 1, now)", "max(room - bytes, 0), now", PLAIN),
-        ("remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix", "", PLAIN),
-        ("sessions, first_session = sessions + 1,", "sessions, first_session = sessions,", LONE),
-        ("    memory = max(memory, not_after)", "", PLAIN),
-        // In the list of what is in work.
-        ("            list[lists] = entry\n", "", PLAIN),
-        ("          places[ask] = nil\n", "", PLAIN),
-        ("      if places[entry] then\n", "      if true then\n", PLAIN),
-        ("    listed = concat(list)\n", "", PLAIN),
-        ("#text > HEAD_BYTES and sub(text, HEAD_BYTES + 1) or ''", "''", PLAIN),
-        (
-            "  set[#set + 1] = pack(HEAD_AND_LIST, VERSION, 0, FIELDS_OF_HEAD, listed)",
-            "  set[#set + 1] = pack(HEAD, VERSION, 0, FIELDS_OF_HEAD)",
-            PLAIN,
-        ),
-        ("if lists < MOST_LISTED then", "if true then", CROWDED),
-        ("    ledger.add('e', item.a)\n", "", LONE),
-        ("    ledger.add('w', item.b)\n", "", LONE),
-        (
-            "'e' .. pack(NUMBER, ends) .. id, '0'",
-            "'e' .. pack(NUMBER, ends + 9) .. id, '0'",
+            "'e' .. pack(NUMBER, ends) .. id, '0', 'w' .. pack(NUMBER, ends_wall) .. id\n        end\n        answer",
+            "'e' .. pack(NUMBER, ends + 9) .. id, '0', 'w' .. pack(NUMBER, ends_wall) .. id\n        end\n        answer",
             CROWDED,
         ),
-        // In what is kept of the answers.
-        ("1, '\\2', suffix\n", "1, '\\1', suffix\n", PLAIN),
-        ("line, '\\4' .. pack", "line, '\\4' .. pack('<I4', 0) or pack", PLAIN),
-        ("last, '\\1', id\n", "last, '\\2', id\n", PLAIN),
-        ("      kept[keeps] = '\\3'\n", "      kept[keeps] = ''\n", PLAIN),
-        ("at + 4 + size), at + 5 + size", "at + 4 + size), at + 4 + size", PLAIN),
+        (", #listed + most * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES", ", true", CROWDED),
         (
-            "      for place = at + 1, #kept, LISTED_BYTES do",
-            "      for place = at + 1, at + 1, LISTED_BYTES do",
-            PLAIN,
+            "sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key + its_about)",
+            "sub(item, ITEM_BYTES + 1, ITEM_BYTES + its_about)",
+            LONE,
         ),
+        ("in_work, ready, open = in_work + count,", "_, ready, open = in_work + count,", LONE),
+        ("ready - count, open - count", "ready, open - count", LONE),
+        ("ready - count, open - count", "ready - count, open", LONE),
+        (
+            "first_wall = ends_wall end\n      if margin < bound then bound = margin end\n      entries",
+            "end\n      if margin < bound then bound = margin end\n      entries",
+            LONE,
+        ),
+        ("      if margin < bound then bound = margin end\n      entries", "      entries", LONE),
+        ("if has_room then listed = listed .. entries end", "", LONE),
+        ("if count < items and wait == 1 then break end", "", PLAIN),
+        (
+            "answer[2], kept = ready + delayed + in_work,",
+            "answer[2], kept = ready + in_work,",
+            LONE,
+        ),
+        ("KEPT_POPPED, POP, #entries, entries)", "KEPT_POPPED, POP, 0, '')", LONE),
+    ];
+    must_be_found(&mistakes).await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_what_the_straight_path_leaves_to_others_does_not_stay_hidden() {
+    let mistakes = [
+        ("    first = try('zrem', order, unpack(remove))", "    first = 1", LONE),
+        ("  if del then try('hdel', records, unpack(del)) end\n", "", PLAIN),
+        ("unpack(del or { '-' })), nil", "'-'), nil", LONE),
+        ("  if add then third = try('zadd', order, unpack(add)) end\n", "", LONE),
+        ("if deadline > 0 then lasts, deadline = true, 0 end", "", LONE),
+        ("lasts, deadline = true, 0", "deadline = 0", LONE),
+        // In the list of what is in work.
+        ("    ledger.add('e', item.a)\n", "", LONE),
+        ("    ledger.add('w', item.b)\n", "", LONE),
+        // In what is kept of the answers.
+        ("for item = first, first + pushed - 1 do", "for item = first, first do", PLAIN),
+        ("'acknowledged %d', read(NUMBER, kept, at + 1)", "'acknowledged %d', 7", PLAIN),
+        ("lines[#lines + 1] = format('renewed %d ', ttl)", "", PLAIN),
+        ("for place = 1, #entries, LISTED_BYTES do", "for place = 1, 1 do", PLAIN),
         // In what travels packed and is not plain.
         ("wait = wait == 1,", "wait = true,", SMALL),
-        ("read(PUSH, text, 2)) .. sub(text, 7)", "read(PUSH, text, 2)) .. sub(text, 8)", SMALL),
+        ("local at = (how == 1 and now or 0) +", "local at =", SMALL),
+        ("how > 0 and at > now and min", "how > 0 and min", SMALL),
+        ("format('%d', (at - 1) / LISTED_BYTES)", "format('%d', 0)", SMALL),
         // In what is kept of an item and of the head.
         ("#item.history, #worked_about) .. text", "#item.history, 0) .. text", SMALL),
         ("h.idle + h.called > 0 or paused", "paused", SMALL),

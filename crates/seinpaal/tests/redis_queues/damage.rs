@@ -74,7 +74,7 @@ async fn an_order_whose_records_were_evicted_is_dropped_and_a_damaged_item_is_a_
     assert_eq!(popped(send(&client, 5, pop(8, false)).await.unwrap()).len(), 1);
 }
 
-/// One alone, which the fast path would deliver, and two at once.
+/// One alone, which the straight path would deliver, and two at once.
 #[tokio::test]
 async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled() {
     let server = RedisServer::start();

@@ -5,18 +5,27 @@
 -- error  SEINPAALARGUMENT
 -- cost   nothing but time
 
-ledger.operations = {}
+-- What reads a request of each kind, and where it has words, by its first one. It gives a function that executes the
+-- request; a reader by kind gives also where the next one begins, and the first word.
+ledger.readers, ledger.operations, ledger.payloads = {}, {}, 0
 
-function ledger.number(text, least, most, what)
-  local n = text and match(text, '^%-?%d+$') and tonumber(text)
-  if not n or n < least or n > most then
+function ledger.taken(is_whole, ...)
+  if not is_whole then ledger.refuse('SEINPAALARGUMENT', 'the request cannot be read') end
+  return ...
+end
+
+function ledger.take(form, at) return ledger.taken(pcall(read, form, line, at)) end
+
+function ledger.number(given, least, most, what)
+  local n = tonumber(given)
+  if not n or not (n >= least and n <= most) or n % 1 > 0 then
     ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
-      .. ', not ' .. sub(tostring(text), 1, 40))
+      .. ', not ' .. sub(tostring(given), 1, 40))
   end
   return n
 end
 
-function ledger.moment(text, what) return ledger.number(text, 0, UNBOUNDED, what) end
+function ledger.moment(given, what) return ledger.number(given, 0, UNBOUNDED, what) end
 
 -- A number of an item, which may be none: there is nothing above 2^53.
 function ledger.item_number(text)
@@ -24,4 +33,13 @@ function ledger.item_number(text)
   return min(tonumber(text), UNBOUNDED)
 end
 
-function ledger.ttl_of(text) return ledger.number(text, MIN_TTL, MAX_TTL, 'the ttl') end
+function ledger.check_text(text, most, what)
+  if #text > most then ledger.refuse('SEINPAALARGUMENT', what .. ' is too long') end
+end
+
+ledger.readers[WORDS] = function(at)
+  local _, text, next_at = ledger.take(WORDS_TERMS, at)
+  local operation, given = match(text, '^(%a+) ?(.*)$')
+  if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
+  return ledger.operations[operation](given), next_at, operation
+end

@@ -1,28 +1,24 @@
 -- finish: these operations renew deliveries, and end one.
 -- keys   records order
--- args   renew: ttl margin number:fence...  acknowledge: number fence  giveback: number fence delay
---        fail: number fence delay reason
---        An acknowledgement of numbers below 2^53 travels packed.
+-- args   RENEW, DONE  giveback: number fence delay  fail: number fence delay reason
 -- reply  renewed acknowledged returned died lost
 -- error  SEINPAALARGUMENT
 -- cost   one HGET a delivery, two more if the item has a group
 
 function ledger.delivery_of(text)
-  if sub(text, 1, 1) == ':' and #text == 17 then text = format('%d %d', read(DELIVERY, text, 2)) end
   local number, fence, rest = match(text, '^(%d+) (%d+) ?(.*)$')
-  if not number then ledger.refuse('SEINPAALARGUMENT', 'a delivery has a number and a fence') end
   return ledger.item_number(number), ledger.item_number(fence), rest, number
 end
 
-function ledger.operations.acknowledge(text)
-  local number, fence, _, shown = ledger.delivery_of(text)
+ledger.readers[DONE] = function(at)
+  local number, fence, next_at = ledger.take(DELIVERY, at + 1)
   return function()
     local item = ledger.in_work(number, fence)
-    if not item then return 'lost ' .. shown end
+    if not item then return format('lost %d', number) end
     ledger.stop_work(item)
     ledger.remove_item(item)
-    return 'acknowledged ' .. shown
-  end
+    return format('acknowledged %d', number)
+  end, next_at, 'acknowledge'
 end
 
 -- It does not count as a delivery.
@@ -58,21 +54,23 @@ function ledger.extend(item, ttl, margin)
   ledger.put_item(item)
 end
 
+-- Of what is lost the places in the request are said.
 function ledger.renew(ttl, margin, deliveries)
   local lost = {}
-  for number, fence in string.gmatch(deliveries, '(%d+):(%d+)') do
-    local item = ledger.in_work(ledger.item_number(number), ledger.item_number(fence))
+  for at = 1, #deliveries, LISTED_BYTES do
+    local item = ledger.in_work(read(DELIVERY, deliveries, at))
     if item then
       ledger.extend(item, ttl, margin)
     else
-      lost[#lost + 1] = number .. ':' .. fence
+      lost[#lost + 1] = format('%d', (at - 1) / LISTED_BYTES)
     end
   end
   return format('renewed %d ', ttl) .. concat(lost, ',')
 end
 
-function ledger.operations.renew(text)
-  local ttl, margin, deliveries = match(text, '^(%S+) (%S+) ([%d:,]*)$')
-  ttl, margin = ledger.ttl_of(ttl), ledger.moment(margin, 'the margin')
-  return function() return ledger.renew(ttl, margin, deliveries) end
+ledger.readers[RENEW] = function(at)
+  local _, ttl, margin, deliveries, next_at = ledger.take(RENEW_TERMS, at)
+  ledger.number(#deliveries / LISTED_BYTES, 0, MOST_PAYLOAD, 'the number of deliveries')
+  ttl, margin = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'), ledger.moment(margin, 'the margin')
+  return function() return ledger.renew(ttl, margin, deliveries) end, next_at, 'renew'
 end

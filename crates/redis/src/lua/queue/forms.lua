@@ -6,14 +6,16 @@
 --
 -- `struct` packs records and members. Numbers in members are big-endian, so that members stand in the order of their
 -- numbers. Numbers of items and fences are exact, because they stay below 2^53.
--- Requests that come all the time travel packed, because reading words out of a line is dear. SENDER: the number of the
--- batch, its deadline, the highest number seen, the session. PUSH: priority most; then about. POP: items ttl margin wait
--- drains; then about. DELIVERY: number fence, as deliveries are listed behind a head. POPPED: number fence pushed attempt
--- most priority, and about.
+-- The first argument is START (now, or below zero for the server's clock; the number of the batch, its deadline, the
+-- highest number seen; the field of the session), and after that the requests. Each begins with the number of its kind.
+-- Those that come all the time are packed, because reading words out of a line is dear: PUSH: priority most about; DONE:
+-- a delivery as it is listed behind a head, which is number and fence; POP: items ttl margin wait drains about; RENEW: ttl
+-- margin deliveries. PUSH_MORE is a PUSH, and then MORE_TERMS: how it is due and when, window group key. All others are
+-- WORDS. POPPED: number fence pushed attempt most priority about.
 
 local UNBOUNDED, HALF_DAY = 9007199254740992, 43200000000
 local AGING, CALL_WAIT, PLACE_TTL = 60000000, 1000000, 180000000
-local WORK, FORGET, MOST_PAYLOAD, MOST_SEEN, PREVIEW = 128, 4, 4194304, 4503599627370496, 256
+local WORK, FORGET, MOST_PAYLOAD, MOST_SEEN, PREVIEW, MOST_RENEWED = 128, 4, 4194304, 4503599627370496, 256, 512
 local MIN_TTL, MAX_TTL, MOST_ITEMS, MOST_BYTES, MOST_TEXT = 100000, 86400000000, 64, 1048576, 4096
 local MOST_DELIVERIES, MAX_WINDOW, MOST_LIMIT, MOST_PAST = 1000000, 604800000000, 1000000000, 8
 local RANK_BIAS = 10000000000 -- no rank is negative with it
@@ -21,13 +23,17 @@ local NOBODY = '--------------------------------'
 -- HEAD: version, whether there is more, and the fields of the head: head.rs has their list.
 -- A head ends with MORE only while there is something of it, or with what is in work: see the field h in state. An item has WORKED if it is in work, or when it is due or died.
 -- Texts come last, so that everything else stands at the same place in each.
-local VERSION, HEAD, HEAD_BYTES, MORE = 4, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
+local VERSION, HEAD, HEAD_BYTES, MORE = 5, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
 local ITEM, ITEM_BYTES, WORKED, WORKED_BYTES = '<c1bI4I4I4ddHHHHH', 40, '<dddddc32', 72
 local ITEM_AND_ABOUT, ITEM_AT_WORK, HEAD_AND_LIST = '<c1bI4I4I4ddHHHHHc0', '<c1bI4I4I4ddHHHHHdddddc32c0c0', '<BBFORM_OF_HEADc0'
 local GROUP, KEY = '<ddd', '<dd'
--- What is kept of a session's last answers: KEPT_* and what it says; but for lines of words, which are all there is then.
+-- What is kept of a session's last answers: lines of words, or of the straight path what kind of request it was, and what
+-- it was answered; of DONE the request itself.
 local SESSION, SESSION_BYTES, SESSION_AND_KEPT = '<ddd', 24, '<dddc0'
-local KEPT_PUSHED, KEPT_DONE, KEPT_POPPED, KEPT_WORDS = 1, 2, 3, 4
-local SENDER, PUSH, POP, DELIVERY, POPPED = '<dddc32', '<bI4', '<BddBB', '>I8I8', '<c8ddI4I4bc0'
-local FIRST_REQUEST, MOST_LISTED, LISTED_BYTES = 3, 64, 16
+local KEPT_PUSHED, KEPT_RENEWED, KEPT_POPPED = '<BdB', '<Bd', '<BI4c0'
+local START, START_BYTES = '<ddddc33', 65
+local PUSH, DONE, POP, RENEW, PUSH_MORE, WORDS = 1, 2, 3, 4, 5, 6
+local PUSH_TERMS, POP_TERMS, RENEW_TERMS, MORE_TERMS = '<BbI4I4c0', '<BBddBBI4c0', '<BddI4c0', '<BddI4c0I4c0'
+local DELIVERY, POPPED, WORDS_TERMS = '>I8I8', '<c8ddI4I4bc0', '<BI4c0'
+local MOST_LISTED, LISTED_BYTES, ENTRY = 64, 16, '................'
 local NUMBER, TWO, OPEN = '>I8', '>I8I8', '>c1I8c8'

@@ -1,29 +1,11 @@
 -- pop: this operation takes items to work on, or a place in line.
 -- keys   records order
--- args   items ttl margin wait drains about
+-- args   POP
 -- reply  popped
 -- error  SEINPAALARGUMENT
--- cost   two ZRANGEBYLEX, one HMGET for the items and one for their payloads
+-- cost   two ZRANGEBYLEX; two HGET an item
 --
 -- The answer has, of each item, a line and the payload.
-
--- Reads, in one go, what is likely to be delivered.
-function ledger.read_ahead(most)
-  local fields, numbers = {}, {}
-  local page = call('zrangebylex', order, '[o', '(p', 'limit', '0', format('%d', most))
-  for _, member in ipairs(page) do
-    local number = read(NUMBER, member, 10)
-    if ledger.items[number] == nil then
-      numbers[#numbers + 1], fields[#fields + 1] = number, 'i' .. sub(member, 10)
-    end
-  end
-  ledger.windows.o = ledger.windows.o or page
-  page.at, page.from, page.to, page.is_whole = 1, '(' .. (page[#page] or ''), '(p', #page < most
-  if #fields == 0 then return end
-  for i, text in ipairs(call('hmget', records, unpack(fields))) do
-    if text then ledger.take_item(numbers[i], text) end
-  end
-end
 
 function ledger.deliver(item, ask)
   head.in_work = head.in_work + 1
@@ -37,19 +19,7 @@ function ledger.deliver(item, ask)
   ledger.room = max(ledger.room - item.bytes, 0)
 end
 
--- Payloads come last, in one go.
-function ledger.read_payloads(items)
-  local fields = {}
-  for _, item in ipairs(items) do
-    local field = 'p' .. pack(NUMBER, item.number)
-    if ledger.fields[field] == nil then fields[#fields + 1] = field end
-  end
-  if #fields == 0 or ledger.is_fresh then return end
-  for i, text in ipairs(call('hmget', records, unpack(fields))) do ledger.fields[fields[i]] = text end
-end
-
 function ledger.popped(items)
-  ledger.read_payloads(items)
   local least, answer, kept = nil, { '' }, {}
   for i, item in ipairs(items) do
     local left = max(item.ends - head.clock, 0)
@@ -79,7 +49,6 @@ end
 function ledger.pop(ask)
   ledger.leave_line(asker)
   local items, at_once = {}, format('%d', ask.items)
-  if ask.items > 1 and head.open > 0 and not ledger.is_fresh and not ledger.windows.o then ledger.read_ahead(ask.items) end
   while #items < ask.items and ledger.delivers() do
     local item = ledger.next_open(at_once)
     if not item or (#items > 0 and item.bytes > ledger.room) then break end
@@ -91,18 +60,14 @@ function ledger.pop(ask)
   return ledger.popped(items)
 end
 
-function ledger.operations.pop(text)
-  if #text < 20 then ledger.refuse('SEINPAALARGUMENT', 'a pop has its arguments') end
-  local items, ttl, margin, wait, drains, at = read(POP, text, 2)
-  local about = sub(text, at)
-  if items < 1 or items > MOST_ITEMS or not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin >= 0) then
-    ledger.refuse('SEINPAALARGUMENT', 'the number of items, the ttl or the margin of a pop')
-  end
+ledger.readers[POP] = function(at)
+  local _, items, ttl, margin, wait, drains, about, next_at = ledger.take(POP_TERMS, at)
   local ask = {
-    items = items, ttl = ttl, margin = min(margin, UNBOUNDED), wait = wait == 1, drains = drains == 1 and '0' or '1', about = about,
+    items = ledger.number(items, 1, MOST_ITEMS, 'the number of items'), ttl = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'),
+    margin = ledger.moment(margin, 'the margin'), wait = wait == 1, drains = drains == 1 and '0' or '1', about = about,
   }
-  if #about > MOST_TEXT then ledger.refuse('SEINPAALARGUMENT', 'what is said about a worker is too long') end
-  return function() return ledger.pop(ask) end
+  ledger.check_text(about, MOST_TEXT, 'what is said about a worker')
+  return function() return ledger.pop(ask) end, next_at, 'pop'
 end
 
 function ledger.operations.leave()

@@ -1,19 +1,15 @@
 -- push: this operation puts an item in.
 -- keys   records order
--- args   priority due most window group_bytes key_bytes group key about, and the payload by itself
+-- args   PUSH or PUSH_MORE, and the payload by itself
 -- reply  pushed duplicate
 -- error  SEINPAALARGUMENT
 -- cost   one HGET if there is a key, three if there is a group
 --
--- A push of an item that is due at once and has no group and no key travels packed.
--- due: - at once, +US after so long, @US at that time. group, key and about are written one after the other.
+-- How an item is due: 0 at once, 1 after so long, 2 at that time.
 
-function ledger.due_of(text)
-  local kind, at = match(text, '^([+@])(%d+)$')
-  if text == '-' then return nil end
-  at = ledger.moment(at, 'the due time')
-  at = kind == '+' and now + at or at
-  return at > now and min(at, UNBOUNDED) or nil
+function ledger.due_of(how, due)
+  local at = (how == 1 and now or 0) + ledger.moment(due, 'the due time')
+  return how > 0 and at > now and min(at, UNBOUNDED) or nil
 end
 
 function ledger.new_item(ask)
@@ -36,22 +32,22 @@ function ledger.push(ask)
   return format('pushed %d', item.number)
 end
 
-function ledger.operations.push(text, payload)
-  if sub(text, 1, 1) == ':' and #text >= 6 then text = format('%d - %d 0 0 0 ', read(PUSH, text, 2)) .. sub(text, 7) end
-  local priority, due, most, window, group_bytes, key_bytes, rest =
-    match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
-  if not priority or not payload or #payload > MOST_BYTES then
-    ledger.refuse('SEINPAALARGUMENT', 'a push has its arguments and a payload')
-  end
-  group_bytes = ledger.number(group_bytes, 0, 512, 'the length of the group')
-  key_bytes = ledger.number(key_bytes, 0, 512, 'the length of the key')
+function ledger.read_push(at)
+  local kind, priority, most, about, next_at = ledger.take(PUSH_TERMS, at)
+  local how, due, window, group, key = 0, 0, 0, '', ''
+  if kind == PUSH_MORE then how, due, window, group, key, next_at = ledger.take(MORE_TERMS, next_at) end
+  ledger.payloads = ledger.payloads + 1
   local ask = {
-    payload = payload, priority = ledger.number(priority, -100, 100, 'the priority'), due = ledger.due_of(due),
+    payload = ARGV[1 + ledger.payloads] or ledger.refuse('SEINPAALARGUMENT', 'a push has a payload'),
+    priority = ledger.number(priority, -100, 100, 'the priority'), due = ledger.due_of(how, due),
     most = ledger.number(most, 1, MOST_DELIVERIES, 'the most deliveries'),
-    window = ledger.number(window, 0, MAX_WINDOW, 'the window'),
-    group = sub(rest, 1, group_bytes), key = sub(rest, group_bytes + 1, group_bytes + key_bytes),
-    about = sub(rest, group_bytes + key_bytes + 1),
+    window = ledger.number(window, 0, MAX_WINDOW, 'the window'), group = group, key = key, about = about,
   }
-  if #ask.about > MOST_TEXT then ledger.refuse('SEINPAALARGUMENT', 'what is said about an item is too long') end
-  return function() return ledger.push(ask) end
+  ledger.check_text(ask.payload, MOST_BYTES, 'a payload')
+  ledger.check_text(group, 512, 'the name of a group')
+  ledger.check_text(key, 512, 'a key')
+  ledger.check_text(about, MOST_TEXT, 'what is said about an item')
+  return function() return ledger.push(ask) end, next_at, 'push'
 end
+
+ledger.readers[PUSH], ledger.readers[PUSH_MORE] = ledger.read_push, ledger.read_push

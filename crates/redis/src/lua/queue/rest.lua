@@ -1,9 +1,11 @@
 -- rest: the general path begins here. It serves queues that are not in a plain state, and all other requests.
 -- keys   records order
--- args   none of its own
+-- args   as the straight path has them
 -- reply  nothing
 -- cost   nothing
 --
 -- All pieces from here on are in one function: what the functions inside of it capture from outside is found at once.
--- A function captures at most sixty things, so this one is given some as arguments.
-local function rest(number, not_after, seen)
+-- What most of them capture stands last: see state.
+local ARGV, floor, char, concat, asker = ARGV, math.floor, string.char, table.concat, sub(field, 2)
+local match, call, min, format, max = string.match, redis.call, math.min, string.format, math.max
+local function rest()

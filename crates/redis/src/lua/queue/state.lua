@@ -54,12 +54,11 @@ function ledger.start_afresh()
 end
 
 function ledger.read_head()
-  local field = 's' .. asker
-  local found = type(read_text) == 'string' and { read_text, read_session } or call('hmget', records, 'h', field)
-  ledger.fields[field] = found[2]
-  if not found[1] then return ledger.start_afresh() end
-  head = parse_head(found[1]) or ledger.unreadable(found[1])
-  if byte(found[1], 2) == 0 and #found[1] > HEAD_BYTES then ledger.spread(found[1]) end
+  if type(read_text) == 'table' then error(read_text, 0) end
+  ledger.fields[field] = read_session
+  if not read_text then return ledger.start_afresh() end
+  head = parse_head(read_text) or ledger.unreadable(read_text)
+  if byte(read_text, 2) == 0 and #read_text > HEAD_BYTES then ledger.spread(read_text) end
 end
 
 -- Records.

@@ -1,35 +1,32 @@
 -- step: every script ends here. This piece executes the requests in order, writes, wakes and answers.
 -- keys   records order
--- args   now sender request...
+-- args   START and the requests
 -- reply  done now backlog look_in, and one answer a request
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
 -- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH a wakeup; PERSIST or PEXPIRE of both
 --        keys when the queue gets its first item or loses its last
 --
--- A request is its operation, a space and the operation's arguments; the payload comes after a push. Each operation first
--- reads its arguments, so that what is wrong with them is said before anything is written. It gives a function that
--- executes the request. That function gives the answer, and what is kept of the answer if that is something else.
+-- Each request is read before anything is written, so that what is wrong with it is said before. It gives a function that
+-- executes it. That function gives the answer, and what is kept of the answer if that is something else.
 
 local MOST_REQUESTS = 64
 local READS = { inspect = true, dead = true }
 local GROWS = { push = true, configure = true }
 
 function ledger.read_requests()
-  local requests, at = {}, FIRST_REQUEST
-  ledger.may_grow = at <= #ARGV
-  while at <= #ARGV do
-    local operation, text = match(ARGV[at], '^(%a+) ?(.*)$')
-    if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
-    local payload = operation == 'push' and ARGV[at + 1]
-    requests[#requests + 1] = { execute = ledger.operations[operation](text, payload), reads = READS[operation] }
+  local requests, at = {}, START_BYTES + 1
+  ledger.may_grow = at <= #line
+  while at <= #line do
+    local reader = ledger.readers[byte(line, at)] or ledger.refuse('SEINPAALARGUMENT', 'no such request')
+    local execute, next_at, operation = reader(at)
+    requests[#requests + 1], at = { execute = execute, reads = READS[operation] }, next_at
     ledger.may_grow = ledger.may_grow and GROWS[operation]
-    at = at + (operation == 'push' and 2 or 1)
   end
   if #requests > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'too many requests') end
   return requests
 end
 
-function ledger.start(seen)
+function ledger.start()
   ledger.read_head()
   advance_clock(head)
   head.last = max(head.last, min(seen, MOST_SEEN))
@@ -41,7 +38,7 @@ end
 
 -- Each batch of a session is done once: what arrives again is answered as before, and what a later one has
 -- overtaken is refused, as is what arrives too late to be known.
-function ledger.first_time(known, requests, number, not_after)
+function ledger.first_time(known, requests)
   local answer, lines = { '' }, {}
   for i, request in ipairs(requests) do
     local reply, kept = request.execute()
@@ -51,24 +48,28 @@ function ledger.first_time(known, requests, number, not_after)
   return answer
 end
 
--- The straight and the fast path keep answers packed.
+-- The straight path keeps answers packed.
 function ledger.lines_of(kept)
-  local lines, at = {}, 1
-  while (byte(kept, at) or 32) <= KEPT_WORDS do
-    local what, line = byte(kept, at), nil
-    if what == KEPT_POPPED then
-      local items = {}
-      for place = at + 1, #kept, LISTED_BYTES do items[#items + 1] = format('%d:%d', read(DELIVERY, kept, place)) end
-      line, at = 'popped ' .. concat(items, ','), #kept + 1
-    elseif what == KEPT_WORDS then
-      local size = read('<I4', kept, at + 1)
-      line, at = sub(kept, at + 5, at + 4 + size), at + 5 + size
+  local lines, at, kind = {}, 1, byte(kept)
+  while kind and kind <= RENEW do
+    local _, first, pushed, ttl, entries
+    if kind == PUSH then
+      _, first, pushed, at = read(KEPT_PUSHED, kept, at)
+      for item = first, first + pushed - 1 do lines[#lines + 1] = format('pushed %d', item) end
+    elseif kind == DONE then
+      lines[#lines + 1], at = format('acknowledged %d', read(NUMBER, kept, at + 1)), at + 1 + LISTED_BYTES
+    elseif kind == RENEW then
+      _, ttl, at = read(KEPT_RENEWED, kept, at)
+      lines[#lines + 1] = format('renewed %d ', ttl)
     else
-      line, at = format(what == KEPT_PUSHED and 'pushed %d' or 'acknowledged %d', read(NUMBER, kept, at + 1)), at + 9
+      local items = {}
+      _, entries, at = read(KEPT_POPPED, kept, at)
+      for place = 1, #entries, LISTED_BYTES do items[#items + 1] = format('%d:%d', read(DELIVERY, entries, place)) end
+      lines[#lines + 1] = 'popped ' .. concat(items, ',')
     end
-    lines[#lines + 1] = line
+    kind = byte(kept, at)
   end
-  return lines[1] and concat(lines, '\n') or kept
+  return at > 1 and concat(lines, '\n') or kept
 end
 
 function ledger.repeat_answers(known, requests)
@@ -93,12 +94,12 @@ function ledger.too_late(requests)
   return answer
 end
 
-function ledger.answers(requests, number, not_after)
-  if number == 0 then return ledger.first_time(nil, requests, 0) end
+function ledger.answers(requests)
+  if number == 0 then return ledger.first_time(nil, requests) end
   local known = ledger.session_of(asker)
   if known and number == known.number then return ledger.repeat_answers(known, requests) end
   if (known and number < known.number) or now > not_after then return ledger.too_late(requests) end
-  return ledger.first_time(known, requests, number, not_after)
+  return ledger.first_time(known, requests)
 end
 
 -- The end.
@@ -126,7 +127,7 @@ function ledger.deadline()
   local need = max(head.memory - now, 0)
   local left = head.deadline - now
   if head.deadline > 0 and left >= need and left <= need + PLACE_TTL then return nil end
-  local most = need + ((given_now == '') and PLACE_TTL / 2 or HALF_DAY)
+  local most = need + (given_now < 0 and PLACE_TTL / 2 or HALF_DAY)
   head.deadline = now + most
   return 'pexpire', format('%d', floor(most / 1000))
 end
@@ -162,10 +163,10 @@ function ledger.run()
   for _, sent in ipairs({ number, not_after, seen }) do
     if not (sent >= 0 and sent <= UNBOUNDED) then ledger.refuse('SEINPAALARGUMENT', 'the number, the deadline or the number seen') end
   end
-  if given_now ~= '' then ledger.moment(given_now, 'now') end
+  ledger.moment(now, 'now')
   local requests = ledger.read_requests()
-  ledger.start(seen)
-  local answer = ledger.answers(requests, number, not_after)
+  ledger.start()
+  local answer = ledger.answers(requests)
   answer[1] = ledger.finish(#answer - 1)
   return answer
 end
@@ -175,4 +176,4 @@ if ok then return answer end
 return redis.error_reply(ledger.refusal_of(answer))
 end
 
-return rest(number, not_after, seen)
+return rest()
