@@ -15,20 +15,21 @@
     if byte(text) ~= LINE_VERSION then
       -- A lone value becomes a line before somebody else comes, or somebody has to wait.
       local form, free, causes, tickets = byte(text), '', '', ''
-      local uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, digest, members, ends, ends_wall, top
+      local uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, digest, members, ends, ends_wall, top, recent
       if byte(line) ~= 1 then break end
       if form == IDLE_VERSION then
-        uses, last, clock, wall, fence, deadline, till, size = read(IDLE, text, 58)
+        uses, last, clock, wall, fence, deadline, till, recent = read(IDLE, text, 58)
         kind, limit, held, bound, digest, members, ends, ends_wall, top = 45, 0, 0, UNBOUNDED, 0, 0, 0, 0, 0
         causes = sub(text, IDLE_SIZE + 1)
+        size = #causes
       elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
-        uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest = read(FIRST, text, 58)
+        uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent = read(FIRST, text, 58)
         fence, size, members, ends, ends_wall, top = wall, 0, 1, clock + term, wall + term, held
         tickets = pack(PACK_LINE_TICKET, 1, #text - FIRST_SIZE, last, held, 0, term, wall, wall, sub(text, FIRST_SIZE + 1))
       elseif form == LONE_VERSION and #text >= LONE_SIZE then
         local ranges
         members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall = read(LONE, text, 58)
-        uses, last, till, kind, limit, held, top, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
+        uses, last, till, kind, limit, held, top, recent, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
         local at = LONE_SIZE + 8 * ranges + size + 1
         free, causes = sub(text, LONE_SIZE + 1, at - size - 1), sub(text, at - size, at - 1)
         while at <= #text do
@@ -44,12 +45,12 @@
         left = ends - clock
         if left > ends_wall - wall then left = ends_wall - wall end
       end
-      text = pack(PACK_LINE, LINE_VERSION, clock, wall, fence, bound, wall + left, deadline, 0, limit, held, top,
+      text = pack(PACK_LINE, LINE_VERSION, clock, wall, fence, bound, wall + left, deadline, 0, recent, limit, held, top,
         LINE_SIZE + SESSION_SIZE + #free + #tickets + 1, size, uses, kind, 1, members, 0, #free / 8)
         .. pack(LINE_SESSION, sub(text, 2, 33), sub(text, 34, 57), members, digest, last, till, ends, ends_wall, 0, 0, 0, 0,
           NO_PLACE, size) .. free .. tickets .. causes
     end
-    local clock, wall, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, uses, kind, count, holders, waiting, ranges =
+    local clock, wall, fence, bound, due, deadline, arrival, recent, limit, held, top, line_at, tail, uses, kind, count, holders, waiting, ranges =
       read(LINE, text, 2)
     local given, seen, who = read('<ddc56', line, 2)
     local now = given

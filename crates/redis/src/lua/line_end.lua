@@ -26,9 +26,9 @@
     end
     if is_idle and count == 1 and tail < 256 then
       value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses, read('<I4', text, LINE_SIZE + 66), clock, now, fence,
-        deadline, till_then, tail) .. p6
+        deadline, till_then, recent) .. p6
     elseif is_cold or ARGV[2] then
-      value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, uses, kind,
+      value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, limit, held, top, line_at, tail, uses, kind,
         count, holders, waiting, ranges) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
     else
       value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline) .. p1 .. p2 .. p3

@@ -16,8 +16,9 @@
             at = after
           end
           if at >= line_at then break end
-          local permits, slot, its_ttl = read('<I4I4d', text, at + 6)
+          local permits, slot, its_ttl, since = read('<I4I4dd', text, at + 6)
           local members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, s + 56)
+          NOTE_HOLD{ recent, now - since }
           members, digest, is_cold = members - 1, (digest - mixed) % DIGESTS, true
           if clock + its_ttl > till then till = clock + its_ttl end
           if members == 0 then

@@ -73,7 +73,7 @@
     end
     if not is_small or #tickets ~= holders then break end
     local held_texts, causes_text = table.concat(tickets), table.concat(causes)
-    local value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, now + due - passed, deadline, arrival, max(stated, 0), held, top,
+    local value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, now + due - passed, deadline, arrival, recent, max(stated, 0), held, top,
       min(LINE_SIZE + #sessions * SESSION_SIZE + #free + #held_texts + 1, 65535), min(#causes_text, 65535), 0, string.byte(kind), #sessions,
       holders, waiting, #free / 8) .. table.concat(parts) .. free .. held_texts .. table.concat(waiters) .. causes_text
     if #value > LONGEST_LINE or type(try('hset', records, 'h', value)) == 'table' then break end

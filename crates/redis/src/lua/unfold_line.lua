@@ -5,7 +5,7 @@
 -- cost   nothing
 
 local function unfold_line(text)
-  local clock, wall, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, _, kind, count, holders, waiting, ranges =
+  local clock, wall, fence, bound, due, deadline, arrival, recent, limit, held, top, line_at, tail, _, kind, count, holders, waiting, ranges =
     read(LINE, text, 2)
   local fields, rows, in_line, sessions, tickets = {}, 0, {}, {}, {}
   local past, memory, longest, at = 0, 0, 0, LINE_SIZE + 1 + count * SESSION_SIZE
@@ -45,6 +45,6 @@ local function unfold_line(text)
   end
   return pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = limit, clock = clock,
     wall = wall, passed = wall, bound = bound, fence = fence, due = due, deadline = deadline, memory = memory, longest = longest,
-    arrival = arrival, held = held, holders = holders, waiting = waiting, past = past, top = top, rows = rows + waiting }, ranges) .. free,
+    arrival = arrival, recent = recent, held = held, holders = holders, waiting = waiting, past = past, top = top, rows = rows + waiting }, ranges) .. free,
     fields, in_line
 end

@@ -209,6 +209,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "if held < limit then break end",
         Line(3),
     ),
+    ("deadline, 0, recent, limit, held, top,", "deadline, 0, 0, limit, held, top,", Line(3)),
     (
         "if arrival < clock then arrival = clock else arrival = arrival + 1 end",
         "arrival = arrival + 1",

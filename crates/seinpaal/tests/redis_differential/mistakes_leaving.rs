@@ -45,6 +45,12 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "while place < #free do place = place + 8 end",
         Line(4),
     ),
+    (
+        "          NOTE_HOLD{ recent, now - since }\n          members, digest",
+        "          members, digest",
+        Line(3),
+    ),
+    ("its_ttl, since = read('<I4I4dd'", "since, its_ttl = read('<I4I4dd'", Line(3)),
     // Where it is handed over.
     (
         "if wanted ~= permits or held ~= limit or top ~= held or message then",
@@ -181,6 +187,12 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     // Where it is written, and looked in.
+    ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
+    (
+        "deadline, arrival, recent, limit, held, top, line_at, tail, uses, kind,\n",
+        "deadline, arrival, 0, limit, held, top, line_at, tail, uses, kind,\n",
+        Line(3),
+    ),
     (
         "    if line or fence > now + HALF_DAY then break end\n",
         "    if line then break end\n",

@@ -48,10 +48,11 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "arrival = arrival, held = held, holders = holders, waiting = waiting,",
-        "held = held, holders = holders, waiting = waiting,",
+        "arrival = arrival, recent = recent, held = held, holders = holders, waiting = waiting,",
+        "recent = recent, held = held, holders = holders, waiting = waiting,",
         Line(3),
     ),
+    ("arrival = arrival, recent = recent,", "arrival = arrival,", Line(3)),
     (
         "top = top, rows = rows + waiting }, ranges) .. free,",
         "top = held, rows = rows + waiting }, 0),",
@@ -109,10 +110,11 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "deadline, arrival, max(stated, 0), held, top,\n",
-        "deadline, 0, max(stated, 0), held, top,\n",
+        "deadline, arrival, recent, max(stated, 0), held, top,\n",
+        "deadline, 0, recent, max(stated, 0), held, top,\n",
         Line(3),
     ),
+    ("deadline, arrival, recent, max(", "deadline, arrival, 0, max(", Line(3)),
     ("    try('hdel', records, unpack(gone))\n    if waiting", "    if waiting", Line(3)),
     ("    if waiting > 0 then try('zrem', order, unpack(in_line)) end\n", "", Line(3)),
 ];

@@ -1,6 +1,6 @@
 //! What is shown of nodes that were read one after the other, while permits changed hands.
 
-use seinpaal_proto::{Fence, HolderRow, Kind, Slots, Snapshot};
+use seinpaal_proto::{Fence, HolderRow, Kind, RecentHolds, Slots, Snapshot};
 
 use super::*;
 use crate::quorum::answer::{Guard, GuardWord, NodeState};
@@ -33,6 +33,7 @@ fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
         held: holders.len() as u32,
         holders_total: holders.len() as u32,
         waiting_total: 0,
+        recent: RecentHolds::NONE,
         holders,
         waiters: Vec::new(),
     };
