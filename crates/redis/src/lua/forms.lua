@@ -20,14 +20,15 @@
 --   read. Its tickets are more than one.
 -- CROWD: the same of a name with rows, of which this is the head and the only record: flags rows, by which bound the
 --   record is listed, and by how much passed is ahead of wall.
--- LINE: the same of few sessions that take turns: clock wall fence bound due deadline; arrival recent limit held top, where
---   waiters begin, how long the causes are, grants kind, how many sessions, holders, waiters, free ranges; then sessions,
---   free ranges, tickets, waiters in order of service, and causes. Due is a bound as in HEAD, on the store's clock.
+-- LINE: the same of few sessions that take turns: clock wall fence bound due deadline; arrival recent, where waiters begin,
+--   how many wait, grants, how many places; limit held top, how long the causes are, kind, how many sessions, holders, free
+--   ranges; then sessions, free ranges, tickets, waiters in order of service, places, and causes. Due is a bound as in HEAD,
+--   on the store's clock.
 --   A session: inbox series; members and digest of its lease, which is that of its series; last till; ends ends_wall of
---   that lease; the lease of its place: members digest ends ends_wall id, without the zeros at its end; how long its
---   causes are. A ticket: whose, how long about is, number permits slot ttl since fence; then about. A waiter: whose, how
---   long about is, number permits rank ttl since margin digest priority; then about. No waiter is parked, and no slot has
---   a name.
+--   that lease; how long its causes are. A ticket: whose, how long about is, number permits slot ttl since fence; then about.
+--   A waiter: whose, how long about is, number rank permits ttl digest since margin priority; then about. A place, while its
+--   session waits: whose; members digest ends ends_wall of its lease; the id of that, without the zeros at its end. No waiter
+--   is parked, and no slot has a name.
 
 local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
 local RANK_BIAS = 1000000000
@@ -54,13 +55,15 @@ local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddd', 110, 13
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4dBB', 134, 169, 14
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4dddd', 135, 15
 local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 18, '<BI4dd', 21, 19
-local LINE, LINE_SIZE, LINE_COLD_AT, LINE_VERSION = '<ddddddddI4I4I4I2I2BBBBBB', 87, 50, 17
-local PACK_LINE, PACK_LINE_TIMES = '<BddddddddI4I4I4I2I2BBBBBB', '<Bdddddd'
-local LINE_SESSION, SESSION_SIZE = '<c32c24BdI4dddBdddc24I2', 144
-local LINE_TICKET, PACK_LINE_TICKET, LINE_TICKET_SIZE = '<BBI4I4I4ddd', '<BBI4I4I4dddc0', 38
-local LINE_WAITER, PACK_LINE_WAITER, LINE_WAITER_SIZE = '<BBI4I4dddddb', '<BBI4I4dddddbc0', 51
+-- A call writes the line's head as far as it changes: the times, or all but what follows LINE_REST_AT, or all of it.
+local LINE, LINE_SIZE, LINE_VERSION = '<ddddddddI2BBBI4I4I4I2BBBB', 88, 20
+local PACK_LINE, PACK_LINE_TURN, PACK_LINE_TIMES = '<BddddddddI2BBBI4I4I4I2BBBB', '<BddddddddI2BBB', '<Bdddddd'
+local LINE_TIMES_END, LINE_TURN_END = 49, 70
+local LINE_SESSION, SESSION_SIZE, SESSION_CAUSES_AT = '<c32c24BdI4dddI2', 95, 93
+local LINE_TICKET, LINE_TICKET_SIZE = '<BBI4I4I4ddd', 38
+local LINE_WAITER, LINE_WAITER_SIZE = '<BBI4dI4ddddb', 51
+local LINE_PLACE, PLACE_SIZE = '<BBdddc24', 50
 local LONGEST_LINE, MOST_FOLDED = 3072, 24
-local NO_PLACE = '------------------------'
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddd', '<Bc56I4dddddddddBI4dBI4I4I4dBB'
 -- Whether the restart guard, where there is one, was proved to be over; and whether lean has put together what stood apart.
 local is_guard_over, is_apart

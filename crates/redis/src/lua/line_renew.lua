@@ -8,10 +8,10 @@
           local ttl, margin, number, mixed, fields_at
           if operation == 3 then
             ttl, margin, number, mixed = read('<dddd', line, TERMS_AT)
-            fields_at = is_place and s + 93 or s + 56
+            fields_at = place and place + 1 or s + 56
             local members, digest = read('<Bd', text, fields_at)
             if members == 0 or members ~= number or digest ~= mixed then break end
-            fields_at = is_place and s + 102 or s + 77
+            fields_at = place and place + 10 or s + 77
           else
             number, ttl, margin = read('<I4dd', line, TERMS_AT)
             local at, its, size, its_number = LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
@@ -28,8 +28,8 @@
             fields_at = s + 77
           end
           if not (ttl >= MIN_TTL and ttl <= MAX_TTL) then break end
-          p1, p2, p3 = sub(text, ARGV[2] and LINE_SIZE + 1 or LINE_COLD_AT, fields_at - 1), pack('<dd', clock + ttl, now + ttl),
-            sub(text, fields_at + 16)
+          from = (ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1
+          p1, p2, p3 = sub(text, from, fields_at - 1), pack('<dd', clock + ttl, now + ttl), sub(text, fields_at + 16)
           if now + ttl < due then due = now + ttl end
           if margin < bound then bound = margin end
           if ttl > need then need = ttl end

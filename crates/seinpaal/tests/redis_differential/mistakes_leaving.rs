@@ -16,8 +16,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "members, digest, is_cold = members - 1, (digest - mixed) % DIGESTS, true",
-        "members, digest, is_cold = members - 1, digest, true",
+        "members, digest, from = members - 1, (digest - mixed) % DIGESTS, LINE",
+        "members, digest, from = members - 1, digest, LINE",
         Line(3),
     ),
     (
@@ -101,8 +101,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     ),
     ("            if its_number > last then last = its_number end\n", "", Line(3)),
     (
-        "            if clock + ttl > till then till = clock + ttl end\n            p4",
-        "            p4",
+        "            if clock + ttl > till then till = clock + ttl end\n            fence = fence < now and now or fence + 1\n            if",
+        "            fence = fence < now and now or fence + 1\n            if",
         Line(3),
     ),
     (
@@ -110,20 +110,20 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "members + 1, its_mixed, last,",
         Line(2),
     ),
-    ("ends_wall, waits - 1,\n", "ends_wall, waits,\n", Line(3)),
-    ("              (sum - its_mixed) % DIGESTS)", "              sum)", Line(1)),
+    ("pack('<BBd', heir, waits - 1,", "pack('<BBd', heir, waits,", Line(3)),
+    ("heir, waits - 1, (sum - its_mixed) % DIGESTS)", "heir, waits - 1, sum)", Line(1)),
     (
-        "            fence = fence < now and now or fence + 1\n            p6",
-        "            fence = fence < now and now or fence\n            p6",
+        "            fence = fence < now and now or fence + 1\n            if not ARGV",
+        "            fence = fence < now and now or fence\n            if not ARGV",
         Line(3),
     ),
     (
-        "text, line_at + LINE_WAITER_SIZE, line_at + LINE_WAITER_SIZE + size - 1) or '')",
-        "text, line_at, line_at + size - 1) or '')",
+        "p7 = sub(text, line_at + LINE_WAITER_SIZE, first_end - 1)",
+        "p7 = sub(text, line_at, line_at + size - 1)",
         Line(3),
     ),
     (
-        "line_at, waiting, uses = line_at - (after - at) + #p6,",
+        "line_at, waiting, uses = line_at - (after - at) + LINE_TICKET_SIZE + size,",
         "line_at, waiting, uses = line_at,",
         Line(3),
     ),
@@ -165,7 +165,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     ),
     ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock, now + ttl),", Line(3)),
     ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock + ttl, now),", Line(3)),
-    ("ARGV[2] and LINE_SIZE + 1 or LINE_COLD_AT", "LINE_COLD_AT", Line(3)),
+    ("(ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1", "LINE_TIMES_END + 1", Line(3)),
     (
         "          if now + ttl < due then due = now + ttl end\n          if margin",
         "          if margin",
@@ -186,11 +186,34 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "      end\n",
         Line(3),
     ),
+    // Whose place it was, and how much of the head is written.
+    ("while place < #text and byte(text, place) ~= heir do", "while false do", Line(3)),
+    ("            if waits > 1 then\n", "            if true then\n", Line(3)),
+    (
+        "p8, places = sub(text, place + PLACE_SIZE), places - 1\n",
+        "p8 = sub(text, place + PLACE_SIZE)\n",
+        Line(3),
+    ),
+    ("            if first_end < place then p8", "            if false then p8", Line(3)),
+    ("            if after < line_at then p5", "            if false then p5", Line(3)),
+    ("            if heir > mine then\n", "            if heir ~= mine then\n", Line(3)),
+    ("            elseif heir < mine then\n", "            elseif false then\n", Line(3)),
+    ("if not (ARGV[2] or is_new) then from", "if not is_new then from", Line(3)),
+    (
+        "            if not ARGV[2] then from = LINE_TURN_END + 1 end\n",
+        "            from = LINE_TURN_END + 1\n",
+        Line(3),
+    ),
+    (
+        "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent,",
+        "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, 0,",
+        Line(3),
+    ),
     // Where it is written, and looked in.
     ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
     (
-        "deadline, arrival, recent, limit, held, top, line_at, tail, uses, kind,\n",
-        "deadline, arrival, 0, limit, held, top, line_at, tail, uses, kind,\n",
+        "deadline, arrival, recent, line_at, waiting, uses, places, limit,\n",
+        "deadline, arrival, 0, line_at, waiting, uses, places, limit,\n",
         Line(3),
     ),
     (
@@ -225,7 +248,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "    if is_idle and tail < 256 then",
         Line(3),
     ),
-    ("    elseif is_cold or ARGV[2] then", "    elseif is_cold then", Line(3)),
+    ("if not (ARGV[2] or is_new) then from", "if not ARGV[2] then from", Line(3)),
     (
         "      look = bound\n      if due - now < bound then\n        for",
         "      look = bound\n      if false then\n        for",
@@ -237,7 +260,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "          if waits > 0 and place_ends - clock < look then look = place_ends - clock end\n",
+        "          if ends - clock < look then look = ends - clock end\n",
         "",
         Line(3),
     ),

@@ -32,13 +32,13 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "      rows, longest = rows + 1, max(longest, place_ttl)\n",
-        "      longest = max(longest, place_ttl)\n",
+        "    rows, longest = rows + 1, max(longest, ttl)\n",
+        "    longest = max(longest, ttl)\n",
         Line(3),
     ),
     (
-        "      rows, longest = rows + 1, max(longest, place_ttl)\n",
-        "      rows = rows + 1\n",
+        "    rows, longest = rows + 1, max(longest, ttl)\n",
+        "    rows = rows + 1\n",
         Line(3),
     ),
     ("    causes_at = causes_at + causes\n", "", Line(3)),
@@ -88,7 +88,7 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     ("is_small and owner == its[1] and owner", "is_small and owner", Line(3)),
     ("next_lease == series .. '00000000' and size", "size", Line(3)),
     (" and size < 256\n", "\n", Line(3)),
-    ("digest_of(ticket), its_priority,", "0, its_priority,", Line(3)),
+    ("digest_of(ticket), since, its_margin", "0, since, its_margin", Line(3)),
     (
         "is_small and place[1] == its.waits and place[5] == owner\n",
         "is_small and place[5] == owner\n",
@@ -110,11 +110,15 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "deadline, arrival, recent, max(stated, 0), held, top,\n",
-        "deadline, 0, recent, max(stated, 0), held, top,\n",
+        "deadline, arrival, recent,\n      min(LINE_SIZE",
+        "deadline, 0, recent,\n      min(LINE_SIZE",
         Line(3),
     ),
-    ("deadline, arrival, recent, max(", "deadline, arrival, 0, max(", Line(3)),
+    (
+        "deadline, arrival, recent,\n      min(LINE_SIZE",
+        "deadline, arrival, 0,\n      min(LINE_SIZE",
+        Line(3),
+    ),
     ("    try('hdel', records, unpack(gone))\n    if waiting", "    if waiting", Line(3)),
     ("    if waiting > 0 then try('zrem', order, unpack(in_line)) end\n", "", Line(3)),
 ];
