@@ -21,12 +21,12 @@
 -- CROWD: the same of a name with rows, of which this is the head and the only record: flags rows, by which bound the
 --   record is listed, and by how much passed is ahead of wall.
 -- LINE: the same of few sessions that take turns: clock wall fence bound due deadline; arrival recent, where waiters begin,
---   how many wait, grants, how many places; limit held top, how long the causes are, kind, how many sessions, holders, free
---   ranges; then sessions, free ranges, tickets, waiters in order of service, places, and causes. Due is a bound as in HEAD,
+--   how many wait, grants, how many places; kind, how many sessions, holders, free ranges, how long the causes are, limit held
+--   top; then sessions, free ranges, tickets, waiters in order of service, places, and causes. Due is a bound as in HEAD,
 --   on the store's clock.
 --   A session: inbox series; members and digest of its lease, which is that of its series; last till; ends ends_wall of
 --   that lease; how long its causes are. A ticket: whose, how long about is, number permits slot ttl since fence; then about.
---   A waiter: whose, how long about is, number rank permits ttl digest since margin priority; then about. A place, while its
+--   A waiter: whose, how long about is, number permits ttl digest rank since margin priority; then about. A place, while its
 --   session waits: whose; members digest ends ends_wall of its lease; the id of that, without the zeros at its end. No waiter
 --   is parked, and no slot has a name.
 
@@ -56,12 +56,12 @@ local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4dddd', 135, 15
 local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 18, '<BI4dd', 21, 19
 -- A call writes the line's head as far as it changes: the times, or all but what follows LINE_REST_AT, or all of it.
-local LINE, LINE_SIZE, LINE_VERSION = '<ddddddddI2BBBI4I4I4I2BBBB', 88, 20
-local PACK_LINE, PACK_LINE_TURN, PACK_LINE_TIMES = '<BddddddddI2BBBI4I4I4I2BBBB', '<BddddddddI2BBB', '<Bdddddd'
+local LINE, LINE_SIZE, LINE_VERSION = '<ddddddddI2BBBBBBBI2I4I4I4', 88, 20
+local PACK_LINE, PACK_LINE_TURN, PACK_LINE_TIMES = '<BddddddddI2BBBBBBBI2I4I4I4', '<BddddddddI2BBB', '<Bdddddd'
 local LINE_TIMES_END, LINE_TURN_END = 49, 70
 local LINE_SESSION, SESSION_SIZE, SESSION_CAUSES_AT = '<c32c24BdI4dddI2', 95, 93
 local LINE_TICKET, LINE_TICKET_SIZE = '<BBI4I4I4ddd', 38
-local LINE_WAITER, LINE_WAITER_SIZE = '<BBI4dI4ddddb', 51
+local LINE_WAITER, LINE_WAITER_SIZE = '<BBI4I4dddddb', 51
 local LINE_PLACE, PLACE_SIZE = '<BBdddc24', 50
 local LONGEST_LINE, MOST_FOLDED = 3072, 24
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddd', '<Bc56I4dddddddddBI4dBI4I4I4dBB'

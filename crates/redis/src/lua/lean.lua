@@ -33,6 +33,7 @@ if is_packed then
     -- they are needed.
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, ends, ends_wall, members, digest,
       recent, left, from = byte(text)
+    if form == LINE_VERSION then break end
     if form >= APART_VERSION and (ARGV[2] or byte(line) ~= 3) then
       -- Whatever is no renewal of all needs the tickets.
       local apart = form == APART_VERSION and try('hget', KEYS[1], 'a')

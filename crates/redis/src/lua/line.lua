@@ -46,12 +46,16 @@
         if left > ends_wall - wall then left = ends_wall - wall end
       end
       text = pack(PACK_LINE, LINE_VERSION, clock, wall, fence, bound, wall + left, deadline, 0, recent,
-        LINE_SIZE + SESSION_SIZE + #free + #tickets + 1, 0, uses, 0, limit, held, top, size, kind, 1, members, #free / 8)
+        LINE_SIZE + SESSION_SIZE + #free + #tickets + 1, 0, uses, 0, kind, 1, members, #free / 8, size, limit, held, top)
         .. pack(LINE_SESSION, sub(text, 2, 33), sub(text, 34, 57), members, digest, last, till, ends, ends_wall, size)
         .. free .. tickets .. causes
     end
-    local clock, wall, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places, limit, held, top, tail, kind, count,
-      holders, ranges = read(LINE, text, 2)
+    -- A byte by `byte` is ten times cheaper than by `read`.
+    local clock, wall, fence, bound, due, deadline, arrival, recent = read('<dddddddd', text, 2)
+    local line_at, high, waiting, uses, places, kind, count, holders, ranges, tail, tail_high = byte(text, 66, 76)
+    local limit, held, top
+    line_at, tail = line_at + 256 * high, tail + 256 * tail_high
+    if ARGV[2] or byte(line) < 3 then limit, held, top = read('<I4I4I4', text, 77) end
     local given, seen, who = read('<ddc56', line, 2)
     local now = given
     if now < 0 then

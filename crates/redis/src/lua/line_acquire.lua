@@ -16,6 +16,7 @@
             break
           end
           if permits > limit then break end
+          local told
           granted, from = true, LINE_SIZE + 1
           if permits <= limit - held then
             local free_at, slot, free = LINE_SIZE + 1 + count * SESSION_SIZE, held, ''
@@ -41,8 +42,9 @@
             line_at = line_at + LINE_TICKET_SIZE + size + #free - (tickets_at - free_at)
             held, holders, uses = held + permits, holders + 1, uses < 255 and uses + 1 or uses
             if now + ttl < due then due = now + ttl end
-            said = (said or '') .. pack('<BdI4d', 1, fence, slot, ends - clock)
+            told = pack('<BdI4d', 1, fence, slot, ends - clock)
           else
+            local places_at = #text - tail - places * PLACE_SIZE + 1
             place = places_at
             while place <= #text - tail and byte(text, place) ~= mine do place = place + PLACE_SIZE end
             local is_waiting = place <= #text - tail
@@ -52,14 +54,15 @@
                 text, count, line_at = sub(text, 1, s - 1) .. sub(text, s + SESSION_SIZE), count - 1, line_at - SESSION_SIZE
               end
               p1, margin = sub(text, LINE_SIZE + 1), UNBOUNDED
-              said = (said or '') .. pack('<BI4I4I4', 3, limit, held, waiting)
+              told = pack('<BI4I4I4', 3, limit, held, waiting)
             else
               if held < limit or waiting >= most then break end
               if not (place_ttl >= MIN_TTL and place_ttl <= MAX_TTL) or zeros ~= '00000000' then break end
               if arrival < clock then arrival = clock else arrival = arrival + 1 end
               local rank, at, before = arrival - priority * 10000000, line_at, places_at
               for k = 1, waiting do
-                local its, its_size, its_number, its_rank = read('<BBI4d', text, at)
+                local its, its_size = byte(text, at, at + 1)
+                local its_number, _, _, _, its_rank = read('<I4I4ddd', text, at + 2)
                 if its_rank == rank or (its == mine and its_number == number) then
                   at = nil
                   break
@@ -80,18 +83,19 @@
                 places = places + 1
               end
               if not (ARGV[2] or is_new) then from = LINE_TURN_END + 1 end
-              p1, p2, p3 = sub(text, from, before - 1), pack(LINE_WAITER, mine, size, number, rank, permits, ttl, mixed, now, margin, priority),
+              p1, p2, p3 = sub(text, from, before - 1), pack(LINE_WAITER, mine, size, number, permits, ttl, mixed, rank, now, margin, priority),
                 sub(line, ABOUT_AT)
               if before < place then p4 = sub(text, before, place - 1) end
               p5 = pack(LINE_PLACE, mine, waits + 1, (sum + mixed) % DIGESTS, clock + place_ttl, now + place_ttl, id)
               if after <= #text then p6 = sub(text, after) end
               waiting = waiting + 1
               if now + place_ttl < due then due = now + place_ttl end
-              if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end
+              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end
               if place_ttl > ttl then ttl = place_ttl end
-              said = (said or '') .. pack('<BI4I4', 2, waiting, limit)
+              told = pack('<BI4I4', 2, waiting, limit)
             end
           end
+          said = said and said .. told or told
           if margin < bound then bound = margin end
           if ttl > need then need = ttl end
           is_done = true

@@ -27,20 +27,20 @@
     if is_idle and count == 1 and tail < 256 then
       value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses, read('<I4', text, LINE_SIZE + 66), clock, now, fence,
         deadline, till_then, recent) .. p6
+    elseif from <= LINE_TURN_END then
+      value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline) .. p1 .. p2 .. p3
     else
       if from > LINE_SIZE then
-        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places, limit,
-          held, top, tail, kind, count, holders, ranges)
-      elseif from > LINE_TURN_END then
-        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places)
+        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places, kind,
+          count, holders, ranges, tail, limit, held, top)
       else
-        value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline)
+        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places)
       end
       value = value .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
     end
     if #value > LONGEST_LINE then break end
     local first = waiting > 0 and byte(value, line_at)
-    local inbox_at = LINE_SIZE + 1 + SESSION_SIZE * ((first or 1) - 1)
+    local inbox_at = first and LINE_SIZE + 1 + SESSION_SIZE * (first - 1)
     if first and (first == mine or sub(value, inbox_at, inbox_at + 31) == sub(who, 1, 32)) then
       -- Who is first looks in when the first lease ends.
       look = bound
@@ -56,7 +56,8 @@
       end
       if look < 1 then look = 1 end
     end
-    if type(try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    -- The field is there, so that nothing but a refusal is anything but 0.
+    if try('hset', KEYS[1], 'h', value) ~= 0 then break end
     if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then
       try('pexpire', KEYS[1], milliseconds)

@@ -8,15 +8,17 @@
           local number, mixed = read('<I4d', line, TERMS_AT)
           local free_at = LINE_SIZE + 1 + count * SESSION_SIZE
           local tickets_at = free_at + 8 * ranges
-          local at, after, its, its_size, its_number = tickets_at, tickets_at, nil, nil, nil
+          local at, after, its_number, permits, slot, its_ttl, since = tickets_at, tickets_at, nil, nil, nil, nil, nil
           while at < line_at do
-            its, its_size, its_number = read('<BBI4', text, at)
+            local its, its_size = byte(text, at, at + 1)
             after = at + LINE_TICKET_SIZE + its_size
-            if its == mine and its_number == number then break end
+            if its == mine then
+              its_number, permits, slot, its_ttl, since = read('<I4I4I4dd', text, at + 2)
+              if its_number == number then break end
+            end
             at = after
           end
           if at >= line_at then break end
-          local permits, slot, its_ttl, since = read('<I4I4dd', text, at + 6)
           local members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, s + 56)
           NOTE_HOLD{ recent, now - since }
           members, digest, from = members - 1, (digest - mixed) % DIGESTS, LINE_SIZE + 1
@@ -43,7 +45,8 @@
             line_at = line_at - (after - at) + #free - (tickets_at - free_at)
           else
             -- It takes just what is given back. Nothing else is free.
-            local heir, size, its_number, _, wanted, ttl, its_mixed = read('<BBI4dI4dd', text, line_at)
+            local heir, size = byte(text, line_at, line_at + 1)
+            local its_number, wanted, ttl, its_mixed = read('<I4I4dd', text, line_at + 2)
             if wanted ~= permits or held ~= limit or top ~= held or message then break end
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
@@ -55,7 +58,7 @@
               lease = pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
               members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, h + 56)
             end
-            place = places_at
+            place = #text - tail - places * PLACE_SIZE + 1
             while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
             local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
             -- A lease made for it ends no later than its place would have.

@@ -14,11 +14,11 @@
         if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE)
           or #line > ABOUT_AT + 254 then break end
         if i > 1 then who = sub(line, 18, 73) end
-        local s, is_new, places_at = string.find(text, who, LINE_SIZE + 1, true), false, #text - tail - places * PLACE_SIZE + 1
-        local place
+        local s, is_new, place = string.find(text, who, LINE_SIZE + 1, true), false, nil
         if not s then
           local asker, series = sub(who, 1, 32), sub(who, 33)
           if operation == 3 then
+            local places_at = #text - tail - places * PLACE_SIZE + 1
             place = string.find(text, series, places_at, true)
             place = place and place - 26
             if not place or (place - places_at) % PLACE_SIZE > 0 then break end
@@ -36,7 +36,7 @@
             else
               s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true
               text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0) .. sub(text, s)
-              count, line_at, places_at = count + 1, line_at + SESSION_SIZE, places_at + SESSION_SIZE
+              count, line_at = count + 1, line_at + SESSION_SIZE
             end
           end
         end

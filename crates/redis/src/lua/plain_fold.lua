@@ -58,8 +58,8 @@
       end
       is_small = is_small and owner == its[1] and owner ~= NOBODY and next_lease == series .. '00000000' and size < 256
       its.place, its.waits = place, its.waits + 1
-      waiters[k] = pack(LINE_WAITER, by_series[series], min(size, 255), tonumber(sub(ticket, 25), 16), rank, its_permits, term,
-        digest_of(ticket), since, its_margin, its_priority) .. sub(entry, about_at)
+      waiters[k] = pack(LINE_WAITER, by_series[series], min(size, 255), tonumber(sub(ticket, 25), 16), its_permits, term,
+        digest_of(ticket), rank, since, its_margin, its_priority) .. sub(entry, about_at)
     end
     local parts, causes, line_places = {}, {}, {}
     for k, its in ipairs(sessions) do
@@ -77,8 +77,8 @@
     if not is_small or #tickets ~= holders then break end
     local held_texts, causes_text = table.concat(tickets), table.concat(causes)
     local value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, now + due - passed, deadline, arrival, recent,
-      min(LINE_SIZE + #sessions * SESSION_SIZE + #free + #held_texts + 1, 65535), waiting, 0, #line_places, max(stated, 0), held, top,
-      min(#causes_text, 65535), string.byte(kind), #sessions, holders, #free / 8)
+      min(LINE_SIZE + #sessions * SESSION_SIZE + #free + #held_texts + 1, 65535), waiting, 0, #line_places, string.byte(kind),
+      #sessions, holders, #free / 8, min(#causes_text, 65535), max(stated, 0), held, top)
       .. table.concat(parts) .. free .. held_texts .. table.concat(waiters) .. table.concat(line_places) .. causes_text
     if #value > LONGEST_LINE or type(try('hset', records, 'h', value)) == 'table' then break end
     try('hdel', records, unpack(gone))

@@ -5,8 +5,8 @@
 -- cost   nothing
 
 local function unfold_line(text)
-  local clock, wall, fence, bound, due, deadline, arrival, recent, line_at, waiting, _, places, limit, held, top, tail, kind, count, holders,
-    ranges = read(LINE, text, 2)
+  local clock, wall, fence, bound, due, deadline, arrival, recent, line_at, waiting, _, places, kind, count, holders, ranges, tail, limit, held,
+    top = read(LINE, text, 2)
   local fields, rows, in_line, sessions, tickets = {}, 0, {}, {}, {}
   local past, memory, longest, at = 0, 0, 0, LINE_SIZE + 1 + count * SESSION_SIZE
   local free, causes_at = sub(text, at, at + 8 * ranges - 1), #text - tail + 1
@@ -37,7 +37,7 @@ local function unfold_line(text)
     rows, longest = rows + 1, max(longest, ttl)
   end
   for k = 1, waiting do
-    local of, size, number, rank, permits, ttl, _, since, margin, priority = read(LINE_WAITER, text, at)
+    local of, size, number, permits, ttl, _, rank, since, margin, priority = read(LINE_WAITER, text, at)
     local inbox, series, place = unpack(sessions[of])
     local ticket = series .. format('%08x', number)
     at = at + LINE_WAITER_SIZE + size

@@ -47,8 +47,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     (
-        "members, #free / 8)\n        .. pack(LINE_SESSION",
-        "members, 0)\n        .. pack(LINE_SESSION",
+        "kind, 1, members, #free / 8, size, limit",
+        "kind, 1, members, 0, size, limit",
         Pair,
     ),
     // In the clock, and in what has run out.
@@ -132,8 +132,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "          if permits > limit then break end\n          granted",
-        "          granted",
+        "          if permits > limit then break end\n          local told",
+        "          local told",
         Line(3),
     ),
     (
@@ -184,8 +184,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     ("size + #free - (tickets_at - free_at)\n            held", "size\n            held", Line(3)),
     (
-        "            if now + ttl < due then due = now + ttl end\n            said",
-        "            said",
+        "            if now + ttl < due then due = now + ttl end\n            told",
+        "            told",
         Line(3),
     ),
     (
@@ -259,12 +259,12 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "              if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end\n              if place_ttl",
+        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              if place_ttl",
         "              if place_ttl",
         Line(3),
     ),
     (
-        "              if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end\n              if place_ttl",
+        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              if place_ttl",
         "              if margin > place_ttl / 2 then margin = place_ttl / 2 end\n              if place_ttl",
         Line(3),
     ),

@@ -6,13 +6,13 @@ use super::mistakes::Drawn::{self, Line, TightLine};
 pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     // Where something is given back.
     (
-        "            if its == mine and its_number == number then break end\n            at = after",
-        "            if its_number == number then break end\n            at = after",
+        "            if its == mine then\n              its_number, permits",
+        "            if true then\n              its_number, permits",
         Line(2),
     ),
     (
-        "          if at >= line_at then break end\n          local permits, slot, its_ttl",
-        "          local permits, slot, its_ttl",
+        "          if at >= line_at then break end\n          local members",
+        "          local members",
         Line(3),
     ),
     (
@@ -50,7 +50,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "          members, digest",
         Line(3),
     ),
-    ("its_ttl, since = read('<I4I4dd'", "since, its_ttl = read('<I4I4dd'", Line(3)),
+    ("its_ttl, since = read('<I4I4I4dd'", "since, its_ttl = read('<I4I4I4dd'", Line(3)),
     // Where it is handed over.
     (
         "if wanted ~= permits or held ~= limit or top ~= held or message then",
@@ -149,8 +149,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     (
-        "              if its == mine and its_number == number then break end\n              at = at",
-        "              if its_number == number then break end\n              at = at",
+        "              if its == mine then\n                its_number, permits",
+        "              if true then\n                its_number, permits",
         Line(2),
     ),
     (
@@ -159,7 +159,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "            if size > 0 and string.find(sub(text, at + LINE_TICKET_SIZE, at + LINE_TICKET_SIZE + size - 1), '\\29', 1, true) then break end\n",
+        "            if asked and asked < at + LINE_TICKET_SIZE + size then break end\n",
         "",
         Line(3),
     ),
@@ -212,8 +212,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     // Where it is written, and looked in.
     ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
     (
-        "deadline, arrival, recent, line_at, waiting, uses, places, limit,\n",
-        "deadline, arrival, 0, line_at, waiting, uses, places, limit,\n",
+        "deadline, arrival, recent, line_at, waiting, uses, places, kind,\n",
+        "deadline, arrival, 0, line_at, waiting, uses, places, kind,\n",
         Line(3),
     ),
     (

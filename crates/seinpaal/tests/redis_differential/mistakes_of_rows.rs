@@ -88,7 +88,7 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     ("is_small and owner == its[1] and owner", "is_small and owner", Line(3)),
     ("next_lease == series .. '00000000' and size", "size", Line(3)),
     (" and size < 256\n", "\n", Line(3)),
-    ("digest_of(ticket), since, its_margin", "0, since, its_margin", Line(3)),
+    ("digest_of(ticket), rank, since, its_margin", "0, rank, since, its_margin", Line(3)),
     (
         "is_small and place[1] == its.waits and place[5] == owner\n",
         "is_small and place[5] == owner\n",
