@@ -294,6 +294,5 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "p5 = pack(LINE_PLACE, mine, waits + 1, (mixed)",
         Line(2),
     ),
-    ("(place - places_at) % PLACE_SIZE > 0 then", "false then", Line(3)),
     ("            if sub(text, s, s + 31) ~= asker then break end\n", "", Line(3)),
 ];
