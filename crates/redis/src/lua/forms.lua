@@ -54,9 +54,9 @@ local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
 local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddd', 110, 13
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4dBB', 134, 169, 14
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4dddd', 135, 15
-local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 18, '<BI4dd', 21, 19
--- A call writes the line's head as far as it changes: the times, or all but what follows LINE_REST_AT, or all of it.
-local LINE, LINE_SIZE, LINE_VERSION = '<ddddddddI2BBBBBBBI2I4I4I4', 88, 20
+local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 20, '<BI4dd', 21, 21
+-- A call writes the line's head as far as it changes: the times, or as far as LINE_TURN_END, or all of it.
+local LINE, LINE_SIZE, LINE_VERSION = '<ddddddddI2BBBBBBBI2I4I4I4', 88, 22
 local PACK_LINE, PACK_LINE_TURN, PACK_LINE_TIMES = '<BddddddddI2BBBBBBBI2I4I4I4', '<BddddddddI2BBB', '<Bdddddd'
 local LINE_TIMES_END, LINE_TURN_END = 49, 70
 local LINE_SESSION, SESSION_SIZE, SESSION_CAUSES_AT = '<c32c24BdI4dddI2', 95, 93
