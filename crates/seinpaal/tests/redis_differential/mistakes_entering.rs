@@ -46,11 +46,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "      local left = UNBOUNDED\n      if members",
         Line(2),
     ),
-    (
-        "kind, 1, members, #free / 8, size, limit",
-        "kind, 1, members, 0, size, limit",
-        Pair,
-    ),
+    ("kind, 1, members, #free / 8, size, limit", "kind, 1, members, 0, size, limit", Pair),
     // In the clock, and in what has run out.
     (
         "    if step < 0 then break end\n    clock = clock + (step < bound and step or bound)\n",
@@ -238,11 +234,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "",
         Line(3),
     ),
-    (
-        "                if id ~= known then break end\n",
-        "",
-        Line(3),
-    ),
+    ("                if id ~= known then break end\n", "", Line(3)),
     (
         "DIGESTS, clock + place_ttl, now + place_ttl, id)",
         "DIGESTS, clock + ttl, now + place_ttl, id)",

@@ -36,11 +36,7 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         "    longest = max(longest, ttl)\n",
         Line(3),
     ),
-    (
-        "    rows, longest = rows + 1, max(longest, ttl)\n",
-        "    rows = rows + 1\n",
-        Line(3),
-    ),
+    ("    rows, longest = rows + 1, max(longest, ttl)\n", "    rows = rows + 1\n", Line(3)),
     ("    causes_at = causes_at + causes\n", "", Line(3)),
     (
         "fence = fence, due = due, deadline = deadline, memory = memory, longest",
