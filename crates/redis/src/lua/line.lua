@@ -50,7 +50,7 @@
         .. pack(LINE_SESSION, sub(text, 2, 33), sub(text, 34, 57), members, digest, last, till, ends, ends_wall, size)
         .. free .. tickets .. causes
     end
-    -- A byte by `byte` is ten times cheaper than by `read`.
+    -- What is one byte is read without a format.
     local clock, wall, fence, bound, due, deadline, arrival, recent = read('<dddddddd', text, 2)
     local line_at, high, waiting, uses, places, kind, count, holders, ranges, tail, tail_high = byte(text, 66, 76)
     local limit, held, top
