@@ -1,8 +1,9 @@
-"""What .ci/pages and .ci/drive look at: a Redis server, `seinpaal serve` in front of it, and processes of `seinpaal`."""
+"""What .ci/pages, .ci/drive and .ci/prometheus look at: a Redis server, `seinpaal serve` before it, and processes of `seinpaal`."""
 
 import json
 import os
 import pathlib
+import socket
 import subprocess
 
 from chromium import until
@@ -19,6 +20,12 @@ def program(given):
     return str(pathlib.Path(given).resolve())
 
 
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
 class World:
     def __init__(self, program, folder):
         self.program, self.folder, self.store, self.started = program, folder, f"unix://{folder}/redis.sock", []
@@ -33,7 +40,7 @@ class World:
     def serve(self, *options):
         log = open(f"{self.folder}/serve.log", "w")
         words = (self.program, "-s", self.store, "serve", "--allow-actions", "--listen", "127.0.0.1:0", *options)
-        self.start(*words, stderr=log)
+        self.server = self.start(*words, stderr=log)
         said = lambda: pathlib.Path(f"{self.folder}/serve.log").read_text()
         until("it serves", lambda: "serving on" in said())
         self.address = said().split("serving on ")[1].split()[0]

@@ -167,6 +167,7 @@ macro_rules! with_every_case {
             }
             inspect {
                 a_snapshot_agrees_with_what_was_granted [];
+                a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back [];
                 a_snapshot_never_shows_what_has_run_out [];
                 a_snapshot_lists_as_many_as_asked_for_and_counts_all [];
                 what_a_client_says_of_itself_comes_back_as_it_was [];

@@ -8,9 +8,9 @@ use rusqlite::{Connection, Result};
 use super::rows::{SCHEMA, schema_large};
 
 /// The version of a database that has every table. It was the only one before there was the other.
-pub(super) const ALL: i32 = 8;
+pub(super) const ALL: i32 = 10;
 /// The version of a database that has the tables for small names alone.
-pub(super) const FEW: i32 = 9;
+pub(super) const FEW: i32 = 11;
 
 /// Every table, for tests that have no store around them.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -175,6 +175,9 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
             "memory",
             "nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one",
         ),
+        Bug::HoldsUntold => {
+            case("memory", "a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back")
+        }
         Bug::ReleasesUntold => case("memory", "a_holder_whose_ticket_somebody_gives_back_is_told"),
         Bug::UnpinKeepsTheLimit => {
             case("memory", "a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served")

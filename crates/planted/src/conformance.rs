@@ -79,7 +79,8 @@ async fn deaf_after_a_cut() -> Option<String> {
     let connected = Seinpaal::connect(&server.url("")).await;
     let semaphore = connected.unwrap_or_else(|why| panic!("{why}")).semaphore("n");
     let client = redis::Client::open(server.url("")).unwrap_or_else(|why| panic!("{why}"));
-    let connection = client.get_multiplexed_async_connection().await;
+    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    let connection = client.get_multiplexed_async_connection_with_config(&config).await;
     let mut connection = connection.unwrap_or_else(|why| panic!("{why}"));
     let mut kill = redis::cmd("CLIENT");
     let killed =

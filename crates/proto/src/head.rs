@@ -10,6 +10,7 @@ use crate::{
     count::MAX_LIMIT,
     id::Inbox,
     kind::Kind,
+    recent_holds::RecentHolds,
     slot_names::SlotNames,
     time::{Micros, UNBOUNDED},
 };
@@ -44,6 +45,8 @@ pub enum Field<'a> {
     Rows(u32),
     /// A client.
     Client(Option<Inbox>),
+    /// How long the last holds took.
+    Holds(RecentHolds),
 }
 
 impl Field<'_> {
@@ -59,6 +62,7 @@ impl Field<'_> {
             Self::Alarm(time) => time <= 2 * UNBOUNDED,
             Self::Permits(permits) => permits <= MAX_LIMIT,
             Self::Rows(rows) => rows < MOST_ROWS,
+            Self::Holds(recent) => recent.is_sound(),
         }
     }
 }
@@ -85,6 +89,8 @@ pub trait ReadHead {
     fn count(&mut self) -> Result<u32, Self::Error>;
     /// Reads a [`Field::Client`].
     fn client(&mut self) -> Result<Option<Inbox>, Self::Error>;
+    /// Reads a [`Field::Holds`].
+    fn holds(&mut self) -> Result<RecentHolds, Self::Error>;
 }
 
 /// Defines a head by the list of its fields: `name: type = default, sort;`. A sort is a variant of [`Field`], written
@@ -172,6 +178,9 @@ macro_rules! field_of {
     };
     (client, $value:expr) => {
         $crate::Field::Client($value)
+    };
+    (holds, $value:expr) => {
+        $crate::Field::Holds($value)
     };
 }
 

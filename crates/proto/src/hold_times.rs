@@ -1,7 +1,8 @@
-//! Holds of one name that were seen to end, by whoever looks at the name again and again.
+//! How long holds of one name took: what estimates go by.
 //!
-//! No store keeps how long holds took. A program that reads a name each second anyway sees who held
-//! before and does not any more (docs/decisions/0081).
+//! Every store keeps the lengths of the last few holds of a name ([`RecentHolds`], docs/decisions/0083). A program that
+//! reads a name each second anyway sees who held before and does not any more, and so learns of more holds than those
+//! (docs/decisions/0081).
 
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -10,6 +11,7 @@ use alloc::{
 
 use crate::{
     id::Fence,
+    recent_holds::RecentHolds,
     time::{Micros, SECOND},
 };
 
@@ -20,8 +22,6 @@ const MOST_KNOWN: usize = 256;
 /// Between two looks that are further apart, holds begin and end unseen. The ones that are seen would then be the long
 /// ones.
 const NEAR: Micros = 5 * SECOND;
-/// Fewer lengths say nothing.
-const LEAST: usize = 3;
 
 /// A holder, as somebody sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,7 +54,7 @@ pub struct HoldTimes {
     looked_at: Option<Micros>,
 }
 
-/// How long holds took that were seen to end: what an estimate goes by.
+/// How long holds took: what an estimate goes by.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct HoldLengths(Vec<Micros>);
 
@@ -88,15 +88,16 @@ impl HoldTimes {
         self.looked_at = None;
     }
 
-    /// What an estimate can go by: nothing while too few holds were seen to end, or if most were too short to tell.
+    /// What an estimate can go by: all holds that were seen to end, or the last few, of which the store tells in each
+    /// look, if these are as many or most of the others were too short to be seen.
     #[must_use]
-    pub fn lengths(&self) -> HoldLengths {
-        let mut told: Vec<Micros> = self.ended.iter().copied().flatten().collect();
-        if told.len() < LEAST || told.len() * 2 < self.ended.len() {
-            return HoldLengths::default();
+    pub fn lengths(&self, recent: RecentHolds) -> HoldLengths {
+        let last = HoldLengths::from(recent);
+        let seen: Vec<Micros> = self.ended.iter().copied().flatten().collect();
+        if seen.len() <= last.count() || seen.len() * 2 < self.ended.len() {
+            return last;
         }
-        told.sort_unstable();
-        HoldLengths(told)
+        HoldLengths::of(seen)
     }
 }
 
@@ -111,14 +112,20 @@ impl EndedHold {
     }
 }
 
+/// For a reader who has not seen any hold end.
+impl From<RecentHolds> for HoldLengths {
+    fn from(recent: RecentHolds) -> Self {
+        Self::of(recent.lengths().collect())
+    }
+}
+
 impl HoldLengths {
-    #[cfg(test)]
     pub(crate) fn of(mut lengths: Vec<Micros>) -> Self {
         lengths.sort_unstable();
         Self(lengths)
     }
 
-    /// How many, if there are enough to go by; 0 otherwise.
+    /// How many; 0 if no hold has ended yet.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()

@@ -32,6 +32,7 @@ mod name;
 #[doc(hidden)]
 pub mod planted;
 pub mod queue;
+mod recent_holds;
 mod reply;
 mod request;
 pub mod session;
@@ -52,6 +53,7 @@ pub use kind::Kind;
 pub use ledger::{Contact, Contacts, Outcome, execute};
 pub use memory::MemoryState;
 pub use name::{BadName, MAX_NAME_BYTES, Name};
+pub use recent_holds::RecentHolds;
 pub use reply::{Busy, Cause, Grant, Replies, Reply, TicketReply, Wakeup, What};
 pub use request::{
     Acquire, AskHolder, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request,

@@ -61,6 +61,7 @@ bugs! {
         RenewsWhatChangedHands "renews-what-changed-hands" "a renewal by ticket takes a ticket back that changed hands",
         ReleasesUntold "releases-untold" "a holder whose ticket somebody gives back is not told",
         UnpinKeepsTheLimit "unpin-keeps-the-limit" "a limit that is unset stays in force while anybody holds or waits",
+        HoldsUntold "holds-untold" "how long a hold took is not kept",
         RenewsWhatDiffers "renews-what-differs" "a lease is renewed whatever its holder believes to stand under it",
     }
     "queue ledger" {

@@ -6,6 +6,7 @@ use crate::{
     about::{HandOverAsk, StoredAsk},
     id::{Fence, Ticket},
     kind::Kind,
+    recent_holds::RecentHolds,
     slot_names::SlotNames,
     slots::Slots,
     time::Micros,
@@ -34,6 +35,8 @@ pub struct Snapshot {
     pub holders_total: u32,
     /// Tickets that wait.
     pub waiting_total: u32,
+    /// How long the last holds took.
+    pub recent: RecentHolds,
     /// The holders, in order of their grants; only as many as asked for.
     pub holders: Vec<HolderRow>,
     /// The waiters in the order in which they will be served; only as many as asked for. Those that

@@ -7,6 +7,7 @@ use crate::{
     head::MOST_ROWS,
     id::{Fence, Inbox, LeaseId, Series, Ticket},
     kind::Kind,
+    recent_holds::RecentHolds,
     reply::Cause,
     request::DIGEST_MASK,
     slot_names::SlotNames,
@@ -50,6 +51,8 @@ crate::head::head! {
         past: u32 = 0, rows;
         /// Slots from this number up have not been handed out since the name was last free.
         top: u32 = 0, permits;
+        /// How long the last holds took that were released; only for display.
+        recent: RecentHolds = RecentHolds::NONE, holds;
     }
     if |head| head.names.is_empty() || head.pinned == Some(head.names.count())
 }

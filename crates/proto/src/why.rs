@@ -1,4 +1,4 @@
-//! Why a waiter waits, and for how long it may: from a snapshot alone.
+//! Why a waiter waits, and for how long it may: from a snapshot, which tells how long the last holds took.
 //!
 //! This module reads the rules of the ledger (`ledger/serve.rs`) backwards. It asks no store, so an
 //! answer is as old as the snapshot.
@@ -165,10 +165,10 @@ impl Snapshot {
     /// Why this ticket waits; `None` if it neither holds nor waits, or is not among the rows that were asked for.
     #[must_use]
     pub fn why(&self, ticket: &Ticket) -> Option<Why> {
-        self.why_after(ticket, &HoldLengths::default())
+        self.why_after(ticket, &HoldLengths::from(self.recent))
     }
 
-    /// The same for a reader who has seen holds of this name end.
+    /// The same by these holds: a reader may have seen more of them than the snapshot tells of.
     #[must_use]
     pub fn why_after(&self, ticket: &Ticket, past: &HoldLengths) -> Option<Why> {
         if let Some(row) = self.holders.iter().find(|row| row.ticket == *ticket) {

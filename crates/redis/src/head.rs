@@ -15,10 +15,13 @@
 //! | `TABLE_OF_HEAD` | the fields of a table, made from the locals |
 //! | `UNTOUCHED_HEAD` | the fields of a table for a head that nobody has touched |
 //! | `HEAD_AS_PACKED` | the values of a table `h`, in the order of the format |
+//!
+//! `NOTE_HOLD{ recent, took }` stands for the arithmetic of [`RecentHolds::with`], without a function, which would be dear
+//! to make: `recent` is the variable that has the number, and `took` how long the hold took.
 
 use std::sync::LazyLock;
 
-use seinpaal_proto::{Field, Head, queue, time::UNBOUNDED};
+use seinpaal_proto::{Field, Head, RecentHolds, queue, time::UNBOUNDED};
 
 /// One place of a layout.
 enum Place {
@@ -34,11 +37,11 @@ use Place::{Flags, Ledgers, Scripts};
 
 /// The head of a name. The number of the format stands before it, and how many free ranges there are after it.
 #[rustfmt::skip]
-const PLACES_OF_NAMES: [Place; 20] = [
+const PLACES_OF_NAMES: [Place; 21] = [
     Ledgers("kind"), Flags("flags"), Ledgers("stated"), Ledgers("pinned"), Ledgers("clock"), Ledgers("wall"),
     Scripts("passed", "d", "0"), Ledgers("bound"), Ledgers("fence"), Scripts("due", "d", "UNBOUNDED"),
     Scripts("deadline", "d", "0"), Scripts("memory", "d", "0"), Scripts("longest", "d", "0"), Ledgers("arrival"),
-    Ledgers("held"), Ledgers("holders"), Ledgers("waiting"), Ledgers("past"), Ledgers("top"),
+    Ledgers("recent"), Ledgers("held"), Ledgers("holders"), Ledgers("waiting"), Ledgers("past"), Ledgers("top"),
     Scripts("rows", "I4", "0"),
 ];
 
@@ -119,7 +122,7 @@ impl HeadLayout {
 
     /// A script with the fields in the places of the words.
     pub(super) fn expand(&self, source: &str) -> String {
-        let source = self.expand_given(source);
+        let source = self.expand_given(&noting_holds(source));
         self.words.iter().fold(source, |source, (word, fields)| source.replace(word, fields))
     }
 
@@ -145,6 +148,40 @@ impl HeadLayout {
     }
 }
 
+/// A script with what notes the length of a hold in its place.
+fn noting_holds(source: &str) -> String {
+    let mut parts = source.split("NOTE_HOLD{");
+    let mut expanded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (given, rest) = part.split_once('}').unwrap_or((part, ""));
+        let (recent, took) = given.split_once(',').unwrap_or((given, ""));
+        expanded += &noting_a_hold(recent.trim(), took.trim());
+        expanded += rest;
+    }
+    expanded
+}
+
+/// Lua's `frexp` takes a number apart into a power of two and a part from a half to one. What is not above the shortest,
+/// nothing and less among it, has the first code.
+fn noting_a_hold(recent: &str, took: &str) -> String {
+    let (shortest, steps) = (RecentHolds::SHORTEST_BITS, RecentHolds::CODES_A_DOUBLING);
+    let (codes, last) = (1_u64 << RecentHolds::CODE_BITS, RecentHolds::LAST_CODE);
+    let newer = 1_u64 << (RecentHolds::CODE_BITS * (RecentHolds::MOST - 1));
+    let twice = 2 * steps;
+    // The part of the shortest is a half, and its code is 1.
+    let first = u64::from(shortest + 1) * steps + steps - 1;
+    format!(
+        "do local took, code = {took}, 1 \
+         if took >= {least} then \
+         local part, power = math.frexp(took) \
+         code = {steps} * power + {twice} * part - {first} \
+         if code > {last} then code = {last} end \
+         end \
+         {recent} = {recent} % {newer} * {codes} + code - code % 1 end",
+        least = 1_u64 << shortest,
+    )
+}
+
 fn slot(place: &Place, fields: &[(&'static str, Field<'_>)], numbers: Numbers) -> Option<Slot> {
     match *place {
         Scripts(name, form, blank) => Some(Slot { name, form, blank, in_tables: InTables::Always }),
@@ -166,6 +203,7 @@ fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<Slo
             ("d", "0", InTables::Always)
         }
         Field::Fence(_) | Field::Span(_) => ("d", "0", InTables::Always),
+        Field::Holds(_) => ("d", "0", InTables::Always),
         Field::Permits(_) | Field::Rows(_) => (numbers.count, "0", InTables::Always),
         Field::Names(_) | Field::Text(_) | Field::Client(_) => return None,
     };

@@ -8,9 +8,9 @@ use crate::inspect::{Holder, Snapshot};
 
 /// Learns how long holds of one name take, from snapshots that a program reads anyway.
 ///
-/// No store keeps how long holds took. Whoever reads a name again and again sees who held before and does not any more.
-/// From three such holds on, the estimates of a snapshot go by them. Looks that are more than 5 s apart say nothing, because
-/// holds that begin and end between them are missed.
+/// A snapshot tells how long the last seven holds took, and its estimates go by them. Whoever reads a name again and
+/// again sees who held before and does not any more. Once these are more holds than the snapshot tells of, estimates go
+/// by all of them. Looks that are more than 5 s apart say nothing, because holds that begin and end between them are missed.
 ///
 /// # Examples
 /// ```
@@ -45,7 +45,7 @@ pub struct EndedHold {
 
 impl HoldTimes {
     /// Takes in a snapshot that was read at `now`, on any clock that goes steadily, and returns the holds that have ended
-    /// since the one before. What this snapshot [says](Snapshot::why) of waiters goes by all holds that were seen.
+    /// since the one before. What this snapshot [says](Snapshot::why) of waiters goes by these as well.
     pub fn look(&mut self, seen: &mut Snapshot, now: Duration) -> Vec<EndedHold> {
         if seen.guarded_for.is_some() {
             // The store may have forgotten holders; their holds have not ended.
@@ -53,7 +53,7 @@ impl HoldTimes {
         }
         let are_all = seen.holders.len() == seen.holders_total as usize;
         let ended = self.0.look(seen.holders.iter().map(hold_seen), are_all, micros(now));
-        seen.past = self.0.lengths();
+        seen.past = self.0.lengths(seen.recent);
         ended.into_iter().map(EndedHold::from).collect()
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    self as proto, About, Fence, HandOverAsk, HoldLengths, HolderRow, Kind, Name, RenewalPromise,
-    SlotNames, Slots, Ticket, WaiterRow,
+    self as proto, About, Fence, HandOverAsk, HoldLengths, HolderRow, Kind, Name, RecentHolds,
+    RenewalPromise, SlotNames, Slots, Ticket, WaiterRow,
     time::micros,
     why::{Estimate, Why},
 };
@@ -39,7 +39,9 @@ pub struct Snapshot {
     pub holders: Vec<Holder>,
     /// The waiters in the order in which they will be served, perhaps not all.
     pub waiters: Vec<Waiter>,
-    /// What its reader has seen before.
+    /// How long the last holds took.
+    pub(crate) recent: RecentHolds,
+    /// The holds that estimates go by.
     pub(crate) past: HoldLengths,
 }
 
@@ -100,7 +102,8 @@ impl Snapshot {
             waiting_total: snapshot.waiting_total,
             holders: snapshot.holders.into_iter().map(Holder::from).collect(),
             waiters: snapshot.waiters.into_iter().map(Waiter::from).collect(),
-            past: HoldLengths::default(),
+            recent: snapshot.recent,
+            past: HoldLengths::from(snapshot.recent),
         }
     }
 
@@ -114,6 +117,22 @@ impl Snapshot {
     #[must_use]
     pub fn oldest_wait(&self) -> Option<Duration> {
         self.waiters.iter().map(|waiter| waiter.waiting_for).max()
+    }
+
+    /// Returns how long the last holds took that were given back, seven at most, the newest first. Each is right to an
+    /// eighth. They are forgotten with the name, some time after its last holder.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus of the last holds");
+    /// gpus.acquire().await?.release().await?;
+    /// assert_eq!(gpus.snapshot().await?.last_holds().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn last_holds(&self) -> impl Iterator<Item = Duration> + use<> {
+        self.recent.lengths().map(Duration::from_micros)
     }
 
     /// Returns why a ticket waits, and an estimate of how long; `None` if it neither holds nor waits here, or is not
@@ -141,7 +160,8 @@ impl Snapshot {
     }
 
     /// Returns how long each listed waiter may still wait, in the order of the line. The estimate of a waiter is that of
-    /// [`why`](Self::why); it goes by the holds that a [`HoldTimes`](crate::HoldTimes) has seen to end, if any.
+    /// [`why`](Self::why); it goes by the last seven [holds](Self::last_holds), or by more if a
+    /// [`HoldTimes`](crate::HoldTimes) has seen more of them end.
     #[must_use]
     pub fn estimates(&self) -> Vec<Estimate> {
         proto::Snapshot::from(self).estimates(&self.past)
@@ -162,6 +182,7 @@ impl From<&Snapshot> for proto::Snapshot {
             held: seen.permits_held,
             holders_total: seen.holders_total,
             waiting_total: seen.waiting_total,
+            recent: seen.recent,
             holders: seen.holders.iter().map(Holder::row).collect(),
             waiters: seen.waiters.iter().map(Waiter::row).collect(),
         }
@@ -173,7 +194,8 @@ impl Holder {
     /// be dead, stopped, or cut off from the store. `None`, too, for a lease that nobody promised to renew.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Duration> {
-        self.promise.overdue(self.valid_for.map(micros)).map(Duration::from_micros)
+        let since = self.promise.overdue(micros(self.held_for), self.valid_for.map(micros));
+        since.map(Duration::from_micros)
     }
 
     fn row(&self) -> HolderRow {

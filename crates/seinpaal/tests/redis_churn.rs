@@ -45,7 +45,9 @@ async fn rounds(semaphore: Semaphore, room: Arc<Room>) {
 /// Cuts all connections but its own until told to stop, and forgets the scripts.
 async fn cut(url: String, is_over: Arc<AtomicBool>) -> u32 {
     let client = redis::Client::open(url).expect("a URL");
-    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
+    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    let connection = client.get_multiplexed_async_connection_with_config(&config).await;
+    let mut connection = connection.expect("a connection");
     let mut cuts = 0;
     let mut pace = tokio::time::interval(Duration::from_millis(30));
     while !is_over.load(Ordering::SeqCst) {

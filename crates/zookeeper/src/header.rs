@@ -3,7 +3,7 @@
 use seinpaal_proto::time::UNBOUNDED;
 use seinpaal_store::packed::{Damaged, Packer, number};
 
-pub(super) const FORMAT: u8 = 3;
+pub(super) const FORMAT: u8 = 4;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Header {

@@ -1,8 +1,11 @@
-//! Estimates that go by holds that were seen to end: by whoever reads a name again and again.
+//! Estimates, which go by the last holds of a name; and that there is none while no hold has ended.
 
 use std::process::Command;
 
-use super::support::{Held, World, both, screen::Screen};
+use super::{
+    support::{Held, World, both, screen::Screen},
+    why::one_hold_has_ended,
+};
 
 /// Two jobs that take turns for ever, so that one holds and one waits; each holds for longer than a second.
 struct Busy(Vec<Held>);
@@ -22,7 +25,7 @@ impl Busy {
 }
 
 #[test]
-fn a_run_that_waits_sees_holds_end_and_then_tells_an_estimate_that_goes_by_them() {
+fn a_run_that_waits_tells_an_estimate_as_soon_as_a_hold_has_ended() {
     for world in both() {
         let busy = Busy::start(&world);
         let mut command = Command::new("sh");
@@ -30,44 +33,59 @@ fn a_run_that_waits_sees_holds_end_and_then_tells_an_estimate_that_goes_by_them(
         let run = env!("CARGO_BIN_EXE_seinpaal");
         command.args(["-c", &format!("exec {run} run a --events 5 true 5>&1")]);
         let mut waiter = Held::start(command);
-        let mut bases = Vec::new();
         let told = loop {
             let event: serde_json::Value = serde_json::from_str(&waiter.line()).unwrap();
             assert_ne!(event["event"], "acquired", "it is behind those with a higher priority");
             if event["event"] == "position" {
-                bases.push(event["estimate"]["text"].as_str().unwrap().to_owned());
                 if event["estimate"]["holds_seen"].is_u64() {
                     break event["estimate"].clone();
                 }
+                assert_eq!(event["estimate"]["kind"], "no-hold-ended", "{event}");
             }
         };
-        assert!(bases[0].contains("how fast the line grew"), "{bases:?}");
-        assert!(told["holds_seen"].as_u64().unwrap() >= 3, "{told}");
+        assert!(told["holds_seen"].as_u64().unwrap() >= 1, "{told}");
         assert!(told["typical_hold_ms"].as_u64().unwrap() >= 1000, "{told}");
         assert_eq!((&told["kind"], told["wait_ms"].is_u64()), (&"about".into(), true));
-        assert!(told["text"].as_str().unwrap().contains("holds that were seen to end"), "{told}");
+        assert!(told["text"].as_str().unwrap().contains("going by the"), "{told}");
         busy.end(&world);
         assert_eq!(waiter.end().code, 0);
     }
 }
 
 #[test]
-fn top_sees_holds_end_and_explains_its_estimate_by_them() {
+fn top_explains_its_estimate_by_the_last_holds() {
     let world = World::embedded();
     let busy = Busy::start(&world);
     let mut screen = Screen::start(&world, &["sh", "-c", "exec $SEINPAAL top"]);
     screen.until_shown("1 waiting");
     screen.typed("\r");
     screen.until_shown("EXPECTED");
-    screen.until_shown("holds that were seen to end");
+    screen.until_shown("going by the");
     screen.typed("q");
     screen.end();
     busy.end(&world);
 }
 
 #[test]
+fn while_no_hold_has_ended_show_says_that_there_is_no_estimate_and_why() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a"]);
+        let mut waiter = Held::start(world.command(&["run", "a", "true"]));
+        world.until_waiting("a", 1);
+        let estimate = world.show("a")["waiters"][0]["estimate"].clone();
+        let is_told = (&estimate["kind"], estimate["wait_ms"].is_null());
+        assert_eq!(is_told, (&"no-hold-ended".into(), true));
+        assert_eq!(estimate["text"], "cannot say: no hold has ended yet");
+        assert!(!world.seinpaal(&["show", "a"]).out.contains("about "));
+        held.let_go();
+        assert_eq!(waiter.end().code, 0);
+    }
+}
+
+#[test]
 fn show_estimates_each_wait_except_for_waiters_that_are_shut_out() {
     for world in both() {
+        one_hold_has_ended(&world, "1");
         let (held, _) = Held::hold(&world, &["a"]);
         let mut waiter = Held::start(world.command(&["run", "a", "true"]));
         world.until_waiting("a", 1);

@@ -5,6 +5,7 @@ use super::support::{
     screen::{LISTEN, Screen},
     until, until_written,
 };
+use super::why::one_hold_has_ended;
 
 #[test]
 fn control_c_reaches_cmd_once() {
@@ -105,6 +106,7 @@ fn a_pipeline_keeps_its_terminal() {
 #[test]
 fn waiting_on_a_terminal_shows_one_line_that_goes_away() {
     let world = World::embedded();
+    one_hold_has_ended(&world, "1");
     let (held, _) = Held::hold(&world, &["a"]);
     let run = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "echo", "in"];
     let mut screen = Screen::start(&world, &run);

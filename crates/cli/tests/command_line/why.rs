@@ -2,6 +2,13 @@
 
 use super::support::{Held, World, both};
 
+/// The limit that is set keeps the name, though nobody holds or waits.
+pub(super) fn one_hold_has_ended(world: &World, limit: &str) {
+    for args in [&["limit", "a", limit][..], &["run", "a", "true"]] {
+        assert_eq!(world.seinpaal(args).code, 0);
+    }
+}
+
 /// A `run` that waits, and its ticket.
 fn waiting(world: &World, place: usize, options: &[&str]) -> (Held, String) {
     let held = Held::start(world.command(&[&["run"], options, &["a", "true"]].concat()));
@@ -33,6 +40,7 @@ fn reasons(world: &World, ticket: &str) -> Vec<String> {
 #[test]
 fn a_waiter_is_told_who_holds_who_is_ahead_and_about_how_long() {
     for world in both() {
+        one_hold_has_ended(&world, "2");
         let (holder, _) = Held::hold(&world, &["a", "-j", "2", "--label", "job=42"]);
         let (mut first, first_ticket) = waiting(&world, 1, &["-p", "2"]);
         let (mut second, second_ticket) = waiting(&world, 2, &[]);

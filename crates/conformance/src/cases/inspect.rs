@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-use seinpaal_proto::{About, Acquire, Name, Reply, Request};
+use seinpaal_proto::{About, Acquire, Name, RecentHolds, Reply, Request};
 
 use crate::{
     Stage,
-    ask::{acquire, ask, lasting, limit, pause, permits, try_ask},
+    ask::{acquire, ask, evict, lasting, limit, pause, permits, release, try_ask},
     stage::{random, tickets},
 };
 
@@ -22,6 +22,28 @@ pub async fn a_snapshot_agrees_with_what_was_granted(stage: &Stage) {
     assert_eq!((holder.held_for, holder.valid_for), (1_000_000, Some(29_000_000)));
     assert_eq!((waiter.ticket, waiter.permits, waiter.waiting_for), (b, 2, 1_000_000));
     assert_eq!((waiter.priority, waiter.unreachable), (0, false));
+}
+
+pub async fn a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back(stage: &Stage) {
+    let client = stage.limited(2).await;
+    assert_eq!(client.snapshot().await.recent, RecentHolds::NONE);
+    let all = tickets::<4>();
+    let seconds = Duration::from_secs;
+    for (ticket, took) in all[..2].iter().zip([4, 1]) {
+        client.take(&lasting(*ticket, seconds(30))).await;
+        stage.advance(seconds(took));
+        client.one(release(*ticket)).await;
+    }
+    client.take(&lasting(all[2], seconds(30))).await;
+    client.take(&lasting(all[3], seconds(30))).await;
+    client.one(evict(all[3])).await;
+    stage.advance(seconds(2));
+    client.one(release(all[2])).await;
+    let kept: Vec<_> = client.snapshot().await.recent.lengths().collect();
+    assert_eq!(kept.len(), 3, "an eviction tells nothing: {kept:?}");
+    for (kept, took) in kept.into_iter().zip([2_000_000_u64, 1_000_000, 4_000_000]) {
+        assert!(kept.abs_diff(took) * 5 <= took, "{kept} of {took}, the newest first");
+    }
 }
 
 pub async fn a_snapshot_never_shows_what_has_run_out(stage: &Stage) {

@@ -7,7 +7,9 @@ use rusqlite::{
     Connection, Params, Result, Row, ToSql, params_from_iter,
     types::{FromSql, ToSqlOutput, Value},
 };
-use seinpaal_proto::{Field, Head, Inbox, Kind, ReadHead, SlotNames, queue, time::Micros};
+use seinpaal_proto::{
+    Field, Head, Inbox, Kind, ReadHead, RecentHolds, SlotNames, queue, time::Micros,
+};
 
 use super::{bytes, damaged, int};
 
@@ -129,6 +131,7 @@ impl ToSql for Cell<'_> {
             Field::LedgerTime(at) | Field::StoreTime(at) | Field::Alarm(at) => int(at).into(),
             Field::Fence(number) | Field::Span(number) => int(number).into(),
             Field::Permits(count) | Field::Rows(count) => i64::from(count).into(),
+            Field::Holds(recent) => int(recent.bits()).into(),
         })
     }
 }
@@ -185,5 +188,9 @@ impl ReadHead for HeadRow<'_, '_> {
 
     fn client(&mut self) -> Result<Option<Inbox>> {
         Ok(self.get::<Option<[u8; 16]>>()?.map(|id| Inbox(u128::from_be_bytes(id))))
+    }
+
+    fn holds(&mut self) -> Result<RecentHolds> {
+        self.instant().map(RecentHolds::from_bits)
     }
 }

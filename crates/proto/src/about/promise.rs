@@ -54,10 +54,14 @@ impl RenewalPromise {
 
     /// How long the lease has not been renewed, if its holder would have done so long ago. A renewal
     /// is due at a third of the ttl. At half of it a repetition has failed, too.
+    ///
+    /// A permit that was handed over has a short lease until its holder is heard from, and there is
+    /// as much time for that: half of what the lease was at the grant.
     #[must_use]
-    pub fn overdue(self, valid_for: Option<Micros>) -> Option<Micros> {
-        let since = self.ttl.saturating_sub(valid_for?);
-        (since > self.ttl / 2).then_some(since)
+    pub fn overdue(self, held_for: Micros, valid_for: Option<Micros>) -> Option<Micros> {
+        let left = valid_for?;
+        let since = self.ttl.saturating_sub(left);
+        (since > self.ttl / 2 && held_for > left).then_some(since.min(held_for))
     }
 }
 
@@ -65,7 +69,7 @@ impl HolderRow {
     /// How long ago the lease was renewed, if a holder that lives would have renewed it since.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Micros> {
-        RenewalPromise::of(&self.about).overdue(self.valid_for)
+        RenewalPromise::of(&self.about).overdue(self.held_for, self.valid_for)
     }
 }
 
@@ -111,10 +115,19 @@ mod tests {
     #[test]
     fn a_lease_is_overdue_when_half_of_it_has_gone_without_renewal() {
         let promise = RenewalPromise::to(30 * SECOND);
-        assert_eq!(promise.overdue(Some(15 * SECOND)), None);
-        assert_eq!(promise.overdue(Some(14 * SECOND)), Some(16 * SECOND));
-        assert_eq!(promise.overdue(Some(40 * SECOND)), None, "a store may keep it for longer");
-        assert_eq!(promise.overdue(None), None, "its process lives");
-        assert_eq!(RenewalPromise::NONE.overdue(Some(0)), None);
+        let overdue = |left| promise.overdue(90 * SECOND, left);
+        assert_eq!(overdue(Some(15 * SECOND)), None);
+        assert_eq!(overdue(Some(14 * SECOND)), Some(16 * SECOND));
+        assert_eq!(overdue(Some(40 * SECOND)), None, "a store may keep it for longer");
+        assert_eq!(overdue(None), None, "its process lives");
+        assert_eq!(RenewalPromise::NONE.overdue(90 * SECOND, Some(0)), None);
+    }
+
+    #[test]
+    fn a_lease_that_was_short_from_the_grant_on_is_overdue_when_half_of_that_has_gone() {
+        let promise = RenewalPromise::to(30 * SECOND);
+        assert_eq!(promise.overdue(0, Some(12 * SECOND)), None);
+        assert_eq!(promise.overdue(6 * SECOND, Some(6 * SECOND)), None);
+        assert_eq!(promise.overdue(7 * SECOND, Some(5 * SECOND)), Some(7 * SECOND));
     }
 }

@@ -73,31 +73,43 @@ fn a_hold_is_lost_if_its_lease_ran_out_and_was_to_be_renewed() {
 }
 
 #[test]
-fn fewer_than_three_holds_are_nothing_to_go_by() {
-    assert_eq!(seen(&[4 * SECOND, 6 * SECOND]).lengths(), HoldLengths::default());
-    let lengths = seen(&[9 * SECOND, 4 * SECOND, 5 * SECOND]).lengths();
-    assert_eq!((lengths.count(), lengths.median()), (3, Some(5 * SECOND)));
+fn whoever_has_seen_no_more_holds_than_the_store_keeps_goes_by_those() {
+    let kept = [1, 2, 3].map(|seconds| seconds * SECOND);
+    let recent = kept.into_iter().fold(RecentHolds::NONE, RecentHolds::with);
+    let last = HoldLengths::from(recent);
+    assert_eq!(last.count(), 3);
+    assert_eq!(HoldTimes::default().lengths(recent), last);
+    assert_eq!(seen(&[9 * SECOND, 4 * SECOND, 5 * SECOND]).lengths(recent), last);
+    let more = seen(&[9 * SECOND, 4 * SECOND, 5 * SECOND, 6 * SECOND]).lengths(recent);
+    assert_eq!((more.count(), more.median()), (4, Some(5 * SECOND)));
 }
 
 #[test]
-fn holds_that_are_mostly_shorter_than_the_time_between_looks_are_nothing_to_go_by() {
+fn where_no_hold_has_ended_there_is_nothing_to_go_by() {
+    let lengths = HoldTimes::default().lengths(RecentHolds::NONE);
+    assert_eq!((lengths.count(), lengths.median()), (0, None));
+}
+
+#[test]
+fn holds_that_are_mostly_shorter_than_the_time_between_looks_are_not_gone_by() {
     let short = SECOND / 2 + 1;
     let long = [4 * SECOND, 5 * SECOND, 6 * SECOND];
-    assert_eq!(seen(&[&[short; 3], &long[..]].concat()).lengths().count(), 3);
-    assert_eq!(seen(&[&[short; 4], &long[..]].concat()).lengths().count(), 0);
+    let count = |lengths: &[Micros]| seen(lengths).lengths(RecentHolds::NONE).count();
+    assert_eq!(count(&[&[short; 3], &long[..]].concat()), 3);
+    assert_eq!(count(&[&[short; 4], &long[..]].concat()), 0);
 }
 
 #[test]
 fn only_the_newest_holds_count() {
     let lengths: Vec<Micros> = vec![9 * SECOND; 30];
     let newer: Vec<Micros> = vec![3 * SECOND; MOST];
-    let lengths = seen(&[lengths, newer].concat()).lengths();
+    let lengths = seen(&[lengths, newer].concat()).lengths(RecentHolds::NONE);
     assert_eq!((lengths.count(), lengths.0.last()), (MOST, Some(&(3 * SECOND))));
 }
 
 #[test]
 fn a_holder_goes_on_as_one_of_those_did_that_held_longer() {
-    let lengths = seen(&[2 * SECOND, 10 * SECOND, 14 * SECOND]).lengths();
+    let lengths = seen(&[2 * SECOND, 10 * SECOND, 14 * SECOND]).lengths(RecentHolds::NONE);
     assert_eq!(lengths.rest(6 * SECOND, 0), Some(8 * SECOND));
     assert_eq!(lengths.rest(6 * SECOND, 1), Some(4 * SECOND));
     assert_eq!(lengths.rest(12 * SECOND, 7), Some(2 * SECOND));

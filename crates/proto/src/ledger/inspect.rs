@@ -29,6 +29,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             held: self.head.held,
             holders_total: self.head.holders,
             waiting_total: self.head.waiting,
+            recent: self.head.recent,
             holders,
             waiters: waiters.into_iter().filter_map(|entry| self.waiter_row(entry)).collect(),
         }))

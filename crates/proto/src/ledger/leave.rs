@@ -52,6 +52,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Rule 20: if somebody else gives back a ticket, its holder is told.
     fn release_all(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
+        if cause == Cause::Released {
+            self.note_length(entry);
+        }
         self.leave(entry)?;
         self.close(entry, cause)?;
         if entry.inbox != self.asker && !planted(Bug::ReleasesUntold) {
@@ -61,6 +64,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(());
         }
         self.settle()
+    }
+
+    /// A hold that is given back tells how long holds take. Every other end says something else: an expiry
+    /// when the lease was over, an eviction what an operator wanted, a cancel that nobody held, and a ticket that
+    /// changes hands goes on.
+    fn note_length(&mut self, entry: &Entry) {
+        if matches!(entry.standing, Standing::Holding { .. }) && !planted(Bug::HoldsUntold) {
+            self.head.recent = self.head.recent.with(self.now.saturating_sub(entry.since));
+        }
     }
 
     /// Rule 14: a client ends its own grants only. A request without an inbox comes from an

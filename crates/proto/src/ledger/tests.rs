@@ -10,6 +10,7 @@ mod guard;
 mod history;
 mod leases;
 mod leaving;
+mod lengths;
 mod limits;
 mod named;
 mod order;

@@ -63,6 +63,7 @@ fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {
             Field::Span(span) => span.hash(hasher),
             Field::Permits(count) | Field::Rows(count) => count.hash(hasher),
             Field::Client(inbox) => inbox.hash(hasher),
+            Field::Holds(_) => {} // For display, like `since` of an entry.
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How long a waiter may still wait, and what that rests on (docs/decisions/0048, 0081).
+//! How long a waiter may still wait, and what that rests on (docs/decisions/0048, 0081, 0083).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -16,25 +16,11 @@ use crate::{
 pub enum Estimate {
     /// It is served at the ledger's next step.
     Now,
-    /// About this long: the later of two guesses. One supposes that those that hold have two thirds of their time
-    /// behind them, and that those ahead will hold as long as they. The other, that the line moves as fast as it grew.
-    About {
-        /// How long.
-        wait: Duration,
-        /// How many hold: the fewer, the less the first guess is worth.
-        holders: u32,
-        /// For how long they have held, on average.
-        held_for: Duration,
-        /// How many stand in line: the fewer, the less the second guess is worth.
-        in_line: u32,
-        /// How long it took them to come.
-        came_in: Duration,
-    },
-    /// About this long, as holds took that were seen to end.
+    /// About this long, if holds take as long as the last ones took.
     ByHolds {
         /// How long.
         wait: Duration,
-        /// How many holds were seen to end.
+        /// How many holds it goes by: the fewer, the less it is worth.
         seen: u32,
         /// Half of them took no longer.
         typical: Duration,
@@ -69,6 +55,8 @@ pub enum Unsaid {
     SlotWishedFor,
     /// The snapshot does not list all that hold.
     NotAllListed,
+    /// No hold of this name has ended yet, as far as anybody remembers.
+    NoHoldEnded,
 }
 
 /// When leases end unless they are renewed.
@@ -87,10 +75,9 @@ impl Estimate {
     pub fn wait(&self) -> Option<Duration> {
         match self {
             Self::Now => Some(Duration::ZERO),
-            Self::About { wait, .. }
-            | Self::ByHolds { wait, .. }
-            | Self::AtLeaseEnd { wait }
-            | Self::AfterGuard { wait } => Some(*wait),
+            Self::ByHolds { wait, .. } | Self::AtLeaseEnd { wait } | Self::AfterGuard { wait } => {
+                Some(*wait)
+            }
             Self::CannotSay(_) => None,
         }
     }
@@ -165,22 +152,16 @@ impl<'a> Estimates<'a> {
         if !self.play.is_guess() {
             return Estimate::AtLeaseEnd { wait: time(played).max(guard) };
         }
+        let Some(typical) = self.past.median() else {
+            return Estimate::CannotSay(Unsaid::NoHoldEnded);
+        };
         let (in_line, came_in) = growth(self.seen);
         let at_its_pace = at_its_pace(self.seen, row, self.needed);
-        if let Some(typical) = self.past.median() {
-            // A line that has grown for as long as somebody holds tells as much as the holds of so many.
-            let in_line = if came_in < typical || at_its_pace == 0 { 0 } else { in_line };
-            let seen = count(self.past.count());
-            let wait = weighed([(played, seen), (at_its_pace, in_line)]);
-            return Estimate::ByHolds { wait: time(wait).max(guard), seen, typical: time(typical) };
-        }
-        Estimate::About {
-            wait: time(played.max(at_its_pace)).max(guard),
-            holders: self.seen.holders_total,
-            held_for: time(self.play.mean_age()),
-            in_line,
-            came_in: time(came_in),
-        }
+        // A line that has grown for as long as somebody holds tells as much as the holds of so many.
+        let in_line = if came_in < typical || at_its_pace == 0 { 0 } else { in_line };
+        let seen = count(self.past.count());
+        let wait = weighed([(played, seen), (at_its_pace, in_line)]);
+        Estimate::ByHolds { wait: time(wait).max(guard), seen, typical: time(typical) }
     }
 }
 

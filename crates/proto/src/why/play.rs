@@ -19,7 +19,6 @@ pub(super) struct Play<'a> {
     ends: BinaryHeap<Reverse<(Micros, u32, bool)>>,
     free: i64,
     now: Micros,
-    mean_age: Micros,
     /// What was said so far rests on a guess, and not only on the ends of leases that are not renewed.
     is_guess: bool,
     /// Somebody waits for permits of holders that are not listed.
@@ -27,8 +26,7 @@ pub(super) struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    /// Goes by the holds that were seen to end. If there are too few, a holder is taken to have half of its age before it,
-    /// and a waiter to hold for one and a half ages.
+    /// Goes by holds that have ended. If there are none, nobody knows when a holder ends that renews its lease.
     pub(super) fn new(seen: &Snapshot, past: &'a HoldLengths) -> Self {
         let ends = seen.holders.iter().zip(0..).map(|(row, turn)| {
             let (end, is_guess) = left(row, past, turn);
@@ -40,15 +38,9 @@ impl<'a> Play<'a> {
             ends: ends.collect(),
             free: i64::from(seen.limit) - i64::from(seen.held),
             now: 0,
-            mean_age: mean_age(seen),
             is_guess: false,
             is_stuck: false,
         }
-    }
-
-    /// For how long those that hold have held, on average.
-    pub(super) fn mean_age(&self) -> Micros {
-        self.mean_age
     }
 
     /// Whether somebody who was served so far waited for more than leases that are not renewed.
@@ -68,7 +60,7 @@ impl<'a> Play<'a> {
                 None => self.is_stuck = true,
             }
         }
-        let hold = self.past.one(self.turn).unwrap_or(self.mean_age + self.mean_age / 2);
+        let hold = self.past.one(self.turn).unwrap_or(Micros::MAX);
         self.turn += 1;
         self.free -= i64::from(permits);
         self.ends.push(Reverse((self.now.saturating_add(hold), permits, true)));
@@ -76,16 +68,12 @@ impl<'a> Play<'a> {
     }
 }
 
-fn mean_age(seen: &Snapshot) -> Micros {
-    let ages = seen.holders.iter().map(|row| u128::from(row.held_for)).sum::<u128>();
-    let mean = ages.checked_div(seen.holders.len() as u128);
-    mean.and_then(|mean| Micros::try_from(mean).ok()).unwrap_or(0)
-}
-
-/// How long a holder will hold yet, and whether that is a guess. One that does not renew holds until its lease ends.
+/// How long a holder will hold yet, and whether that is a guess. One that does not renew holds until its lease ends. One
+/// that has held longer than all others is taken to have two thirds of its time behind it.
 fn left(row: &HolderRow, past: &HoldLengths, turn: u32) -> (Micros, bool) {
     match (row.not_renewed_for(), row.valid_for) {
         (Some(_), Some(left)) => (left, false),
+        _ if past.count() == 0 => (Micros::MAX, true),
         _ => (past.rest(row.held_for, turn).unwrap_or(row.held_for / 2), true),
     }
 }

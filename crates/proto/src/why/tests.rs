@@ -1,10 +1,11 @@
 use std::{string::String, vec, vec::Vec};
 
 use super::*;
-use crate::{Fence, HoldLengths, HolderRow, SlotNames, Slots, time::Micros};
+use crate::{Fence, HoldLengths, HolderRow, RecentHolds, SlotNames, Slots, time::Micros};
 
 mod barred;
 mod by_holds;
+mod none_ended;
 mod steady;
 
 pub(super) const SECOND: Micros = 1_000_000;
@@ -55,32 +56,27 @@ fn name(limit: u32, holders: Vec<HolderRow>, waiters: Vec<WaiterRow>) -> Snapsho
         held: holders.iter().map(|row| row.slots.count()).sum(),
         holders_total: holders.len() as u32,
         waiting_total: waiters.len() as u32,
+        recent: RecentHolds::NONE,
         holders,
         waiters,
     }
 }
 
+/// Three holds have ended that took 10 s each.
+fn past() -> HoldLengths {
+    HoldLengths::of(vec![10 * SECOND; 3])
+}
+
 fn told(seen: &Snapshot, number: u128) -> Waits {
-    match seen.why(&ticket(number)) {
+    match seen.why_after(&ticket(number), &past()) {
         Some(Why::Waits(waits)) => waits,
         other => panic!("{number} waits: {other:?}"),
     }
 }
 
-fn about(wait: u64, holders: u32, held_for: u64) -> Estimate {
-    let (wait, held_for) = (seconds(wait), seconds(held_for));
-    Estimate::About { wait, holders, held_for, in_line: 0, came_in: Duration::ZERO }
-}
-
-/// The estimate of waiters that have only just come, which goes by the holders alone.
-fn by_ages(told: &Waits) -> Estimate {
-    match told.estimate {
-        Estimate::About { wait, holders, held_for, .. } => {
-            let (in_line, came_in) = (0, Duration::ZERO);
-            Estimate::About { wait, holders, held_for, in_line, came_in }
-        }
-        other => other,
-    }
+/// The estimate of somebody who goes by those.
+fn about(wait: u64) -> Estimate {
+    Estimate::ByHolds { wait: seconds(wait), seen: 3, typical: seconds(10) }
 }
 
 #[test]
@@ -103,7 +99,7 @@ fn the_first_in_line_waits_for_those_that_hold_and_for_nobody_ahead() {
     let told = told(&seen, 2);
     let holders = Holders::new(&seen);
     assert_eq!(told.reasons, [Reason::Held { free: 0, limit: 2, holders }]);
-    assert_eq!((told.position, by_ages(&told)), (1, about(10, 1, 20)));
+    assert_eq!((told.position, told.estimate), (1, about(10)));
     assert_eq!(told.leases_end, Some(LeasesEnd { within: seconds(7), leases: 1 }));
 }
 
@@ -126,8 +122,8 @@ fn those_ahead_are_counted_with_what_they_want() {
     let ahead = Reason::Ahead { waiters: 2, permits: 4, first: ticket(2) };
     assert_eq!((told.position, &told.reasons[0]), (3, &ahead));
     assert_eq!(told.reasons.len(), 2, "and who holds");
-    // 4 permits come back after 5 s; those ahead then hold them for 15 s.
-    assert_eq!((by_ages(&told), told.leases_end), (about(20, 1, 10), None));
+    // 4 permits come back after 5 s; those ahead then hold them for 10 s.
+    assert_eq!((told.estimate, told.leases_end), (about(15), None));
 }
 
 #[test]
@@ -148,7 +144,7 @@ fn a_big_request_ahead_keeps_the_free_permits() {
     let kept = Reason::KeptFree { ticket: ticket(2), permits: 3, free: 2 };
     let held = Reason::Held { free: 2, limit: 4, holders: Holders::new(&seen) };
     assert_eq!(told.reasons, [ahead, kept, held]);
-    assert_eq!(by_ages(&told), about(4, 1, 8));
+    assert_eq!(told.estimate, about(2));
     assert_eq!(told.leases_end, Some(LeasesEnd { within: seconds(3), leases: 1 }));
 }
 
@@ -172,7 +168,7 @@ fn readers_wait_for_a_writer_that_holds() {
     let seen = Snapshot { kind: Some(Kind::RwLock), ..name(MOST_READERS, writer, line) };
     let held = Reason::WriterHolds { holders: Holders::new(&seen) };
     assert_eq!(told(&seen, 3).reasons, [held]);
-    assert_eq!(by_ages(&told(&seen, 4)), about(2, 1, 4), "with the first");
+    assert_eq!(told(&seen, 4).estimate, about(6), "with the first");
 }
 
 /// A holder that promised to renew each time for 30 s.
@@ -225,11 +221,9 @@ fn a_line_that_grew_slowly_is_taken_to_move_as_slowly() {
     };
     let line = vec![long(2, 1, 60), long(3, 2, 30), long(4, 1, 10)];
     let seen = name(2, vec![holder(1, 2, 4, None)], line);
-    let Estimate::About { wait, in_line, came_in, .. } = told(&seen, 4).estimate else {
-        panic!("{:?}", told(&seen, 4))
-    };
-    // 4 permits were asked for in 60 s; three and a half go before it is done.
-    assert_eq!((wait, in_line, came_in), (Duration::from_millis(52_500), 3, seconds(60)));
+    // 4 permits were asked for in 60 s; three and a half go before it is done: 52.5 s. By the holds it is 26 s. Three
+    // are in line, and three holds have ended.
+    assert_eq!(told(&seen, 4).estimate.wait(), Some(Duration::from_millis(39_250)));
     let lost = WaiterRow { unreachable: true, ..long(5, 9, 900) };
     let mut with_lost = seen.clone();
     with_lost.waiters.push(lost);
@@ -240,6 +234,5 @@ fn a_line_that_grew_slowly_is_taken_to_move_as_slowly() {
         "who is passed over is no matter"
     );
     with_lost.waiting_total += 1;
-    let Estimate::About { wait, .. } = told(&with_lost, 4).estimate else { panic!() };
-    assert!(wait < seconds(52), "not all are listed: by the holders alone");
+    assert_eq!(told(&with_lost, 4).estimate, about(26), "not all are listed: by the holds alone");
 }

@@ -8,7 +8,7 @@ use crate::{
     script::{FORMS, SCRIPTS},
 };
 
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 9] = [
     "FORM_OF_HEAD",
     "SIZE_OF_HEAD",
     "FIELDS_OF_HEAD",
@@ -17,6 +17,7 @@ const WORDS: [&str; 8] = [
     "UNTOUCHED_HEAD",
     "HEAD_AS_PACKED",
     "HEAD_WITH",
+    "NOTE_HOLD",
 ];
 
 fn names(layout: &HeadLayout) -> Vec<&'static str> {
@@ -94,7 +95,7 @@ fn given_values_take_the_places_of_their_fields() {
 fn the_format_is_the_one_with_this_number() {
     assert_eq!(
         NAMES.expand("<BFORM_OF_HEADB 2+SIZE_OF_HEAD"),
-        "<Bc1Bi4i4ddddddddddI4I4I4I4I4I4B 2+114"
+        "<Bc1Bi4i4dddddddddddI4I4I4I4I4I4B 2+122"
     );
     assert_eq!(QUEUES.expand("<BBFORM_OF_HEAD 2+SIZE_OF_HEAD"), "<BBdddddddddddddddddddd 2+160");
 }

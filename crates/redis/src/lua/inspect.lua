@@ -32,7 +32,7 @@ end
 function ledger.inspect(rows)
   ledger.drop_terms()
   local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated, head.pinned, head.held, head.holders,
-    head.waiting, head.paused) }
+    head.waiting, head.recent, head.paused) }
   if head.names then answer[2] = 'names ' .. head.names end
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)

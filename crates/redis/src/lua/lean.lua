@@ -19,7 +19,7 @@ if is_packed then
   local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
   -- How long they are, and where what follows the series, and about, begin.
   local RELEASE_SIZE, RENEW_SIZE, PROOF_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 93, 74, 172
-  local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4dddc0', '<Bc56I4ddddddddd'
+  local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4ddddc0', '<Bc56I4ddddddddd'
   -- How many tickets a lone value has at most, how long it is when another comes in, and for how many grants its keys
   -- expire early whenever nobody holds.
   local MOST_LONE, LONGEST_LONE, MOST_SHORT = 80, 6144, 16
@@ -32,7 +32,8 @@ if is_packed then
     -- Causes and tickets are what is in text after from, then what was added. held, top and free, the free slots below the top, are not read unless
     -- they are needed.
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, ends, ends_wall, members, digest,
-      left, from = byte(text)
+      recent, left, from = byte(text)
+    if form == LINE_VERSION then break end
     if form >= APART_VERSION and (ARGV[2] or byte(line) ~= 3) then
       -- Whatever is no renewal of all needs the tickets.
       local apart = form == APART_VERSION and try('hget', KEYS[1], 'a')
@@ -41,10 +42,10 @@ if is_packed then
       head_text = text
     end
     if form == IDLE_VERSION then
-      uses, last, clock, wall, fence, deadline, till, size = read(IDLE, text, 58)
-      held, bound, members, digest, left, from = 0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE
+      uses, last, clock, wall, fence, deadline, till, recent = read(IDLE, text, 58)
+      held, bound, members, digest, left, from, size = 0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE, #text - IDLE_SIZE
     elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
-      uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest = read(FIRST, text, 58)
+      uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent = read(FIRST, text, 58)
       fence, size, ends, ends_wall, members, left = wall, 0, clock + term, wall + term, 1, term
     elseif (form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION) and #text >= LONE_SIZE then
       members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall = read(LONE, text, 58)
@@ -84,6 +85,7 @@ if is_packed then
         if operation == 2 and form == FIRST_VERSION then
           if number ~= last then break end
           if clock + term > till then till = clock + term end
+          NOTE_HOLD{ recent, now - wall }
           held, top, members, digest, text, from, form, is_done = 0, 0, 0, 0, '', 0, IDLE_VERSION, true
           break
         elseif form == FIRST_VERSION then
@@ -92,7 +94,7 @@ if is_packed then
         end
         if operation < 3 and not held then
           local ranges
-          uses, last, till, kind, limit, held, top, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
+          uses, last, till, kind, limit, held, top, recent, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
           if ranges > 0 then free, from = sub(text, LONE_SIZE + 1, LONE_SIZE + 8 * ranges), LONE_SIZE + 8 * ranges end
         end
 
@@ -100,11 +102,12 @@ if is_packed then
           if added then text, from, added = sub(text, from + 1) .. table.concat(added), 0, nil end
           local at, length = from + size + 1, #text
           while at <= length do
-            local held_number, its_permits, its_ttl, _, _, first, its_size = read(TICKET, text, at)
+            local held_number, its_permits, its_ttl, since, _, first, its_size = read(TICKET, text, at)
             local after, last_slot = at + TICKET_SIZE + its_size, first + its_permits - 1
             if held_number == number then
               held, members, digest, is_done = held - its_permits, members - 1, (digest - mixed) % DIGESTS, true
               if clock + its_ttl > till then till = clock + its_ttl end
+              NOTE_HOLD{ recent, now - since }
               if at == from + 1 then
                 from = after - 1
               else
@@ -201,12 +204,12 @@ if is_packed then
       deadline, milliseconds = now + most, string.format('%d', most / 1000)
     end
     if about then
-      value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind, limit, held, bound, term, digest, about)
+      value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind, limit, held, bound, term, digest, recent, about)
     elseif held == 0 then
-      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, size) .. rest
+      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, recent) .. rest
     elseif held then
       value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall, uses, last,
-        till, kind, limit, held, top, #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
+        till, kind, limit, held, top, recent, #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
     else
       if form == LONE_VERSION and members > 1 and not is_apart then
         form, apart, text = APART_VERSION, sub(text, LONE_SIZE + 1), sub(text, 1, LONE_SIZE)

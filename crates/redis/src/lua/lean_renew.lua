@@ -60,7 +60,7 @@
     if past == 1 and open == members and pinned < 0 and stated >= 0 and size < 256 then
       -- Nobody else is here: from now on one value has all that changes.
       value = pack(PACK_RENEWED, CROWD_VERSION, asker .. series, members, digest, clock, now, fence, bound, deadline, new_ttl,
-        clock + new_ttl, now + new_ttl) .. pack(LONE_MORE, 0, last, till, byte(kind), stated, held, top, ranges, size)
+        clock + new_ttl, now + new_ttl) .. pack(LONE_MORE, 0, last, till, byte(kind), stated, held, top, recent, ranges, size)
         .. pack(CROWD, flags, rows, listed, passed - now)
       other, row = 'a', sub(text, HEAD_SIZE + 1) .. sub(record, RECORD_SIZE + 1)
     else

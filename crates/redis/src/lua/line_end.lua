@@ -26,29 +26,38 @@
     end
     if is_idle and count == 1 and tail < 256 then
       value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses, read('<I4', text, LINE_SIZE + 66), clock, now, fence,
-        deadline, till_then, tail) .. p6
-    elseif is_cold or ARGV[2] then
-      value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, uses, kind,
-        count, holders, waiting, ranges) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
-    else
+        deadline, till_then, recent) .. p6
+    elseif from <= LINE_TURN_END then
       value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline) .. p1 .. p2 .. p3
+    else
+      if from > LINE_SIZE then
+        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places, kind,
+          count, holders, ranges, tail, limit, held, top)
+      else
+        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places)
+      end
+      value = value .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
     end
     if #value > LONGEST_LINE then break end
     local first = waiting > 0 and byte(value, line_at)
-    local inbox_at = LINE_SIZE + 1 + SESSION_SIZE * ((first or 1) - 1)
+    local inbox_at = first and LINE_SIZE + 1 + SESSION_SIZE * (first - 1)
     if first and (first == mine or sub(value, inbox_at, inbox_at + 31) == sub(who, 1, 32)) then
       -- Who is first looks in when the first lease ends.
       look = bound
       if due - now < bound then
         for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
-          local members, _, _, _, ends, _, waits, _, place_ends = read('<BdI4dddBdd', value, at)
+          local members, _, _, _, ends = read('<BdI4dd', value, at)
           if members > 0 and ends - clock < look then look = ends - clock end
-          if waits > 0 and place_ends - clock < look then look = place_ends - clock end
+        end
+        for at = #value - tail - places * PLACE_SIZE + 1, #value - tail, PLACE_SIZE do
+          local ends = read('<d', value, at + 10)
+          if ends - clock < look then look = ends - clock end
         end
       end
       if look < 1 then look = 1 end
     end
-    if type(try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    -- The field is there, so that nothing but a refusal is anything but 0.
+    if try('hset', KEYS[1], 'h', value) ~= 0 then break end
     if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then
       try('pexpire', KEYS[1], milliseconds)
@@ -56,5 +65,5 @@
     end
     if message then try(PUBLISH, channel, message) end
     if not said and look < 0 then return now end
-    return pack('<dd', -now, look) .. (said or '')
+    return pack('<ddc0', -now, look, said or '')
   until true

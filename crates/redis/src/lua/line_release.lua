@@ -8,17 +8,20 @@
           local number, mixed = read('<I4d', line, TERMS_AT)
           local free_at = LINE_SIZE + 1 + count * SESSION_SIZE
           local tickets_at = free_at + 8 * ranges
-          local at, after, its, its_size, its_number = tickets_at, tickets_at, nil, nil, nil
+          local at, after, its_number, permits, slot, its_ttl, since = tickets_at, tickets_at, nil, nil, nil, nil, nil
           while at < line_at do
-            its, its_size, its_number = read('<BBI4', text, at)
+            local its, its_size = byte(text, at, at + 1)
             after = at + LINE_TICKET_SIZE + its_size
-            if its == mine and its_number == number then break end
+            if its == mine then
+              its_number, permits, slot, its_ttl, since = read('<I4I4I4dd', text, at + 2)
+              if its_number == number then break end
+            end
             at = after
           end
           if at >= line_at then break end
-          local permits, slot, its_ttl = read('<I4I4d', text, at + 6)
           local members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, s + 56)
-          members, digest, is_cold = members - 1, (digest - mixed) % DIGESTS, true
+          NOTE_HOLD{ recent, now - since }
+          members, digest, from = members - 1, (digest - mixed) % DIGESTS, LINE_SIZE + 1
           if clock + its_ttl > till then till = clock + its_ttl end
           if members == 0 then
             ends, ends_wall = 0, 0
@@ -38,22 +41,26 @@
             end
             ranges, till_then = #free / 8, till
             p1, p2 = sub(text, LINE_SIZE + 1, s + 55), pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
-            p3, p4, p5, p6 = sub(text, s + 93, free_at - 1), free, sub(text, tickets_at, at - 1), sub(text, after)
+            p3, p4, p5, p6 = sub(text, s + SESSION_CAUSES_AT, free_at - 1), free, sub(text, tickets_at, at - 1), sub(text, after)
             line_at = line_at - (after - at) + #free - (tickets_at - free_at)
           else
             -- It takes just what is given back. Nothing else is free.
-            local heir, size, its_number, wanted, _, ttl, _, _, its_mixed = read(LINE_WAITER, text, line_at)
+            local heir, size = byte(text, line_at, line_at + 1)
+            local its_number, wanted, ttl, its_mixed = read('<I4I4dd', text, line_at + 2)
             if wanted ~= permits or held ~= limit or top ~= held or message then break end
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
             channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox
+            local lease
             if heir ~= mine then
               local listeners = LISTENERS and try('pubsub', LISTENERS, channel)[2]
               if LISTENERS and (not listeners or listeners == 0) then break end
-              p2 = pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
+              lease = pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
               members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, h + 56)
             end
-            local waits, sum, place_ends, place_wall = read('<Bddd', text, h + 93)
+            place = #text - tail - places * PLACE_SIZE + 1
+            while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
+            local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
             -- A lease made for it ends no later than its place would have.
             if members == 0 then
               ends, ends_wall = clock + ttl, now + ttl
@@ -63,24 +70,27 @@
             end
             if its_number > last then last = its_number end
             if clock + ttl > till then till = clock + ttl end
-            p4 = pack('<BdI4dddBd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends, ends_wall, waits - 1,
-              (sum - its_mixed) % DIGESTS)
-            if heir == mine then
-              p1, p2 = sub(text, LINE_SIZE + 1, s + 55), p4
-              p3, p4 = sub(text, s + 102, at - 1), ''
-            elseif s < h then
-              p1, p3 = sub(text, LINE_SIZE + 1, s + 55), sub(text, s + 93, h + 55)
-              p5 = sub(text, h + 102, at - 1)
-            else
-              p1, p3 = sub(text, LINE_SIZE + 1, h + 55), sub(text, h + 102, s + 55)
-              p2, p4 = p4, p2
-              p5 = sub(text, s + 93, at - 1)
-            end
             fence = fence < now and now or fence + 1
-            p6 = pack(PACK_LINE_TICKET, heir, size, its_number, permits, slot, ttl, now, fence,
-              size > 0 and sub(text, line_at + LINE_WAITER_SIZE, line_at + LINE_WAITER_SIZE + size - 1) or '')
-            p7, p8 = sub(text, after, line_at - 1), sub(text, line_at + LINE_WAITER_SIZE + size)
-            line_at, waiting, uses = line_at - (after - at) + #p6, waiting - 1, uses < 255 and uses + 1 or uses
+            if not ARGV[2] then from = LINE_TURN_END + 1 end
+            p2 = pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends, ends_wall)
+            if heir > mine then
+              p2, p3, p4 = lease, sub(text, s + SESSION_CAUSES_AT, h + 55), p2
+            elseif heir < mine then
+              p3, p4, s, h = sub(text, h + SESSION_CAUSES_AT, s + 55), lease, h, s
+            end
+            p1, p5 = sub(text, from, s + 55), sub(text, h + SESSION_CAUSES_AT, at - 1)
+            if after < line_at then p5 = p5 .. sub(text, after, line_at - 1) end
+            local first_end = line_at + LINE_WAITER_SIZE + size
+            p6 = pack(LINE_TICKET, heir, size, its_number, permits, slot, ttl, now, fence)
+            if size > 0 then p7 = sub(text, line_at + LINE_WAITER_SIZE, first_end - 1) end
+            -- Its place goes with the last who waits under it.
+            if waits > 1 then
+              p8 = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS) .. sub(text, place + 10)
+            else
+              p8, places = sub(text, place + PLACE_SIZE), places - 1
+            end
+            if first_end < place then p8 = sub(text, first_end, place - 1) .. p8 end
+            line_at, waiting, uses = line_at - (after - at) + LINE_TICKET_SIZE + size, waiting - 1, uses < 255 and uses + 1 or uses
             message = string.format(permits == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ', its_series, its_number,
               fence, slot, permits == 1 and limit or slot + permits - 1, limit) .. KEYS[1]
           end

@@ -8,28 +8,32 @@
           local ttl, margin, number, mixed, fields_at
           if operation == 3 then
             ttl, margin, number, mixed = read('<dddd', line, TERMS_AT)
-            fields_at = is_place and s + 93 or s + 56
+            fields_at = place and place + 1 or s + 56
             local members, digest = read('<Bd', text, fields_at)
             if members == 0 or members ~= number or digest ~= mixed then break end
-            fields_at = is_place and s + 102 or s + 77
+            fields_at = place and place + 10 or s + 77
           else
             number, ttl, margin = read('<I4dd', line, TERMS_AT)
-            local at, its, size, its_number = LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
+            local at, its, size, its_number, permits, slot, its_fence, _ = LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
             while at < line_at do
-              its, size, its_number = read('<BBI4', text, at)
-              if its == mine and its_number == number then break end
+              its, size = byte(text, at, at + 1)
+              if its == mine then
+                its_number, permits, slot, _, _, its_fence = read('<I4I4I4ddd', text, at + 2)
+                if its_number == number then break end
+              end
               at = at + LINE_TICKET_SIZE + size
             end
             if at >= line_at then break end
             -- What was asked of a holder is told elsewhere.
-            if size > 0 and string.find(sub(text, at + LINE_TICKET_SIZE, at + LINE_TICKET_SIZE + size - 1), '\29', 1, true) then break end
-            local permits, slot, _, _, its_fence = read('<I4I4ddd', text, at + 6)
-            said = (said or '') .. pack('<dI4I4', its_fence, slot, permits)
+            local asked = string.find(text, '\29', at + LINE_TICKET_SIZE, true)
+            if asked and asked < at + LINE_TICKET_SIZE + size then break end
+            local told = pack('<dI4I4', its_fence, slot, permits)
+            said = said and said .. told or told
             fields_at = s + 77
           end
           if not (ttl >= MIN_TTL and ttl <= MAX_TTL) then break end
-          p1, p2, p3 = sub(text, ARGV[2] and LINE_SIZE + 1 or LINE_COLD_AT, fields_at - 1), pack('<dd', clock + ttl, now + ttl),
-            sub(text, fields_at + 16)
+          from = (ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1
+          p1, p2, p3 = sub(text, from, fields_at - 1), pack('<dd', clock + ttl, now + ttl), sub(text, fields_at + 16)
           if now + ttl < due then due = now + ttl end
           if margin < bound then bound = margin end
           if ttl > need then need = ttl end

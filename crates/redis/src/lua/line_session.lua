@@ -4,9 +4,9 @@
 -- reply  nothing
 -- cost   nothing
 
-    -- granted: whether anybody might be, or might be told when to look in. is_cold: whether the second part of the head changes.
-    -- said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
-    local i, need, about, granted, is_cold, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, false, nil, nil, nil, nil, nil
+    -- granted: whether anybody might be, or might be told when to look in. from: from where on the text of before is written
+    -- again. said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
+    local i, need, about, granted, from, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
     local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
     while line do
       local operation, is_done = byte(line), false
@@ -14,13 +14,16 @@
         if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE)
           or #line > ABOUT_AT + 254 then break end
         if i > 1 then who = sub(line, 18, 73) end
-        local s, is_place, is_new = string.find(text, who, LINE_SIZE + 1, true), false, false
+        local s, is_new, place = string.find(text, who, LINE_SIZE + 1, true), false, nil
         if not s then
           local asker, series = sub(who, 1, 32), sub(who, 33)
           if operation == 3 then
-            s = string.find(text, series, LINE_SIZE + 1, true)
-            s, is_place = s and s - 118, true
-            if not s or sub(text, s, s + 31) ~= asker then break end
+            local places_at = #text - tail - places * PLACE_SIZE + 1
+            place = string.find(text, series, places_at, true)
+            place = place and place - 26
+            if not place or (place - places_at) % PLACE_SIZE > 0 then break end
+            s = LINE_SIZE + 1 + (byte(text, place) - 1) * SESSION_SIZE
+            if sub(text, s, s + 31) ~= asker then break end
           else
             -- It is new, or only remembered.
             if operation ~= 1 then break end
@@ -32,8 +35,7 @@
               break
             else
               s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true
-              text = sub(text, 1, s - 1)
-                .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NO_PLACE, 0) .. sub(text, s)
+              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0) .. sub(text, s)
               count, line_at = count + 1, line_at + SESSION_SIZE
             end
           end

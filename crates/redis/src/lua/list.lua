@@ -56,21 +56,21 @@ end
 
 -- What a value says in which the head and the only record are one: nobody waits there, and nothing is configured.
 local function told_alone(form, text)
-  local clock, wall, kind, limit, held, holders, ranges, left, ends, ends_wall, _
+  local clock, wall, kind, limit, held, holders, recent, ranges, left, ends, ends_wall, _
   if form == FIRST_VERSION then
     if #text < FIRST_SIZE then return 'look' end
-    _, _, _, wall, _, _, kind, limit, held, _, left = read(FIRST, text, 58)
+    _, _, _, wall, _, _, kind, limit, held, _, left, _, recent = read(FIRST, text, 58)
     holders = 1
   else
     if #text < LONE_SIZE then return 'look' end
     holders, _, clock, wall, _, _, _, _, ends, ends_wall = read(LONE, text, 58)
-    _, _, _, kind, limit, held, _, ranges = read(LONE_MORE, text, LONE_MORE_AT)
+    _, _, _, kind, limit, held, _, recent, ranges = read(LONE_MORE, text, LONE_MORE_AT)
     left = min(ends - clock, ends_wall - wall)
     if form == LONE_VERSION and #text < LONE_SIZE + 8 * ranges then return 'look' end
   end
   if holders == 0 then return 'unused' end
   if max(now - wall, 0) >= left then return 'look' end
-  return { 'snapshot ' .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, false) }
+  return { 'snapshot ' .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, recent, false) }
 end
 
 local function told(key, list)
@@ -95,7 +95,7 @@ local function told(key, list)
     if flags % 4 >= 2 or has_ended(key, clock + min(step, bound), line) then return 'look' end
   end
   if waiting > 0 and rows_left < min(waiting, rows_wanted) then return 'look' end
-  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,
+  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting, recent,
     is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
   if waiting > 0 and not add_waiters(answer, key, list, line, in_line) then return 'look' end
   return answer

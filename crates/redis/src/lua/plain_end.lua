@@ -59,9 +59,9 @@
     saved, is_changed = nil, false
     local owner = inbox .. sub(field, 2, 25)
     set[1], set[2] = 'h', held == 0
-      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, #causes) .. causes
+      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, recent) .. causes
       or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, lease_ttl, ends, ends_wall, 0, last,
-        till, string.byte(kind), stated, held, top, #free / 8, #causes) .. free .. causes .. tickets
+        till, string.byte(kind), stated, held, top, recent, #free / 8, #causes) .. free .. causes .. tickets
   else
     set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, FIELDS_OF_HEAD, #free / 8) .. free
   end

@@ -33,8 +33,8 @@
           while from + TICKET_SIZE <= #row + 1 do
             local its_number, its_permits, term, since, its_fence, its_slot, size = read(TICKET, row, from)
             from = from + TICKET_SIZE + size
-            tickets[#tickets + 1] = pack(PACK_LINE_TICKET, #sessions, size, its_number, its_permits, its_slot, term, since, its_fence,
-              sub(row, from - size, from - 1))
+            tickets[#tickets + 1] = pack(LINE_TICKET, #sessions, size, its_number, its_permits, its_slot, term, since, its_fence)
+              .. sub(row, from - size, from - 1)
           end
         end
       end
@@ -58,24 +58,28 @@
       end
       is_small = is_small and owner == its[1] and owner ~= NOBODY and next_lease == series .. '00000000' and size < 256
       its.place, its.waits = place, its.waits + 1
-      waiters[k] = pack(PACK_LINE_WAITER, by_series[series], min(size, 255), tonumber(sub(ticket, 25), 16), its_permits, rank, term, since,
-        its_margin, digest_of(ticket), its_priority, sub(entry, about_at))
+      waiters[k] = pack(LINE_WAITER, by_series[series], min(size, 255), tonumber(sub(ticket, 25), 16), its_permits, term,
+        digest_of(ticket), rank, since, its_margin, its_priority) .. sub(entry, about_at)
     end
-    local parts, causes = {}, {}
+    local parts, causes, line_places = {}, {}, {}
     for k, its in ipairs(sessions) do
       local owner, its_series, its_last, its_till, its_ends, its_wall, its_members, its_digest = unpack(its)
-      local place = its.place and places['r' .. its.place] or { 0, 0, 0, 0, owner }
-      is_small = is_small and place[1] == its.waits and place[5] == owner
-      if its.place then places['r' .. its.place] = nil end
+      if its.place then
+        local place = places['r' .. its.place] or {}
+        is_small = is_small and place[1] == its.waits and place[5] == owner
+        places['r' .. its.place] = nil
+        if not is_small then break end
+        line_places[#line_places + 1] = pack(LINE_PLACE, k, place[1], place[2], place[3], place[4], sub(its.place, 1, 24))
+      end
       causes[k] = its.causes
-      parts[k] = pack(LINE_SESSION, owner, its_series, its_members, its_digest, its_last, its_till, its_ends, its_wall, its.waits,
-        place[2], place[3], place[4], its.place and sub(its.place, 1, 24) or NO_PLACE, min(#its.causes, 65535))
+      parts[k] = pack(LINE_SESSION, owner, its_series, its_members, its_digest, its_last, its_till, its_ends, its_wall, min(#its.causes, 65535))
     end
     if not is_small or #tickets ~= holders then break end
     local held_texts, causes_text = table.concat(tickets), table.concat(causes)
-    local value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, now + due - passed, deadline, arrival, max(stated, 0), held, top,
-      min(LINE_SIZE + #sessions * SESSION_SIZE + #free + #held_texts + 1, 65535), min(#causes_text, 65535), 0, string.byte(kind), #sessions,
-      holders, waiting, #free / 8) .. table.concat(parts) .. free .. held_texts .. table.concat(waiters) .. causes_text
+    local value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, now + due - passed, deadline, arrival, recent,
+      min(LINE_SIZE + #sessions * SESSION_SIZE + #free + #held_texts + 1, 65535), waiting, 0, #line_places, string.byte(kind),
+      #sessions, holders, #free / 8, min(#causes_text, 65535), max(stated, 0), held, top)
+      .. table.concat(parts) .. free .. held_texts .. table.concat(waiters) .. table.concat(line_places) .. causes_text
     if #value > LONGEST_LINE or type(try('hset', records, 'h', value)) == 'table' then break end
     try('hdel', records, unpack(gone))
     if waiting > 0 then try('zrem', order, unpack(in_line)) end

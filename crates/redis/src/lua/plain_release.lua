@@ -5,13 +5,13 @@
 -- cost   with somebody in line one ZRANGEBYLEX and one HMGET
 
       elseif operation == 108 then
-        local keeper, old_fence = by, nil
+        local keeper, old_fence, since = by, nil, nil
         number, at = tonumber(sub(ticket, 25), 16), 1
         if not number then break end
         while at <= #tickets do
-          local held_number, its_permits, its_ttl, _, its_fence, its_slot, its_size = read(TICKET, tickets, at)
+          local held_number, its_permits, its_ttl, began, its_fence, its_slot, its_size = read(TICKET, tickets, at)
           if held_number == number then
-            permits, ttl, old_fence, slot = its_permits, its_ttl, its_fence, its_slot
+            permits, ttl, since, old_fence, slot = its_permits, its_ttl, began, its_fence, its_slot
             tickets = at == 1 and #tickets == TICKET_SIZE + its_size and '' or sub(tickets, 1, at - 1) .. sub(tickets, at + TICKET_SIZE + its_size)
             break
           end
@@ -24,7 +24,7 @@
           local kept = is_kept and try('hget', records, 't' .. ticket)
           if type(kept) ~= 'string' or sub(kept, 1, 1) ~= 'H' then break end
           local is_whole, under, slots, _
-          is_whole, _, _, under, keeper, permits, ttl, _, old_fence, slots = pcall(read, HOLDER, kept)
+          is_whole, _, _, under, keeper, permits, ttl, since, old_fence, slots = pcall(read, HOLDER, kept)
           local from = match(is_whole and slots or '', '^(%d+)%-?%d*$')
           if not from or under ~= sub(field, 2) then break end
           slot, del, rows = from + 0, del or {}, rows - 1
@@ -42,6 +42,7 @@
         end
         members, digest, open, till = members - 1, (digest - digest_of(ticket, number)) % DIGESTS, open - 1, max(till, clock + ttl)
         if members == 0 then what, lease_ttl, ends, ends_wall, digest, by = 1, 0, 0, 0, 0, NOBODY end
+        NOTE_HOLD{ recent, now - since }
         memory, is_growth, reply = max(memory, till), false, 'released ' .. ticket .. ' 0'
         if waiting == 0 then
           holders, held = holders - 1, held - permits

@@ -4,9 +4,9 @@
 -- reply  nothing
 -- cost   nothing but time
 
-local function totals_row(kind, limit, stated, pinned, held, holders, waiting, paused)
-  return format('%s %d %d %d %d %d %d %d %s', kind, limit, stated or -1, pinned or -1, held, holders, waiting,
-    guarded_for, paused and '1' .. paused or '0')
+local function totals_row(kind, limit, stated, pinned, held, holders, waiting, recent, paused)
+  return format('%s %d %d %d %d %d %d %d %.0f %s', kind, limit, stated or -1, pinned or -1, held, holders, waiting,
+    guarded_for, recent, paused and '1' .. paused or '0')
 end
 
 local function waiter_row(entry)

@@ -44,6 +44,9 @@ end
 
 -- An owner whose ticket somebody else gives back is told.
 function ledger.release_all(entry, cause)
+  if cause == 'released' and entry.fence then
+    NOTE_HOLD{ head.recent, now - entry.since }
+  end
   ledger.leave(entry)
   ledger.close(entry, cause)
   if entry.inbox ~= ledger.me then ledger.wake(entry, 'ended ' .. entry.ticket .. ' ' .. cause) end

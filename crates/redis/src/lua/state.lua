@@ -52,7 +52,7 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  local is_ours = (written >= VERSION and written <= LINE_VERSION) or written == APART_VERSION or written == CROWD_VERSION
+  local is_ours = (written >= VERSION and written <= NAMED_VERSION) or (written >= APART_VERSION and written <= LINE_VERSION)
   if written > 0 and written < 32 and not is_ours then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end

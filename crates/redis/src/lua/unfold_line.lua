@@ -5,11 +5,12 @@
 -- cost   nothing
 
 local function unfold_line(text)
-  local clock, wall, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, _, kind, count, holders, waiting, ranges =
-    read(LINE, text, 2)
+  local clock, wall, fence, bound, due, deadline, arrival, recent, line_at, waiting, _, places, kind, count, holders, ranges, tail, limit, held,
+    top = read(LINE, text, 2)
   local fields, rows, in_line, sessions, tickets = {}, 0, {}, {}, {}
   local past, memory, longest, at = 0, 0, 0, LINE_SIZE + 1 + count * SESSION_SIZE
   local free, causes_at = sub(text, at, at + 8 * ranges - 1), #text - tail + 1
+  local places_at = causes_at - places * PLACE_SIZE
   at = at + 8 * ranges
   while at < line_at do
     local of, size, number, permits, slot, ttl, since, its_fence = read(LINE_TICKET, text, at)
@@ -17,9 +18,8 @@ local function unfold_line(text)
     tickets[of] = (tickets[of] or '') .. pack(TICKET, number, permits, ttl, since, its_fence, slot, size) .. sub(text, at - size, at - 1)
   end
   for k = 1, count do
-    local inbox, series, members, digest, last, till, ends, ends_wall, waits, sum, place_ends, place_wall, place, causes =
-      read(LINE_SESSION, text, LINE_SIZE + 1 + (k - 1) * SESSION_SIZE)
-    sessions[k] = { inbox, series, place .. '00000000' }
+    local inbox, series, members, digest, last, till, ends, ends_wall, causes = read(LINE_SESSION, text, LINE_SIZE + 1 + (k - 1) * SESSION_SIZE)
+    sessions[k] = { inbox, series }
     if till > 0 then
       -- Of a lease no more than its end is known: for so long keys are needed.
       local is_held, ttl = members > 0, max(ends - clock, 0)
@@ -27,15 +27,17 @@ local function unfold_line(text)
         is_held and inbox or NOBODY, 0, causes) .. sub(text, causes_at, causes_at + causes - 1) .. (tickets[k] or '')
       past, rows, memory, longest = past + 1, rows + 1, max(memory, till), max(longest, ttl)
     end
-    if waits > 0 then
-      local place_ttl = place_ends - clock
-      fields['r' .. place .. '00000000'] = pack(RECORD, 2, 0, 0, 0, place_ttl, place_ends, place_wall, waits, sum, 0, inbox, 0, 0)
-      rows, longest = rows + 1, max(longest, place_ttl)
-    end
     causes_at = causes_at + causes
   end
+  for k = 1, places do
+    local of, members, digest, ends, ends_wall, id = read(LINE_PLACE, text, places_at + (k - 1) * PLACE_SIZE)
+    local place, ttl = id .. '00000000', ends - clock
+    sessions[of][3] = place
+    fields['r' .. place] = pack(RECORD, 2, 0, 0, 0, ttl, ends, ends_wall, members, digest, 0, sessions[of][1], 0, 0)
+    rows, longest = rows + 1, max(longest, ttl)
+  end
   for k = 1, waiting do
-    local of, size, number, permits, rank, ttl, since, margin, _, priority = read(LINE_WAITER, text, at)
+    local of, size, number, permits, ttl, _, rank, since, margin, priority = read(LINE_WAITER, text, at)
     local inbox, series, place = unpack(sessions[of])
     local ticket = series .. format('%08x', number)
     at = at + LINE_WAITER_SIZE + size
@@ -45,6 +47,6 @@ local function unfold_line(text)
   end
   return pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = limit, clock = clock,
     wall = wall, passed = wall, bound = bound, fence = fence, due = due, deadline = deadline, memory = memory, longest = longest,
-    arrival = arrival, held = held, holders = holders, waiting = waiting, past = past, top = top, rows = rows + waiting }, ranges) .. free,
+    arrival = arrival, recent = recent, held = held, holders = holders, waiting = waiting, past = past, top = top, rows = rows + waiting }, ranges) .. free,
     fields, in_line
 end

@@ -1,7 +1,7 @@
 //! Reads the answer of an inspection: the totals of a name, then a row for each holder and waiter.
 
 use redis::Value;
-use seinpaal_proto::{Fence, HolderRow, SlotNames, Slots, Snapshot, WaiterRow};
+use seinpaal_proto::{Fence, HolderRow, RecentHolds, SlotNames, Slots, Snapshot, WaiterRow};
 
 use super::Words;
 use crate::named::decoded;
@@ -37,6 +37,7 @@ fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
         holders_total: words.parsed()?,
         waiting_total: words.parsed()?,
         guarded_for: Some(words.number()?).filter(|guarded| *guarded > 0),
+        recent: recent(words.word()?),
         paused: match words.rest().split_at_checked(1)? {
             ("0", _) => None,
             ("1", reason) => Some(reason.to_owned()),
@@ -45,6 +46,12 @@ fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
         holders: Vec::new(),
         waiters: Vec::new(),
     })
+}
+
+/// A number that somebody has damaged tells of no holds.
+fn recent(word: &str) -> RecentHolds {
+    let kept = word.parse().ok().map(RecentHolds::from_bits);
+    kept.filter(|recent| recent.is_sound()).unwrap_or_default()
 }
 
 fn holder(words: &mut Words<'_>) -> Option<HolderRow> {

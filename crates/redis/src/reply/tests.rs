@@ -51,7 +51,7 @@ fn a_number_that_lua_cannot_say_is_damage() {
 
 #[test]
 fn an_empty_reason_is_still_a_pause() {
-    let rows = [text("snapshot s 4 -1 4 0 0 0 0 1")];
+    let rows = [text("snapshot s 4 -1 4 0 0 0 0 0 1")];
     assert_eq!(snapshot::read(&rows).unwrap().paused, Some(String::new()));
 }
 

@@ -50,6 +50,8 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         asked_to_hand_over(60, 70),
         called_otherwise_while_held(),
         called_nothing_any_more(),
+        held_for_many_lengths(),
+        held_for_days(),
     ]
     .into_iter()
     .chain(apart::all())
@@ -92,6 +94,43 @@ fn called_nothing_any_more() -> Vec<Event> {
         call(1, [of(4, "b")]),
         look(1),
     ]
+}
+
+/// One ticket after another, so that the name is one value of one ticket, and remembers how long the first was held.
+pub(super) fn held_again() -> Vec<Event> {
+    vec![call(1, [ask(acquire(1))]), call(200_000, [release(1)]), call(1, [ask(acquire(2))])]
+}
+
+/// At lengths around which the code of a hold changes, up to hours.
+fn held_for_many_lengths() -> Vec<Event> {
+    let around = |length: i64| [length - 1, length, length + length / 4, length + length / 2];
+    let lengths = [0, 1].into_iter().chain((8..34).flat_map(|doublings| around(1 << doublings)));
+    let held = |(number, length)| {
+        let (ttl, margin) = (60 * 60 * 6 * SECOND, 60 * 60 * 6 * SECOND);
+        [
+            call(1, [ask(Acquire { ttl, margin, ..acquire(number) })]),
+            call(length, [release(number)]),
+            look(1),
+        ]
+    };
+    (1..).zip(lengths).flat_map(held).collect()
+}
+
+/// For as long as has the highest code, and for longer.
+fn held_for_days() -> Vec<Event> {
+    let (ttl, margin) = (86_400 * SECOND, 86_400 * SECOND);
+    let day = || {
+        call(
+            80_000 * SECOND as i64,
+            [Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong: 0 }],
+        )
+    };
+    let held = |number, days| {
+        let taken = call(1, [ask(Acquire { ttl, margin, ..acquire(number) })]);
+        let renewed = (0..days).map(move |_| day());
+        [taken].into_iter().chain(renewed).chain([call(1, [release(number)]), look(1)])
+    };
+    held(1, 9).chain(held(2, 11)).chain(held(3, 16)).collect()
 }
 
 fn name_slots(names: &str) -> Event {
@@ -200,8 +239,9 @@ fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
         let lost = Ask::Evict { ticket: ticket(number) };
         [call(1, [ask(acquire(number))]), call(1, [lost])]
     });
-    let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52))];
-    taken_and_lost.chain(again.map(|ask| call(1, [ask]))).collect()
+    let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52)), release(52)];
+    let again = again.into_iter().chain([ask(acquire(53))]).map(|ask| call(1, [ask]));
+    taken_and_lost.chain(again).chain([look(1)]).collect()
 }
 
 /// The first who waited is not there when its turn comes, so that the second has it and the third waits on.

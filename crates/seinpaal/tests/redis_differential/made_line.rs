@@ -105,7 +105,7 @@ fn what_is_told_looks_like_a_session() -> Vec<Event> {
 
 /// The inbox and the series of who comes next, where the third session of a line begins.
 fn what_is_told_stands_where_a_session_would() -> Vec<Event> {
-    let about = format!("{}{}{}", "x".repeat(106), inbox(1), &ticket(1, 0).to_string()[..24]);
+    let about = format!("{}{}{}", "x".repeat(57), inbox(1), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
     vec![by(0, 1, ask(told)), by(1, 1, ask(acquire(1, 1))), look(1)]
 }

@@ -64,18 +64,23 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         HoldingRows,
     ),
     (
-        "byte(kind), stated, held, top, ranges, size)\n",
-        "byte(kind), stated, held, held, ranges, size)\n",
+        "byte(kind), stated, held, top, recent, ranges, size)\n",
+        "byte(kind), stated, held, held, recent, ranges, size)\n",
         HoldingRows,
     ),
     (
-        "byte(kind), stated, held, top, ranges, size)\n",
-        "byte(kind), stated, held, top, 0, size)\n",
+        "byte(kind), stated, held, top, recent, ranges, size)\n",
+        "byte(kind), stated, held, top, recent, 0, size)\n",
         HoldingRows,
     ),
     (
-        "byte(kind), stated, held, top, ranges, size)\n",
-        "byte(kind), stated, held, top, ranges, 0)\n",
+        "byte(kind), stated, held, top, recent, ranges, size)\n",
+        "byte(kind), stated, held, top, recent, ranges, 0)\n",
+        HoldingRows,
+    ),
+    (
+        "byte(kind), stated, held, top, recent, ranges, size)\n",
+        "byte(kind), stated, held, top, 0, ranges, size)\n",
         HoldingRows,
     ),
     (

@@ -27,8 +27,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Pair,
     ),
     (
-        "slot, ttl, since, its_fence, sub(text, at - about, at - 1))\n        end",
-        "0, ttl, since, its_fence, sub(text, at - about, at - 1))\n        end",
+        "slot, ttl, since, its_fence) .. sub(text, at - about, at - 1)\n        end",
+        "0, ttl, since, its_fence) .. sub(text, at - about, at - 1)\n        end",
         Line(2),
     ),
     (
@@ -46,11 +46,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "      local left = UNBOUNDED\n      if members",
         Line(2),
     ),
-    (
-        "members, 0, #free / 8)\n        .. pack(LINE_SESSION",
-        "members, 0, 0)\n        .. pack(LINE_SESSION",
-        Pair,
-    ),
+    ("kind, 1, members, #free / 8, size, limit", "kind, 1, members, 0, size, limit", Pair),
     // In the clock, and in what has run out.
     (
         "    if step < 0 then break end\n    clock = clock + (step < bound and step or bound)\n",
@@ -75,8 +71,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "",
         Line(3),
     ),
-    ("          if place_ends - clock < left then left = place_ends - clock end\n", "", Line(3)),
-    ("          if place_wall - now < left then left = place_wall - now end\n", "", Line(3)),
+    ("        if ends - clock < left then left = ends - clock end\n", "", Line(3)),
+    ("        if ends_wall - now < left then left = ends_wall - now end\n", "", Line(3)),
     (
         "      if left <= 0 then break end\n      due = now + left",
         "      due = now + left",
@@ -132,8 +128,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "          if permits > limit then break end\n          granted",
-        "          granted",
+        "          if permits > limit then break end\n          local told",
+        "          local told",
         Line(3),
     ),
     (
@@ -182,15 +178,15 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "pack('<BdI4ddd', members + 1, mixed, number,",
         Line(3),
     ),
-    ("line_at = line_at + #p6 + #p4 - (tickets_at - free_at)", "line_at = line_at + #p6", Line(3)),
+    ("size + #free - (tickets_at - free_at)\n            held", "size\n            held", Line(3)),
     (
-        "            if now + ttl < due then due = now + ttl end\n            said",
-        "            said",
+        "            if now + ttl < due then due = now + ttl end\n            told",
+        "            told",
         Line(3),
     ),
     (
-        "            if byte(text, s + 93) > 0 then break end\n            if is_new",
-        "            if is_new",
+        "              if is_waiting then break end\n              if is_new",
+        "              if is_new",
         Line(3),
     ),
     (
@@ -209,6 +205,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "if held < limit then break end",
         Line(3),
     ),
+    ("deadline, 0, recent,\n        LINE_SIZE", "deadline, 0, 0,\n        LINE_SIZE", Line(3)),
     (
         "if arrival < clock then arrival = clock else arrival = arrival + 1 end",
         "arrival = arrival + 1",
@@ -225,49 +222,45 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "if its_rank == rank then",
         Line(3),
     ),
-    ("              if its_rank > rank and not before then before = at end\n", "", Line(3)),
+    ("                if its_rank > rank and at < before then before = at end\n", "", Line(3)),
     (
-        "              if its_rank > rank and not before then before = at end\n",
-        "              if its_rank > rank then before = at end\n",
+        "                if its_rank > rank and at < before then before = at end\n",
+        "                if its_rank > rank then before = at end\n",
         Line(3),
     ),
-    ("if zeros ~= '00000000' or (place ~= known", "if (place ~= known", Line(3)),
+    ("place_ttl <= MAX_TTL) or zeros ~= '00000000' then", "place_ttl <= MAX_TTL) then", Line(3)),
     (
-        "and (waits > 0 or string.find(text, place, LINE_SIZE + 1, true))) then",
-        "and waits > 0) then",
+        "              elseif string.find(text, id, LINE_SIZE + 1, true) then\n                break\n",
+        "",
         Line(3),
     ),
+    ("                if id ~= known then break end\n", "", Line(3)),
     (
-        "and (waits > 0 or string.find(text, place, LINE_SIZE + 1, true))) then",
-        "and string.find(text, place, LINE_SIZE + 1, true)) then",
-        Line(3),
-    ),
-    (
-        "DIGESTS, clock + place_ttl, now + place_ttl, place)",
-        "DIGESTS, clock + ttl, now + place_ttl, place)",
+        "DIGESTS, clock + place_ttl, now + place_ttl, id)",
+        "DIGESTS, clock + ttl, now + place_ttl, id)",
         Line(3),
     ),
     (
-        "DIGESTS, clock + place_ttl, now + place_ttl, place)",
-        "DIGESTS, clock + place_ttl, now + ttl, place)",
+        "DIGESTS, clock + place_ttl, now + place_ttl, id)",
+        "DIGESTS, clock + place_ttl, now + ttl, id)",
         Line(3),
     ),
     (
-        "            if now + place_ttl < due then due = now + place_ttl end\n            if margin",
-        "            if margin",
+        "              if now + place_ttl < due then due = now + place_ttl end\n              if margin",
+        "              if margin",
         Line(3),
     ),
     (
-        "            if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end\n            if place_ttl",
-        "            if place_ttl",
+        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              if place_ttl",
+        "              if place_ttl",
         Line(3),
     ),
     (
-        "            if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end\n            if place_ttl",
-        "            if margin > place_ttl / 2 then margin = place_ttl / 2 end\n            if place_ttl",
+        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              if place_ttl",
+        "              if margin > place_ttl / 2 then margin = place_ttl / 2 end\n              if place_ttl",
         Line(3),
     ),
-    ("            if place_ttl > ttl then ttl = place_ttl end\n", "", Line(3)),
+    ("              if place_ttl > ttl then ttl = place_ttl end\n", "", Line(3)),
     (
         "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
         "          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
@@ -278,4 +271,20 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "          if margin < bound then bound = margin end\n          is_done = true\n-- line_release",
         Line(3),
     ),
+    // In the places, which stand behind those who wait.
+    (
+        "while place <= #text - tail and byte(text, place) ~= mine do place",
+        "while place <= #text - tail do place",
+        Line(3),
+    ),
+    ("                after = place + PLACE_SIZE\n", "", Line(1)),
+    ("              if before < place then p4", "              if false then p4", Line(3)),
+    ("              if after <= #text then p6", "              if false then p6", Line(3)),
+    ("                places = places + 1\n", "                places = 1\n", Line(3)),
+    (
+        "p5 = pack(LINE_PLACE, mine, waits + 1, (sum + mixed)",
+        "p5 = pack(LINE_PLACE, mine, waits + 1, (mixed)",
+        Line(2),
+    ),
+    ("            if sub(text, s, s + 31) ~= asker then break end\n", "", Line(3)),
 ];

@@ -6,18 +6,18 @@ use super::mistakes::Drawn::{self, Line, TightLine};
 pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     // Where something is given back.
     (
-        "            if its == mine and its_number == number then break end\n            at = after",
-        "            if its_number == number then break end\n            at = after",
+        "            if its == mine then\n              its_number, permits",
+        "            if true then\n              its_number, permits",
         Line(2),
     ),
     (
-        "          if at >= line_at then break end\n          local permits, slot, its_ttl",
-        "          local permits, slot, its_ttl",
+        "          if at >= line_at then break end\n          local members",
+        "          local members",
         Line(3),
     ),
     (
-        "members, digest, is_cold = members - 1, (digest - mixed) % DIGESTS, true",
-        "members, digest, is_cold = members - 1, digest, true",
+        "members, digest, from = members - 1, (digest - mixed) % DIGESTS, LINE",
+        "members, digest, from = members - 1, digest, LINE",
         Line(3),
     ),
     (
@@ -45,6 +45,12 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "while place < #free do place = place + 8 end",
         Line(4),
     ),
+    (
+        "          NOTE_HOLD{ recent, now - since }\n          members, digest",
+        "          members, digest",
+        Line(3),
+    ),
+    ("its_ttl, since = read('<I4I4I4dd'", "since, its_ttl = read('<I4I4I4dd'", Line(3)),
     // Where it is handed over.
     (
         "if wanted ~= permits or held ~= limit or top ~= held or message then",
@@ -95,8 +101,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     ),
     ("            if its_number > last then last = its_number end\n", "", Line(3)),
     (
-        "            if clock + ttl > till then till = clock + ttl end\n            p4",
-        "            p4",
+        "            if clock + ttl > till then till = clock + ttl end\n            fence = fence < now and now or fence + 1\n            if",
+        "            fence = fence < now and now or fence + 1\n            if",
         Line(3),
     ),
     (
@@ -104,20 +110,20 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "members + 1, its_mixed, last,",
         Line(2),
     ),
-    ("ends_wall, waits - 1,\n", "ends_wall, waits,\n", Line(3)),
-    ("              (sum - its_mixed) % DIGESTS)", "              sum)", Line(1)),
+    ("pack('<BBd', heir, waits - 1,", "pack('<BBd', heir, waits,", Line(3)),
+    ("heir, waits - 1, (sum - its_mixed) % DIGESTS)", "heir, waits - 1, sum)", Line(1)),
     (
-        "            fence = fence < now and now or fence + 1\n            p6",
-        "            fence = fence < now and now or fence\n            p6",
+        "            fence = fence < now and now or fence + 1\n            if not ARGV",
+        "            fence = fence < now and now or fence\n            if not ARGV",
         Line(3),
     ),
     (
-        "text, line_at + LINE_WAITER_SIZE, line_at + LINE_WAITER_SIZE + size - 1) or '')",
-        "text, line_at, line_at + size - 1) or '')",
+        "p7 = sub(text, line_at + LINE_WAITER_SIZE, first_end - 1)",
+        "p7 = sub(text, line_at, line_at + size - 1)",
         Line(3),
     ),
     (
-        "line_at, waiting, uses = line_at - (after - at) + #p6,",
+        "line_at, waiting, uses = line_at - (after - at) + LINE_TICKET_SIZE + size,",
         "line_at, waiting, uses = line_at,",
         Line(3),
     ),
@@ -143,8 +149,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     (
-        "              if its == mine and its_number == number then break end\n              at = at",
-        "              if its_number == number then break end\n              at = at",
+        "              if its == mine then\n                its_number, permits",
+        "              if true then\n                its_number, permits",
         Line(2),
     ),
     (
@@ -152,14 +158,10 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "            -- What",
         Line(3),
     ),
-    (
-        "            if size > 0 and string.find(sub(text, at + LINE_TICKET_SIZE, at + LINE_TICKET_SIZE + size - 1), '\\29', 1, true) then break end\n",
-        "",
-        Line(3),
-    ),
+    ("            if asked and asked < at + LINE_TICKET_SIZE + size then break end\n", "", Line(3)),
     ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock, now + ttl),", Line(3)),
     ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock + ttl, now),", Line(3)),
-    ("ARGV[2] and LINE_SIZE + 1 or LINE_COLD_AT", "LINE_COLD_AT", Line(3)),
+    ("(ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1", "LINE_TIMES_END + 1", Line(3)),
     (
         "          if now + ttl < due then due = now + ttl end\n          if margin",
         "          if margin",
@@ -180,7 +182,36 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "      end\n",
         Line(3),
     ),
+    // Whose place it was, and how much of the head is written.
+    ("while place < #text and byte(text, place) ~= heir do", "while false do", Line(3)),
+    ("            if waits > 1 then\n", "            if true then\n", Line(3)),
+    (
+        "p8, places = sub(text, place + PLACE_SIZE), places - 1\n",
+        "p8 = sub(text, place + PLACE_SIZE)\n",
+        Line(3),
+    ),
+    ("            if first_end < place then p8", "            if false then p8", Line(3)),
+    ("            if after < line_at then p5", "            if false then p5", Line(3)),
+    ("            if heir > mine then\n", "            if heir ~= mine then\n", Line(3)),
+    ("            elseif heir < mine then\n", "            elseif false then\n", Line(3)),
+    ("if not (ARGV[2] or is_new) then from", "if not is_new then from", Line(3)),
+    (
+        "            if not ARGV[2] then from = LINE_TURN_END + 1 end\n",
+        "            from = LINE_TURN_END + 1\n",
+        Line(3),
+    ),
+    (
+        "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent,",
+        "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, 0,",
+        Line(3),
+    ),
     // Where it is written, and looked in.
+    ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
+    (
+        "deadline, arrival, recent, line_at, waiting, uses, places, kind,\n",
+        "deadline, arrival, 0, line_at, waiting, uses, places, kind,\n",
+        Line(3),
+    ),
     (
         "    if line or fence > now + HALF_DAY then break end\n",
         "    if line then break end\n",
@@ -213,7 +244,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "    if is_idle and tail < 256 then",
         Line(3),
     ),
-    ("    elseif is_cold or ARGV[2] then", "    elseif is_cold then", Line(3)),
+    ("if not (ARGV[2] or is_new) then from", "if not ARGV[2] then from", Line(3)),
     (
         "      look = bound\n      if due - now < bound then\n        for",
         "      look = bound\n      if false then\n        for",
@@ -224,11 +255,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "",
         Line(3),
     ),
-    (
-        "          if waits > 0 and place_ends - clock < look then look = place_ends - clock end\n",
-        "",
-        Line(3),
-    ),
+    ("          if ends - clock < look then look = ends - clock end\n", "", Line(3)),
     ("      if look < 1 then look = 1 end\n", "", Line(3)),
     ("if first and (first == mine or sub(value,", "if first and (true or sub(value,", Line(3)),
     ("inbox_at + 31) == sub(who, 1, 32)) then", "inbox_at + 31) == nil) then", Line(3)),

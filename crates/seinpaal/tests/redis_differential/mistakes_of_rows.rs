@@ -32,15 +32,11 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "      rows, longest = rows + 1, max(longest, place_ttl)\n",
-        "      longest = max(longest, place_ttl)\n",
+        "    rows, longest = rows + 1, max(longest, ttl)\n",
+        "    longest = max(longest, ttl)\n",
         Line(3),
     ),
-    (
-        "      rows, longest = rows + 1, max(longest, place_ttl)\n",
-        "      rows = rows + 1\n",
-        Line(3),
-    ),
+    ("    rows, longest = rows + 1, max(longest, ttl)\n", "    rows = rows + 1\n", Line(3)),
     ("    causes_at = causes_at + causes\n", "", Line(3)),
     (
         "fence = fence, due = due, deadline = deadline, memory = memory, longest",
@@ -48,10 +44,11 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "arrival = arrival, held = held, holders = holders, waiting = waiting,",
-        "held = held, holders = holders, waiting = waiting,",
+        "arrival = arrival, recent = recent, held = held, holders = holders, waiting = waiting,",
+        "recent = recent, held = held, holders = holders, waiting = waiting,",
         Line(3),
     ),
+    ("arrival = arrival, recent = recent,", "arrival = arrival,", Line(3)),
     (
         "top = top, rows = rows + waiting }, ranges) .. free,",
         "top = held, rows = rows + waiting }, 0),",
@@ -87,7 +84,7 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     ("is_small and owner == its[1] and owner", "is_small and owner", Line(3)),
     ("next_lease == series .. '00000000' and size", "size", Line(3)),
     (" and size < 256\n", "\n", Line(3)),
-    ("digest_of(ticket), its_priority,", "0, its_priority,", Line(3)),
+    ("digest_of(ticket), rank, since, its_margin", "0, rank, since, its_margin", Line(3)),
     (
         "is_small and place[1] == its.waits and place[5] == owner\n",
         "is_small and place[5] == owner\n",
@@ -109,8 +106,13 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "deadline, arrival, max(stated, 0), held, top,\n",
-        "deadline, 0, max(stated, 0), held, top,\n",
+        "deadline, arrival, recent,\n      min(LINE_SIZE",
+        "deadline, 0, recent,\n      min(LINE_SIZE",
+        Line(3),
+    ),
+    (
+        "deadline, arrival, recent,\n      min(LINE_SIZE",
+        "deadline, arrival, 0,\n      min(LINE_SIZE",
         Line(3),
     ),
     ("    try('hdel', records, unpack(gone))\n    if waiting", "    if waiting", Line(3)),

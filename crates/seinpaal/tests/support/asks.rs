@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use seinpaal::store::{Certainty, News, Store, StoreError, redis::RedisStore};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
@@ -98,7 +98,10 @@ pub fn is_granted(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted(_))
 }
 
-/// A plain connection, to look behind the store's back.
+/// A plain connection, to look behind the store's back. It waits for as long as the server takes.
 pub async fn plain(url: &str) -> MultiplexedConnection {
-    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
+    let config =
+        AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+    let client = redis::Client::open(url).unwrap();
+    client.get_multiplexed_async_connection_with_config(&config).await.unwrap()
 }

@@ -61,6 +61,7 @@ fn put_field(packer: &mut Packer, field: &Field<'_>) {
         Field::Span(span) => packer.number(span),
         Field::Permits(count) | Field::Rows(count) => packer.number(count.into()),
         Field::Client(inbox) => packer.maybe_id(inbox.map(|inbox| inbox.0)),
+        Field::Holds(recent) => packer.number(recent.bits()),
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Guess {
     kind: &'static str,
     /// `null`: nothing can be said.
     wait_ms: Option<u128>,
-    /// How many holds were seen to end that it goes by; left out if it does not go by such holds.
+    /// How many of the last holds it goes by; left out if it goes by none.
     #[serde(skip_serializing_if = "Option::is_none")]
     holds_seen: Option<u32>,
     /// Half of these took no longer, in milliseconds.
@@ -39,7 +39,7 @@ impl Guess {
 fn kind(guess: &Estimate) -> &'static str {
     match guess {
         Estimate::Now => "now",
-        Estimate::About { .. } | Estimate::ByHolds { .. } | Estimate::AtLeaseEnd { .. } => "about",
+        Estimate::ByHolds { .. } | Estimate::AtLeaseEnd { .. } => "about",
         Estimate::AfterGuard { .. } => "after-guard",
         Estimate::CannotSay(unsaid) => unsaid_kind(*unsaid),
         _ => "other",
@@ -54,6 +54,7 @@ fn unsaid_kind(unsaid: Unsaid) -> &'static str {
         Unsaid::Unreachable => "unreachable",
         Unsaid::SlotWishedFor => "slot-wished-for",
         Unsaid::NotAllListed => "not-all-listed",
+        Unsaid::NoHoldEnded => "no-hold-ended",
         _ => "other",
     }
 }

@@ -12,9 +12,9 @@ pub fn estimate(estimate: &Estimate) -> String {
     match estimate {
         Estimate::Now => "at once".to_owned(),
         Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
-        Estimate::About { wait, .. }
-        | Estimate::ByHolds { wait, .. }
-        | Estimate::AtLeaseEnd { wait } => format!("{}, {}", about(*wait), basis(estimate)),
+        Estimate::ByHolds { wait, .. } | Estimate::AtLeaseEnd { wait } => {
+            format!("{}, {}", about(*wait), basis(estimate))
+        }
         Estimate::CannotSay(_) => format!("cannot say: {}", basis(estimate)),
         _ => "cannot say".to_owned(),
     }
@@ -39,16 +39,15 @@ fn about(wait: Duration) -> String {
 #[must_use]
 pub fn basis(estimate: &Estimate) -> String {
     match estimate {
-        Estimate::About { holders, held_for, in_line, came_in, .. } => format!(
-            "going by how long {} ({}) and how fast the line grew ({in_line} in {})",
-            if *holders == 1 { "the holder has held" } else { "holders have held on average" },
-            age(whole(*held_for)),
-            age(whole(*came_in)),
-        ),
-        Estimate::ByHolds { seen, typical, .. } => format!(
-            "going by {seen} holds that were seen to end, half of them within {}",
-            age(rounded_up(*typical)),
-        ),
+        Estimate::ByHolds { seen: 1, typical, .. } => {
+            format!("going by the only hold that has ended, which took {}", age(whole(*typical)))
+        }
+        Estimate::ByHolds { seen, typical, .. } => {
+            format!(
+                "going by the last {seen} holds, half of them within {}",
+                age(rounded_up(*typical))
+            )
+        }
         Estimate::AtLeaseEnd { .. } => "when the lease ends that is not renewed".to_owned(),
         Estimate::CannotSay(unsaid) => because(*unsaid).to_owned(),
         _ => String::new(),
@@ -62,6 +61,7 @@ fn because(unsaid: Unsaid) -> &'static str {
         Unsaid::AboveLimit => "it will be refused",
         Unsaid::SlotWishedFor => "it goes by which slot is given back",
         Unsaid::Unreachable => "nobody knows whether it comes back",
+        Unsaid::NoHoldEnded => "no hold has ended yet",
         _ => "not all holders are listed",
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Waiting<'a> {
     pub(super) lookout: Lookout,
     /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
     explained: (u32, bool, bool),
-    /// What the events told last: our place, and whether the estimate goes by holds that were seen.
+    /// What the events told last: our place, and whether there is an estimate that goes by holds.
     emitted: (u32, bool),
     silence_is_told: bool,
 }

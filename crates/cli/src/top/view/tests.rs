@@ -117,8 +117,10 @@ async fn names_are_sorted_by_what_was_chosen() {
 #[tokio::test]
 async fn an_open_name_shows_who_holds_and_why_the_waiter_at_the_cursor_waits() {
     let (seinpaal, _) = seen(&[("a", 1)], None).await;
-    seinpaal.semaphore("a").set_limit(1).await.unwrap();
     let semaphore = seinpaal.semaphore("a");
+    semaphore.set_limit(2).await.unwrap();
+    semaphore.acquire().await.unwrap().release().await.unwrap();
+    semaphore.set_limit(1).await.unwrap();
     let waiting: Vec<_> = (0..2)
         .map(|_| {
             let semaphore = semaphore.clone();

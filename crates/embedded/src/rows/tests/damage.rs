@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits, Request,
-    Ticket, execute, time::SECOND,
+    Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
+    Request, Ticket, execute, time::SECOND,
 };
 use seinpaal_store::{Certainty, StoreErrorKind};
 
@@ -86,5 +86,19 @@ fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
         contradict(&db, index, change);
         let trouble = trouble_in_a_minute(&db, &name, who.clone());
         assert_eq!(trouble, Some(StoreErrorKind::Corrupt), "{index}");
+    }
+}
+
+#[test]
+fn lengths_of_holds_that_no_ledger_has_kept_are_damage() {
+    let name = Name::new("n").unwrap();
+    let keep = Request::Configure(Configure::Limit(Limit::new(2).unwrap()));
+    let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests: vec![keep] };
+    for (recent, is_damage) in [(1_i64, false), (128, true), (1 << 49, true), (-1, true)] {
+        let db = database();
+        execute(&mut Rows::open(&db, &name).unwrap(), &mut Oracle(0), 9 * SECOND, &batch).unwrap();
+        assert_eq!(db.execute("UPDATE name SET recent = ?1", [recent]).unwrap(), 1);
+        let trouble = trouble_in_a_minute(&db, &name, Oracle(0));
+        assert_eq!(trouble, is_damage.then_some(StoreErrorKind::Corrupt), "{recent}");
     }
 }

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Configure, HoldLengths, HolderRow, Kind, Request, Snapshot, Ticket, WaiterRow,
+    About, Acquire, Configure, HoldLengths, HolderRow, Kind, Request, Snapshot, Ticket, WaiterRow,
+    time::{Micros, SECOND},
     why::{Estimate, Reason, Unsaid, Waits, Why},
 };
 
@@ -17,7 +18,7 @@ pub(super) fn waits(seen: &Snapshot, ticket: Ticket) -> Waits {
 
 /// Every waiter has a reason, and every reason agrees with what the snapshot shows.
 pub(super) fn everybody_is_told_the_truth(seen: &Snapshot) {
-    let estimates = seen.estimates(&HoldLengths::default());
+    let estimates = seen.estimates(&HoldLengths::from(seen.recent));
     for (at, row) in seen.waiters.iter().enumerate() {
         let told = waits(seen, row.ticket);
         assert_eq!(told.estimate, estimates[at], "of all at once as of one: {seen:?}");
@@ -88,7 +89,7 @@ fn estimate_agrees(seen: &Snapshot, row: &WaiterRow, told: &Waits) {
     assert_eq!(told.estimate == Estimate::Now, is_served, "{told:?}");
     if let Estimate::CannotSay(unsaid) = told.estimate {
         assert_ne!(unsaid, Unsaid::NotAllListed, "all are listed: {seen:?}");
-        assert_eq!(told.leases_end, None);
+        assert!(unsaid == Unsaid::NoHoldEnded || told.leases_end.is_none(), "{told:?}");
     }
     if let Some(end) = told.leases_end {
         assert!(
@@ -120,4 +121,29 @@ pub(super) fn what_is_foretold_comes_true(mut world: World, limit: u32) {
     let holds = |ticket: &Ticket| after.holders.iter().any(|row| row.ticket == *ticket);
     let granted: BTreeSet<_> = tickets.iter().copied().filter(holds).collect();
     assert_eq!(foretold, granted, "{foreseen:?}");
+}
+
+/// Of the holder, how long its lease has not been renewed, if it should have been.
+fn not_renewed(world: &mut World) -> Option<Micros> {
+    world.snapshot().holders[0].not_renewed_for()
+}
+
+/// A permit that was handed over lasts only as long as the place did, until its holder is heard from. That is
+/// no sign of a death.
+#[test]
+fn a_permit_that_was_handed_over_is_late_only_when_its_holder_should_have_been_heard() {
+    let mut world = World::limited(1);
+    let about = || About::default().encode();
+    world.take(1, Acquire { about: about(), ..ask(1) });
+    world.queue(2, Acquire { about: about(), ..ask(2) });
+    world.now += SECOND;
+    world.release(1, 1);
+    assert_eq!(world.holders(), [2]);
+    let left = world.snapshot().holders[0].valid_for.unwrap();
+    assert!(left < TTL / 2, "the lease is a short one: {left}");
+    assert_eq!(not_renewed(&mut world), None, "it was handed over this moment");
+    world.now += left / 2;
+    assert_eq!(not_renewed(&mut world), None, "a client that waits looks more often than that");
+    world.now += 2;
+    assert_eq!(not_renewed(&mut world), Some(left / 2 + 2), "since it was handed over");
 }

@@ -1,10 +1,10 @@
-//! Estimates of a reader who has seen holds end.
+//! Estimates that go by holds that have ended.
 
 use std::{vec, vec::Vec};
 
 use super::*;
 
-/// Holds were seen to end that took so many seconds each.
+/// Holds have ended that took so many seconds each.
 fn took<const N: usize>(lengths: [u64; N]) -> HoldLengths {
     HoldLengths::of(lengths.map(|length| length * SECOND).to_vec())
 }
@@ -47,7 +47,7 @@ fn a_holder_that_does_not_renew_holds_until_its_lease_ends_whatever_others_did()
 }
 
 #[test]
-fn what_cannot_be_said_cannot_be_said_either_by_who_has_seen_holds_end() {
+fn what_cannot_be_said_cannot_be_said_either_where_holds_have_ended() {
     let held = vec![holder(1, 1, 5, Some(25))];
     let lost = WaiterRow { unreachable: true, ..waiter(4, 1) };
     let mut seen = name(1, held, vec![waiter(2, 2), waiter(3, 1), lost]);

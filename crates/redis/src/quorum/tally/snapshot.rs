@@ -3,7 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use seinpaal_proto::{
-    HolderRow, Kind, Reply, SlotNames, Slots, Snapshot, Ticket, WaiterRow, time::Micros,
+    HolderRow, Kind, RecentHolds, Reply, SlotNames, Slots, Snapshot, Ticket, WaiterRow,
+    time::Micros,
 };
 
 use super::{Settings, Tally};
@@ -54,6 +55,7 @@ impl Tally<'_> {
             } else {
                 median(&|seen| seen.waiting_total)
             },
+            recent: recent(&seen),
             holders,
             waiters,
         }
@@ -127,6 +129,13 @@ fn one_a_slot(mut rows: Vec<(usize, HolderRow)>) -> Vec<HolderRow> {
 fn most_common_slots(rows: &[&HolderRow]) -> Slots {
     let count = |row: &&&HolderRow| rows.iter().filter(|other| other.slots == row.slots).count();
     rows.iter().max_by_key(count).map(|row| row.slots.clone()).unwrap_or_default()
+}
+
+/// Of the node that knows of the most holds; a node that was away has missed some. All other nodes know of the same
+/// holds, to a code or so.
+fn recent(seen: &[&Snapshot]) -> RecentHolds {
+    let all = seen.iter().map(|snapshot| snapshot.recent);
+    all.max_by_key(|recent| recent.lengths().count()).unwrap_or_default()
 }
 
 fn kind(seen: &[&Snapshot]) -> Option<Kind> {

@@ -1,7 +1,7 @@
 //! What is shown of nodes that were read one after the other, while permits changed hands; and how a ticket has ended of
 //! which nodes say different things.
 
-use seinpaal_proto::{Fence, HolderRow, Kind, Slots, Snapshot};
+use seinpaal_proto::{Fence, HolderRow, Kind, RecentHolds, Slots, Snapshot};
 
 use super::*;
 use crate::quorum::answer::{Guard, GuardWord, NodeState};
@@ -34,6 +34,7 @@ fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
         held: holders.len() as u32,
         holders_total: holders.len() as u32,
         waiting_total: 0,
+        recent: RecentHolds::NONE,
         holders,
         waiters: Vec::new(),
     };

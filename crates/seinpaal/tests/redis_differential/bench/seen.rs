@@ -1,5 +1,7 @@
 //! A second client's look at the server after a call, in one round trip.
 
+use std::time::Instant;
+
 use redis::{PushKind, Value};
 
 use super::{
@@ -28,9 +30,14 @@ impl Bench {
         if let Some(step) = next.filter(|step| is_felt(*step)) {
             all.add_command(age_keys(step));
         }
+        let began = Instant::now();
         let answers: Vec<Value> = all.query_async(&mut self.observer).await.unwrap();
         let mut answers = answers.into_iter();
         let lasting = [(); 2].map(|()| next_of(&mut answers));
+        self.aging.looked(began, lasting);
+        if let Some(step) = next.filter(|step| is_felt(*step)) {
+            self.aging.stepped(step);
+        }
         let kept = Kept { lasting, head: next_of(&mut answers), fields: next_of(&mut answers) };
         let marker = if self.is_guarded() { next_of(&mut answers) } else { None };
         self.told = next.map(|_| answers.next().is_some_and(read));

@@ -1,8 +1,8 @@
 //! Reads facts back, one after the other. A fact that contradicts itself is damage.
 
 use seinpaal_proto::{
-    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, ReadHead, Series,
-    SlotNames, Slots, Standing, State, Ticket, time::Micros,
+    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, ReadHead,
+    RecentHolds, Series, SlotNames, Slots, Standing, State, Ticket, time::Micros,
 };
 
 use super::{CAUSES, FREE, HEAD, HOLDER, LEASE, MEMORY, WAITER, WISHER};
@@ -79,6 +79,10 @@ impl ReadHead for Unpacker<'_> {
 
     fn client(&mut self) -> Result<Option<Inbox>, Damaged> {
         Ok(self.maybe_id()?.map(Inbox))
+    }
+
+    fn holds(&mut self) -> Result<RecentHolds, Damaged> {
+        self.number().map(RecentHolds::from_bits)
     }
 }
 
