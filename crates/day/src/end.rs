@@ -71,7 +71,7 @@ impl End {
     /// The end of a run that found the name busy, or whose wait was over.
     #[must_use]
     pub fn busy(name: &str) -> Self {
-        Self::told(BUSY, &[name, "busy|timed out|already wait"])
+        Self::told(BUSY, &[name, "busy|timed out|wait already"])
     }
 
     /// The end of a run whose lease was lost, and whose CMD was stopped.

@@ -42,8 +42,8 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("if about or granted then", "if about then"),
         ("or not string.find(marker, ' 0 ', 1, true)", ""),
         ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
-        ("granted, is_cold = true, true", "is_cold = true"),
-        ("= 1, 0, nil, waiting > 0, false,", "= 1, 0, nil, false, false,"),
+        ("granted, from = true, LINE_SIZE + 1", "from = LINE_SIZE + 1"),
+        ("= 1, 0, nil, waiting > 0, nil,", "= 1, 0, nil, false, nil,"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {

@@ -7,7 +7,9 @@ mod calls;
 #[path = "made_line/times.rs"]
 mod times;
 
-use calls::{acquire, ask, both, by, limit, look, release, renew, ticket, waits, waits_for_both};
+use calls::{
+    acquire, ask, both, by, in_one_call, limit, look, release, renew, ticket, waits, waits_for_both,
+};
 use seinpaal_proto::{
     Acquire, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket, time::SECOND,
 };
@@ -31,6 +33,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         as_high_as_who_came_before(),
         given_back_long_after_it_was_had(),
         two_given_back_in_one_call(),
+        taken_and_handed_over_in_one_call(),
         a_clock_set_back_while_somebody_waits(),
         never_heard_of_again(1),
         never_heard_of_again(2),
@@ -115,6 +118,19 @@ fn one_inbox_with_two_series() -> Vec<Event> {
     let [first, second] = [ask(both(0, 1)), ask(waits(1, 1))];
     let calls = [first, second, renew(0), renew(0), release(0, 1), renew(1)];
     calls.into_iter().map(|ask| by(0, 1, ask)).chain([look(1)]).collect()
+}
+
+/// More is held after the call than before it, and somebody was handed a permit in it.
+fn taken_and_handed_over_in_one_call() -> Vec<Event> {
+    let asks = vec![ask(acquire(0, 2)), ask(waits(0, 3)), release(0, 1)];
+    vec![
+        by(0, 1, ask(acquire(0, 1))),
+        by(1, 1, ask(acquire(1, 1))),
+        by(1, 1, release(1, 1)),
+        in_one_call(0, 1, asks),
+        look(1),
+        by(1, 1, ask(acquire(1, 2))),
+    ]
 }
 
 /// Ten seconds later a step of priority more is the same rank. Then the lower ticket is first.

@@ -12,7 +12,7 @@ fn a_wait_that_ends_with_75_says_why() {
         for (options, words) in [
             ("-n", &["busy", "1 of 1 held", "leave out -n"][..]),
             ("-w 1s", &["timed out after 1s", "1 of 1 held", "longer -w"]),
-            ("--max-waiting 0", &["already wait", "--max-waiting"]),
+            ("--max-waiting 0", &["wait already", "--max-waiting"]),
         ] {
             let ended = run(&world, options);
             assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);

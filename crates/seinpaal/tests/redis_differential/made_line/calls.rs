@@ -8,8 +8,12 @@ use seinpaal_proto::{
 use super::super::history::{Ask, Event, FenceSeen, inbox};
 
 pub(super) fn by(who: u64, step: u64, ask: Ask) -> Event {
+    in_one_call(who, step, vec![ask])
+}
+
+pub(super) fn in_one_call(who: u64, step: u64, asks: Vec<Ask>) -> Event {
     let (inbox, fence) = (Some(inbox(who)), FenceSeen::None);
-    Event::Call { step: step as i64, inbox, fence, asks: vec![ask] }
+    Event::Call { step: step as i64, inbox, fence, asks }
 }
 
 pub(super) fn look(step: u64) -> Event {
