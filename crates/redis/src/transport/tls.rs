@@ -7,15 +7,14 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Answer, Socket, TransportFault};
+use super::{Answer, Socket, TransportFault, moving::MovingSocket};
 use seinpaal_store::url::RedisOptions;
 
 /// Makes a connection one over TLS, with a server whose certificate is for this host.
 pub(super) async fn wrap(
-    socket: TcpStream,
+    socket: MovingSocket,
     host: &str,
     options: &RedisOptions,
 ) -> Answer<Box<dyn Socket>> {

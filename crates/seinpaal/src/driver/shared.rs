@@ -7,6 +7,7 @@
 //! the driver's task like any other.
 
 use std::{
+    sync::Arc,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
@@ -19,7 +20,7 @@ use seinpaal_proto::{
 use tokio::runtime;
 
 use super::{Command, Done, Driver, figures};
-use crate::room::Room;
+use crate::{bell::Bell, room::Room};
 
 /// A call that takes longer than this on its caller's thread shows that the machine or its disk is busy.
 const LONG: Duration = Duration::from_millis(20);
@@ -30,57 +31,91 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// than a call may take before it fails.
 const LOOK_IN: Micros = SECOND;
 
+/// The same while the caller's runtime hears of the answers, which it does not while it is blocked.
+const LOOK_IN_AWAY: Micros = SECOND / 10;
+
+/// After so many calls in a row the caller's runtime hears of the answers.
+const MANY_IN_A_ROW: u32 = 4;
+
 /// A driver, and what its callers must know of its task.
 pub(crate) struct SharedDriver {
     pub(super) driver: Driver,
-    /// Wakes the task.
-    pub(super) waker: Option<Waker>,
+    /// Wakes the task, unless a caller is there that does its work.
+    pub(super) bell: Arc<Bell>,
     /// When the task looks again by itself.
     pub(super) looks_at: Option<Micros>,
     /// No call is made in place until then.
     pause_until: Option<Instant>,
     /// Where the task runs, and its timers.
     pub(super) runtime: Option<runtime::Handle>,
-    /// A call was sent by a caller since the task last looked at that.
-    pub(super) has_sent: bool,
+    /// How many calls were sent by callers since the task last looked at that.
+    pub(super) sent: u32,
+    /// How many calls in a row were sent by callers, while the task had nothing to do but look in.
+    row: u32,
+    /// The caller's runtime hears of the answers.
+    pub(super) is_away: bool,
 }
 
-/// Wakes the task when it is dropped.
-struct Nudge(Option<Waker>);
+/// Rings when it is dropped.
+struct Nudge(Option<Arc<Bell>>);
 
 impl Drop for Nudge {
     fn drop(&mut self) {
-        if let Some(waker) = self.0.take() {
-            waker.wake();
+        if let Some(bell) = self.0.take() {
+            bell.ring();
         }
     }
+}
+
+/// What became of a command that its caller brought.
+pub(super) enum Visited {
+    /// It could not be executed now.
+    Refused(Command),
+    Done,
+    /// It was sent, and the caller is to read the answer.
+    Sent,
 }
 
 /// Executes a command on this thread, or returns it if that is not possible now. Inside
 /// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the
 /// room has been left: a server is faster with its answer, at times, than we are here.
-pub(super) fn visit(room: &Room<SharedDriver>, command: Command) -> Option<Command> {
+pub(super) fn visit(room: &Room<SharedDriver>, command: Command, may_read: bool) -> Visited {
     // Dropped after the room is left, even if something panics inside. The task ends then.
     let mut nudge = Nudge(None);
     let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
-        return Some(command);
+        return Visited::Refused(command);
     };
-    nudge.0.clone_from(&shared.waker);
-    if !shared.make(command) {
+    nudge.0 = Some(Arc::clone(&shared.bell));
+    if shared.make(command) {
+        shared.row = 0;
+        return Visited::Done;
+    }
+    nudge.0 = None;
+    if may_read && shared.goes_away() { Visited::Sent } else { Visited::Done }
+}
+
+/// Takes the answers that have come, for a caller that has read them. The bell has rung.
+pub(super) fn take_answers(room: &Room<SharedDriver>) {
+    let mut nudge = Nudge(None);
+    let Some(mut shared) = room.try_enter() else { return };
+    shared.bell.answer();
+    nudge.0 = Some(Arc::clone(&shared.bell));
+    if !shared.take_answers() {
         nudge.0 = None;
     }
-    None
 }
 
 impl SharedDriver {
-    pub(super) fn new(driver: Driver) -> Self {
+    pub(super) fn new(driver: Driver, bell: Arc<Bell>) -> Self {
         Self {
             driver,
-            waker: None,
+            bell,
             looks_at: None,
             pause_until: None,
             runtime: None,
-            has_sent: false,
+            sent: 0,
+            row: 0,
+            is_away: false,
         }
     }
 
@@ -100,7 +135,8 @@ impl SharedDriver {
     /// This look is an earlier one.
     pub(super) fn next_look(&self) -> Option<Micros> {
         let timeout = self.driver.next_timeout();
-        let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
+        let look_in = if self.is_away { LOOK_IN_AWAY } else { LOOK_IN };
+        let soon = (self.sent > 0 || self.is_away).then(|| self.driver.clock.now() + look_in);
         timeout.into_iter().chain(soon).min()
     }
 
@@ -118,18 +154,54 @@ impl SharedDriver {
     /// Sends the calls that were made on this thread, if the store can do that. Their answers wake the
     /// task. Returns whether something is left to the task.
     fn begin(&mut self) -> bool {
-        let Self { driver, waker, runtime, has_sent, .. } = self;
+        let Self { driver, bell, runtime, sent, row, .. } = self;
         if driver.under_way.is_empty() {
             return false;
         }
-        let (Some(waker), Some(runtime), true) =
-            (waker, runtime, driver.store.sends_in_place().is_some())
-        else {
+        let (Some(runtime), true) = (runtime, driver.store.sends_in_place().is_some()) else {
             return true;
         };
         let _inside = runtime.enter();
-        *has_sent = true;
-        driver.poll_under_way(waker, 1) > 0
+        *sent = sent.saturating_add(1);
+        *row = row.saturating_add(1);
+        driver.poll_under_way(&Waker::from(Arc::clone(bell)), 1) > 0
+    }
+
+    /// Whether the caller that has just sent a call reads the answer itself.
+    fn goes_away(&mut self) -> bool {
+        self.is_away = self.row > MANY_IN_A_ROW && !self.driver.under_way.is_empty();
+        self.is_away
+    }
+
+    /// Takes the answers that have come. Returns whether the task has something to do.
+    fn take_answers(&mut self) -> bool {
+        let Self { driver, bell, runtime, .. } = self;
+        let Some(runtime) = runtime else { return true };
+        let _inside = runtime.enter();
+        driver.poll_under_way(&Waker::from(Arc::clone(bell)), 1);
+        let left = driver.under_way.len();
+        driver.step();
+        let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
+        self.driver.under_way.len() > left
+            || self.driver.has_work()
+            || self.driver.waiting.requests() > 0
+            || self.driver.next_timeout().is_some_and(is_sooner)
+    }
+
+    /// The task looks after the answers itself again, unless it only looks in and callers go on.
+    pub(super) fn settle(&mut self) {
+        let is_look_in = self.looks_at.is_some_and(|at| at <= self.driver.clock.now())
+            && self.driver.next_timeout().is_none_or(|at| at > self.driver.clock.now())
+            && self.driver.commands.is_empty()
+            && self.driver.news.is_empty();
+        if is_look_in && self.sent > 1 {
+            return;
+        }
+        self.row = 0;
+        if self.is_away {
+            self.is_away = false;
+            self.driver.store.sends_in_place().inspect(|sends| sends.come_home());
+        }
     }
 }
 
