@@ -82,7 +82,15 @@ pub(super) enum Visited {
 pub(super) fn visit(room: &Room<SharedDriver>, command: Command, may_read: bool) -> Visited {
     // Dropped after the room is left, even if something panics inside. The task ends then.
     let mut nudge = Nudge(None);
-    let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
+    let mut entered = room.try_enter();
+    for _ in 0..if may_read { 50 } else { 0 } {
+        if entered.is_some() {
+            break;
+        }
+        std::thread::yield_now();
+        entered = room.try_enter();
+    }
+    let Some(mut shared) = entered.filter(|shared| shared.is_open()) else {
         return Visited::Refused(command);
     };
     nudge.0 = Some(Arc::clone(&shared.bell));
@@ -190,11 +198,12 @@ impl SharedDriver {
 
     /// The task looks after the answers itself again, unless it only looks in and callers go on.
     pub(super) fn settle(&mut self) {
-        let is_look_in = self.looks_at.is_some_and(|at| at <= self.driver.clock.now())
-            && self.driver.next_timeout().is_none_or(|at| at > self.driver.clock.now())
+        let now = self.driver.clock.now();
+        let is_quiet = self.driver.next_timeout().is_none_or(|at| at > now)
             && self.driver.commands.is_empty()
             && self.driver.news.is_empty();
-        if is_look_in && self.sent > 1 {
+        let looks_in = self.looks_at.is_some_and(|at| at <= now);
+        if is_quiet && (!self.is_away || looks_in && self.sent > 1) {
             return;
         }
         self.row = 0;
