@@ -11,21 +11,20 @@ mod upkeep;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
-    task::Waker,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::planted::{Bug, planted};
-use tokio::{runtime, task::AbortHandle, time::timeout};
+use tokio::{task::AbortHandle, time::timeout};
 
 use super::{
     link::{ConnectOptions, Link, RESPONSE_TIMEOUT},
     replicas,
     script::{Operation, Scripts},
     sentinel::SentinelListeners,
-    transport::{Answer, Commands},
+    transport::Answer,
 };
 use seinpaal_store::{Advice, Fact, Reading, StoreError};
 use state::ConnectionState;
@@ -40,8 +39,6 @@ const MOST_LOADS: u32 = 6;
 pub(super) struct Connection {
     shared: Arc<ConnectionState>,
     keeper: AbortHandle,
-    /// The link that another runtime than ours hears of.
-    away: Mutex<Option<Commands>>,
     _watch: Option<SentinelListeners>,
 }
 
@@ -59,7 +56,7 @@ impl Connection {
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        Ok((Self { shared, keeper, away: Mutex::default(), _watch }, reading))
+        Ok((Self { shared, keeper, _watch }, reading))
     }
 
     /// As in [`Abilities`](seinpaal_store::Abilities).
@@ -119,35 +116,6 @@ impl Connection {
             Some(commands) => commands.send_here(ask),
             None => ask(),
         }
-    }
-
-    /// Has this runtime hear of what comes in over the link that there is.
-    pub(super) fn go_away(&self, to: &runtime::Handle) {
-        let link = self.shared.status.borrow().link().map(|(_, link)| link.commands.clone());
-        let mut away = self.away();
-        if let (Some(away), Some(link)) = (&*away, &link)
-            && away.is(link)
-        {
-            return link.go_away(to);
-        }
-        away.take().inspect(Commands::go_home);
-        if let Some(link) = link {
-            link.go_away(to);
-            *away = Some(link);
-        }
-    }
-
-    pub(super) fn read_here(&self, caller: &Waker) -> bool {
-        let away = self.away().clone();
-        away.is_some_and(|link| link.read_here(caller))
-    }
-
-    pub(super) fn come_home(&self) {
-        self.away().take().inspect(Commands::go_home);
-    }
-
-    fn away(&self) -> MutexGuard<'_, Option<Commands>> {
-        self.away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could

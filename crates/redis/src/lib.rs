@@ -47,14 +47,12 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    task::Waker,
     time::Duration,
 };
 
 use seinpaal_proto::{
     Batch, Inbox, Name, Replies, Request, Snapshot, queue as queue_ledger, time::Micros,
 };
-use tokio::runtime;
 
 use self::{
     keys::Keys,
@@ -145,25 +143,6 @@ impl RedisStore {
 impl SendsInPlace for RedisStore {
     fn send(&self, ask: &mut dyn FnMut()) {
         self.servers.send_here(ask);
-    }
-
-    fn go_away(&self, to: &runtime::Handle) {
-        if let Servers::One { connection, .. } = &self.servers {
-            connection.go_away(to);
-        }
-    }
-
-    fn read(&self, caller: &Waker) -> bool {
-        match &self.servers {
-            Servers::One { connection, .. } => connection.read_here(caller),
-            Servers::Cluster(_) => false,
-        }
-    }
-
-    fn come_home(&self) {
-        if let Servers::One { connection, .. } = &self.servers {
-            connection.come_home();
-        }
     }
 }
 

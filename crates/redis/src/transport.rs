@@ -6,13 +6,12 @@
 
 mod dial;
 mod frames;
-mod moving;
 mod pump;
 mod stream;
 mod tls;
 mod watched;
 
-use std::{fmt, io, path::PathBuf, sync::Arc, task::Waker, time::Duration};
+use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 
 use redis::{
     AsyncConnectionConfig, Cmd, Pipeline, ProtocolVersion, RedisConnectionInfo, RedisError,
@@ -21,12 +20,11 @@ use redis::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    runtime,
     task::AbortHandle,
     time::timeout,
 };
 
-use self::{moving::Whereabouts, pump::Pump, stream::Stream, watched::WatchedStream};
+use self::{pump::Pump, stream::Stream, watched::WatchedStream};
 use seinpaal_store::url::RedisUrl;
 
 pub(super) use watched::ROOM;
@@ -135,13 +133,12 @@ impl Commands {
         patience: Duration,
     ) -> Answer<Self> {
         in_time(patience, async {
-            let whereabouts = Arc::new(Whereabouts::here());
-            let (stream, watched) = Stream::open(url, Arc::clone(&whereabouts)).await?;
+            let (stream, watched) = Stream::open(url).await?;
             let login = login(url, protocol);
             let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
             let (connection, driver) = opened.map_err(|error| watched.explain(error))?;
             watched.is_open();
-            let pump = Arc::new(Pump::new(whereabouts, driver));
+            let pump = Arc::new(Pump::new(driver));
             let task = tokio::spawn(Arc::clone(&pump).run()).abort_handle();
             Ok(Self { connection, line: Arc::new(TransportTask { watched, pump, task }) })
         })
@@ -151,26 +148,6 @@ impl Commands {
     /// What `ask` sends is written on this thread, if nobody else is at it.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         self.line.pump.send_here(ask);
-    }
-
-    /// Has this runtime hear of what comes in.
-    pub(super) fn go_away(&self, to: &runtime::Handle) {
-        self.line.pump.go_away(to);
-    }
-
-    /// Reads on this thread what has come in, and has this waker woken when there is more.
-    pub(super) fn read_here(&self, caller: &Waker) -> bool {
-        self.line.pump.read_here(caller)
-    }
-
-    /// The connection's own runtime hears of what comes in.
-    pub(super) fn go_home(&self) {
-        self.line.pump.go_home();
-    }
-
-    /// Whether these are clones of each other.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.line, &other.line)
     }
 
     /// Sends a command whose answer needs no more than [`ROOM`].
@@ -220,7 +197,7 @@ impl Commands {
 /// A connection for a subscription and nothing else, over RESP2.
 pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> Answer<PubSub> {
     in_time(patience, async {
-        let (stream, watched) = Stream::open(url, Arc::new(Whereabouts::here())).await?;
+        let (stream, watched) = Stream::open(url).await?;
         let opened = PubSub::new(&login(url, ProtocolVersion::RESP2), stream).await;
         opened.map_err(|error| watched.explain(error))
     })

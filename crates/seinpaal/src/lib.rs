@@ -124,7 +124,7 @@ pub use seinpaal_proto::{
     OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
 pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
-use seinpaal_store::{bell, boottime, guarded, room};
+use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
 
 /// The shortest ttl that can be asked for: 100 ms.

@@ -4,8 +4,6 @@
 
 #[path = "redis_silence/callers.rs"]
 mod callers;
-#[path = "redis_silence/measure.rs"]
-mod measure;
 #[path = "redis_silence/order.rs"]
 mod order;
 

@@ -10,8 +10,6 @@ compile_error!(
 
 mod advice;
 #[doc(hidden)]
-pub mod bell;
-#[doc(hidden)]
 pub mod boottime;
 pub mod clock;
 #[cfg(feature = "fuzzing")]
@@ -29,12 +27,10 @@ mod store_error;
 pub mod together;
 pub mod url;
 
-use std::{
-    fmt, future::Future, io, os::fd::BorrowedFd, pin::Pin, sync::Arc, task::Waker, time::Duration,
-};
+use std::{fmt, future::Future, io, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, Wakeup, queue, time::Micros};
-use tokio::{runtime, sync::mpsc};
+use tokio::sync::mpsc;
 
 pub use advice::{Advice, Fact};
 pub use clock::Reading;
@@ -219,17 +215,6 @@ pub trait SendsInPlace {
     /// Runs `ask`, which polls calls of this store for the first time, and sends on this thread
     /// what they ask. No task of the store is woken for that.
     fn send(&self, ask: &mut dyn FnMut());
-
-    /// Has this runtime, which has I/O, hear of the answers, until [`come_home`](Self::come_home) or
-    /// until a task of the store has something to do.
-    fn go_away(&self, to: &runtime::Handle);
-
-    /// Reads on this thread what has come in, if answers are heard of away from home. `caller` is woken
-    /// when there is more, and when answers are heard of at home again. Returns whether they are away.
-    fn read(&self, caller: &Waker) -> bool;
-
-    /// A task of the store hears of the answers again.
-    fn come_home(&self);
 }
 
 /// One atomic step about several names.

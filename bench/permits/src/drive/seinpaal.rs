@@ -9,12 +9,7 @@ use super::{Lock, Orders};
 pub(super) struct Ours(Semaphore);
 
 pub(super) async fn locks(url: &str, orders: &Orders) -> io::Result<Vec<Ours>> {
-    let connect = async || {
-        let builder = Seinpaal::builder(url);
-        let builder =
-            if std::env::var_os("AWAY").is_some() { builder.callers_have_io() } else { builder };
-        builder.connect().await.map_err(io::Error::other)
-    };
+    let connect = async || Seinpaal::connect(url).await.map_err(io::Error::other);
     let shared = connect().await?;
     let mut locks = Vec::new();
     for name in orders.names() {

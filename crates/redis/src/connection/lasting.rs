@@ -20,7 +20,7 @@ impl Connection {
     pub(crate) fn begin(options: ConnectOptions) -> Self {
         let shared = Arc::new(ConnectionState::new(options));
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
-        Self { shared, keeper, away: Default::default(), _watch: None }
+        Self { shared, keeper, _watch: None }
     }
 
     /// How the first try to connect went.

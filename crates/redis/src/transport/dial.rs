@@ -1,28 +1,22 @@
 //! A socket to where a URL says.
 
-use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc};
+use std::{future::Future, io, net::SocketAddr, pin::Pin};
 
 use futures_util::future::select_ok;
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 
-use super::{
-    Answer, Socket, TransportFault,
-    moving::{MovingSocket, Plain, Whereabouts},
-    tls,
-};
+use super::{Answer, Socket, TransportFault, tls};
 use seinpaal_store::url::{RedisAddress, RedisUrl};
 
 /// Connects, over TLS if the URL says so.
-pub(super) async fn dial(url: &RedisUrl, whereabouts: Arc<Whereabouts>) -> Answer<Box<dyn Socket>> {
-    let moving = |socket| MovingSocket::new(socket, whereabouts);
+pub(super) async fn dial(url: &RedisUrl) -> Answer<Box<dyn Socket>> {
     match &url.address {
         RedisAddress::Unix(path) => {
             let connected = UnixStream::connect(path).await;
-            let socket = connected.map_err(|error| TransportFault::Connect(error.kind()))?;
-            Ok(Box::new(moving(Plain::Unix(socket))))
+            Ok(Box::new(connected.map_err(|error| TransportFault::Connect(error.kind()))?))
         }
         RedisAddress::Tcp { host, port, tls } => {
-            let socket = moving(Plain::Tcp(connect(host, *port).await?));
+            let socket = connect(host, *port).await?;
             if *tls { tls::wrap(socket, host, &url.options).await } else { Ok(Box::new(socket)) }
         }
     }

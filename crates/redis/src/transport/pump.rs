@@ -1,21 +1,21 @@
 //! The client library's end of a connection: a future that writes what was asked and reads what was answered.
 //!
 //! A task polls it. Whoever asks on another thread may poll it, too, once: then what was asked is written there, and the
-//! task is not woken for it (docs/decisions/0052-a-lone-request-is-sent-by-its-caller.md). What it waits for itself, the
+//! task is not woken for it (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). What it waits for itself, the
 //! socket above all, wakes the task as ever.
 
 use std::{
     future::poll_fn,
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
-    task::{Context, Poll, Waker},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
 };
 
-use seinpaal_store::bell::Bell;
-use tokio::runtime::Handle;
-
-use super::moving::Whereabouts;
+use futures_util::task::AtomicWaker;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -27,7 +27,47 @@ pub(super) struct Pump {
     /// `None`: it has ended.
     work: Mutex<Option<Work>>,
     bell: Arc<Bell>,
-    whereabouts: Arc<Whereabouts>,
+}
+
+/// What the work is polled with. While a guest is there it is the guest who hears it.
+#[derive(Default)]
+struct Bell {
+    task: AtomicWaker,
+    has_rung: AtomicBool,
+    has_guest: AtomicBool,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.has_rung.store(true, Ordering::SeqCst);
+        // A guest looks after it has said that it leaves, so one of the two sees the other.
+        if !self.has_guest.load(Ordering::SeqCst) {
+            self.task.wake();
+        }
+    }
+}
+
+/// Says that somebody else than the task may be about to poll; the task is told of what is left when this is dropped.
+struct Visit<'a>(&'a Bell);
+
+impl<'a> Visit<'a> {
+    /// `None`: there is a guest already.
+    fn begin(bell: &'a Bell) -> Option<Self> {
+        (!bell.has_guest.swap(true, Ordering::SeqCst)).then(|| Self(bell))
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.0.has_guest.store(false, Ordering::SeqCst);
+        if self.0.has_rung.load(Ordering::SeqCst) {
+            self.0.task.wake();
+        }
+    }
 }
 
 /// Rings when it is dropped: the work has ended, or panicked, and the task has to hear of it.
@@ -35,29 +75,22 @@ struct End<'a>(&'a Bell);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.0.no_substitute();
-        self.0.ring();
+        self.0.has_rung.store(true, Ordering::SeqCst);
     }
 }
 
 impl Pump {
-    pub(super) fn new(
-        whereabouts: Arc<Whereabouts>,
-        work: impl Future<Output = ()> + Send + 'static,
-    ) -> Self {
-        Self { work: Mutex::new(Some(Box::pin(work))), bell: Arc::default(), whereabouts }
+    pub(super) fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { work: Mutex::new(Some(Box::pin(work))), bell: Arc::default() }
     }
 
     /// What its task does.
     pub(super) async fn run(self: Arc<Self>) {
         poll_fn(|context| {
-            self.bell.is_for(context.waker());
-            if self.whereabouts.go(None) {
-                self.bell.wake_substitute();
-            }
+            self.bell.task.register(context.waker());
             // A guest that is at it hears the bell, or has left by now.
             self.try_poll().unwrap_or_else(|| {
-                self.bell.ring();
+                self.bell.wake_by_ref();
                 Poll::Pending
             })
         })
@@ -66,50 +99,16 @@ impl Pump {
 
     /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
-        let visit = self.bell.visit();
+        let visit = Visit::begin(&self.bell);
         ask();
-        if visit.is_some() {
-            self.poll_while_it_rings();
+        if visit.is_none() {
+            return;
         }
-    }
-
-    /// Has this runtime hear of what comes in, from the next [`read_here`](Self::read_here) on.
-    pub(super) fn go_away(&self, to: &Handle) {
-        if self.whereabouts.go(Some(to)) {
-            let _visit = self.bell.visit();
-            self.bell.ring();
-        }
-    }
-
-    /// Reads on this thread what has come in, and has this waker woken when more comes. Returns whether
-    /// it is; otherwise the task hears of what comes in.
-    pub(super) fn read_here(&self, caller: &Waker) -> bool {
-        let visit = self.bell.visit();
-        if visit.is_some() {
-            self.bell.substitute(caller);
-            self.poll_while_it_rings();
-            // Whoever brings the socket home looks for a substitute afterwards, so one of the two sees the other.
-            if self.whereabouts.is_away() {
-                return true;
-            }
-            self.bell.no_substitute();
-        }
-        self.go_home();
-        self.bell.ring();
-        false
-    }
-
-    /// The task hears of what comes in again, and a caller that waits for more of it is told so.
-    pub(super) fn go_home(&self) {
-        if self.whereabouts.go(None) {
-            self.bell.wake_substitute();
-            self.bell.ring();
-        }
-    }
-
-    fn poll_while_it_rings(&self) {
         for _ in 0..MOST_POLLS {
-            if !self.bell.has_rung() || self.try_poll().is_none() {
+            if !self.bell.has_rung.load(Ordering::SeqCst) {
+                break;
+            }
+            if self.try_poll().is_none() {
                 break;
             }
         }
@@ -131,7 +130,7 @@ impl Pump {
 
     fn poll(&self, mut work: MutexGuard<'_, Option<Work>>) -> Poll<()> {
         let Some(mut future) = work.take() else { return Poll::Ready(()) };
-        self.bell.answer();
+        self.bell.has_rung.store(false, Ordering::SeqCst);
         let waker = Waker::from(Arc::clone(&self.bell));
         let end = End(&self.bell);
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));

@@ -13,7 +13,6 @@ use super::{
     Answer, Socket, TransportFault,
     dial::dial,
     frames::{Frames, Stop},
-    moving::Whereabouts,
     tls,
     watched::WatchedStream,
 };
@@ -29,11 +28,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) async fn open(
-        url: &RedisUrl,
-        whereabouts: Arc<Whereabouts>,
-    ) -> Answer<(Self, Arc<WatchedStream>)> {
-        let (socket, watched) = (dial(url, whereabouts).await?, Arc::<WatchedStream>::default());
+    pub(super) async fn open(url: &RedisUrl) -> Answer<(Self, Arc<WatchedStream>)> {
+        let (socket, watched) = (dial(url).await?, Arc::<WatchedStream>::default());
         Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
     }
 

@@ -7,14 +7,15 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Answer, Socket, TransportFault, moving::MovingSocket};
+use super::{Answer, Socket, TransportFault};
 use seinpaal_store::url::RedisOptions;
 
 /// Makes a connection one over TLS, with a server whose certificate is for this host.
 pub(super) async fn wrap(
-    socket: MovingSocket,
+    socket: TcpStream,
     host: &str,
     options: &RedisOptions,
 ) -> Answer<Box<dyn Socket>> {

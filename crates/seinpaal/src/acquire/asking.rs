@@ -11,14 +11,14 @@ use futures_util::future::{Either, Ready, ready};
 use tokio::sync::oneshot;
 
 use crate::{
-    driver::{Answer, AskedFor, Command, Grant, Handle, OnQueued, Request, Wanted},
+    driver::{AskedFor, Command, Grant, Handle, OnQueued, Request, Wanted},
     error::AcquireError,
     permit::Permit,
 };
 
 pub(super) fn ask(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> Asking {
-    let (request, mut asking) = Asking::new(handle, wanted, on_queued);
-    asking.answer.request(Command::Acquire(request));
+    let (request, asking) = Asking::new(handle, wanted, on_queued);
+    handle.request(Command::Acquire(request));
     asking
 }
 
@@ -36,8 +36,9 @@ pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
 /// A request under way. Dropping it before its answer was taken abandons the request, and gives back a
 /// grant that has come already.
 pub(super) struct Asking {
+    handle: Arc<Handle>,
     number: u64,
-    answer: Answer<Result<Arc<Grant>, AcquireError>>,
+    answer: oneshot::Receiver<Result<Arc<Grant>, AcquireError>>,
     is_over: bool,
 }
 
@@ -49,7 +50,7 @@ impl Asking {
     ) -> (Box<Request>, Self) {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
-        let asking = Self { number, answer: Answer::new(handle, answer), is_over: false };
+        let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
         let asked = AskedFor::new(&wanted.name);
         (Box::new(Request { number, wanted, on_queued, asked, reply }), asking)
     }
@@ -61,8 +62,8 @@ impl Future for Asking {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
         self.is_over = true;
-        let grant = answer.unwrap_or_else(|| Err(self.answer.handle.gone().into()));
-        Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.answer.handle), grant)))
+        let grant = answer.unwrap_or_else(|_| Err(self.handle.gone().into()));
+        Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.handle), grant)))
     }
 }
 
@@ -71,10 +72,11 @@ impl Drop for Asking {
         if self.is_over {
             return;
         }
-        match self.answer.close() {
-            Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.answer.handle), grant)),
+        self.answer.close();
+        match self.answer.try_recv() {
+            Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.handle), grant)),
             Ok(Err(_)) => {}
-            Err(_) => self.answer.handle.send(Command::Abandon { number: self.number }),
+            Err(_) => self.handle.send(Command::Abandon { number: self.number }),
         }
     }
 }

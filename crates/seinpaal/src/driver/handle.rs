@@ -7,24 +7,19 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc as std_mpsc,
     },
-    task::Waker,
     time::Duration,
 };
 
 use seinpaal_proto::session::Config;
-use tokio::{
-    runtime,
-    sync::{mpsc, oneshot},
-};
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Command, ConnectionStatistics, Pulse, SharedDriver, Statistics, is_closed,
-    parting::wait_at_end_of_thread, shared::{Visited, take_answers, visit},
+    parting::wait_at_end_of_thread, shared::visit,
 };
 use crate::{
     boottime::ClientClock,
     error::ReleaseError,
-    bell::Bell,
     room::Room,
     store::{BoxFuture, Certainty, Store, StoreError, StoreErrorKind},
 };
@@ -36,7 +31,6 @@ pub(crate) struct Handle {
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
     pub(super) room: Option<Arc<Room<SharedDriver>>>,
-    pub(super) bell: Arc<Bell>,
     pub(super) clock: ClientClock,
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
@@ -45,8 +39,6 @@ pub(crate) struct Handle {
     /// The number of the next request.
     pub(super) requests: AtomicU64,
     pub(super) is_closed: AtomicBool,
-    /// Every tokio runtime that polls requests has I/O enabled. Nothing tells that of a runtime but a panic.
-    pub(super) callers_have_io: AtomicBool,
     /// The process that has connected. After a fork the child has another number.
     pub(super) process: u32,
 }
@@ -65,64 +57,19 @@ impl Handle {
     }
 
     /// Executes a command on this thread if that needs no waiting, and sends it otherwise. Either
-    /// way the command's channel tells the result. Returns whether the caller is to read the answer
-    /// itself, by [`attend`](Self::attend).
-    pub(crate) fn request(&self, command: Command) -> bool {
-        let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) else {
+    /// way the command's channel tells the result.
+    pub(crate) fn request(&self, command: Command) {
+        let mut left = Some(command);
+        if let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) {
+            let mut go_in = || left = left.take().and_then(|command| visit(room, command));
+            match self.store().sends_in_place() {
+                Some(sends) => sends.send(&mut go_in),
+                None => go_in(),
+            }
+        }
+        if let Some(command) = left {
             self.send(command);
-            return false;
-        };
-        let runtime = self.callers_runtime();
-        let mut visited = Visited::Refused(command);
-        let mut go_in = || {
-            if let Visited::Refused(command) = std::mem::replace(&mut visited, Visited::Done) {
-                visited = visit(room, command, runtime.is_some());
-            }
-        };
-        let sends = self.store().sends_in_place();
-        match sends {
-            Some(sends) => sends.send(&mut go_in),
-            None => go_in(),
         }
-        match (visited, sends, runtime) {
-            (Visited::Refused(command), ..) => self.send(command),
-            (Visited::Sent, Some(sends), Some(runtime)) => {
-                sends.go_away(&runtime);
-                return true;
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// The runtime of the task that is polled now, if it may read answers.
-    fn callers_runtime(&self) -> Option<runtime::Handle> {
-        let may_read = self.callers_have_io.load(Ordering::Relaxed);
-        may_read.then(runtime::Handle::try_current)?.ok()
-    }
-
-    /// From now on callers read the answers to lone requests: their runtimes have I/O.
-    pub(crate) fn callers_have_io(&self) {
-        self.callers_have_io.store(true, Ordering::Relaxed);
-    }
-
-    /// Reads on this thread what has come, for a caller that waits for an answer. Returns whether it is
-    /// woken for more; otherwise its channel tells the answer.
-    pub(crate) fn attend(&self, caller: &Waker) -> bool {
-        let (Some(room), Some(sends)) = (&self.room, self.store().sends_in_place()) else {
-            return false;
-        };
-        let visit = self.bell.visit();
-        let is_away = sends.read(caller);
-        if visit.is_some() && self.bell.has_rung() {
-            take_answers(room);
-        }
-        is_away
-    }
-
-    /// A caller that was to attend does not come again.
-    pub(crate) fn leave(&self) {
-        self.bell.ring();
     }
 
     /// Whether the connection is closed, so that commands sent now are not executed.

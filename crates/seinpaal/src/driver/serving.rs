@@ -4,7 +4,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use seinpaal_proto::time::Micros;
 use tokio::{runtime, time::Sleep};
 
 use super::{Driver, SharedDriver};
-use crate::{bell::Bell, room::Room};
+use crate::room::Room;
 
 /// After this many rounds the runtime gets its turn: it looks at timers and sockets on this thread.
 const MOST_ROUNDS: u32 = 64;
@@ -24,18 +24,13 @@ const MOST_ANSWERS: u32 = 32;
 /// A driver at work, and how long it may sleep. Dropping this ends all calls under way.
 pub(super) struct Serving {
     room: Arc<Room<SharedDriver>>,
-    bell: Arc<Bell>,
     sleep: Option<(Micros, Pin<Box<Sleep>>)>,
 }
 
 impl Serving {
-    pub(super) fn new(
-        room: Arc<Room<SharedDriver>>,
-        bell: Arc<Bell>,
-        driver: Driver,
-    ) -> Self {
-        room.open(SharedDriver::new(driver, Arc::clone(&bell)));
-        Self { room, bell, sleep: None }
+    pub(super) fn new(room: Arc<Room<SharedDriver>>, driver: Driver) -> Self {
+        room.open(SharedDriver::new(driver));
+        Self { room, sleep: None }
     }
 
     /// Drives until every handle is gone and everything is given back.
@@ -52,17 +47,14 @@ impl Serving {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let room = Arc::clone(&self.room);
         let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
-        self.bell.is_for(context.waker());
-        self.bell.answer();
-        shared.settle();
+        shared.waker = Some(context.waker().clone());
         if shared.runtime.is_none() {
             shared.runtime = runtime::Handle::try_current().ok();
         }
-        let answers = Waker::from(Arc::clone(&self.bell));
         for _ in 0..MOST_ROUNDS {
             shared.driver.step();
             let timeout = shared.next_look();
-            match shared.driver.poll_round(context, &answers) {
+            match shared.driver.poll_round(context) {
                 Next::Done => continue,
                 Next::Gone => return Poll::Ready(()),
                 Next::Nothing => {}
@@ -71,7 +63,7 @@ impl Serving {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
                 return Poll::Pending;
             }
-            shared.sent = 0;
+            shared.has_sent = false;
         }
         shared.looks_at = Some(0);
         context.waker().wake_by_ref();
@@ -119,11 +111,11 @@ enum Next {
 impl Driver {
     /// Takes what has come, answers of the store first. Each round takes from every source. So a
     /// store whose answers are always ready delays neither news nor commands.
-    fn poll_round(&mut self, context: &mut Context<'_>, answers: &Waker) -> Next {
+    fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }
-        let calls = self.poll_under_way(answers, MOST_ANSWERS) > 0;
+        let calls = self.poll_calls(context);
         let store_tasks =
             matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
         let news = self.poll_news(context);
@@ -134,6 +126,10 @@ impl Driver {
             Poll::Pending => {}
         }
         Next::Done
+    }
+
+    fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {
+        self.poll_under_way(context.waker(), MOST_ANSWERS) > 0
     }
 
     fn poll_news(&mut self, context: &mut Context<'_>) -> bool {

@@ -7,7 +7,6 @@
 //! the driver's task like any other.
 
 use std::{
-    sync::Arc,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
@@ -20,7 +19,7 @@ use seinpaal_proto::{
 use tokio::runtime;
 
 use super::{Command, Done, Driver, figures};
-use crate::{bell::Bell, room::Room};
+use crate::room::Room;
 
 /// A call that takes longer than this on its caller's thread shows that the machine or its disk is busy.
 const LONG: Duration = Duration::from_millis(20);
@@ -31,99 +30,57 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// than a call may take before it fails.
 const LOOK_IN: Micros = SECOND;
 
-/// The same while the caller's runtime hears of the answers, which it does not while it is blocked.
-const LOOK_IN_AWAY: Micros = SECOND / 10;
-
-/// After so many calls in a row the caller's runtime hears of the answers.
-const MANY_IN_A_ROW: u32 = 4;
-
 /// A driver, and what its callers must know of its task.
 pub(crate) struct SharedDriver {
     pub(super) driver: Driver,
-    /// Wakes the task, unless a caller is there that does its work.
-    pub(super) bell: Arc<Bell>,
+    /// Wakes the task.
+    pub(super) waker: Option<Waker>,
     /// When the task looks again by itself.
     pub(super) looks_at: Option<Micros>,
     /// No call is made in place until then.
     pause_until: Option<Instant>,
     /// Where the task runs, and its timers.
     pub(super) runtime: Option<runtime::Handle>,
-    /// How many calls were sent by callers since the task last looked at that.
-    pub(super) sent: u32,
-    /// How many calls in a row were sent by callers, while the task had nothing to do but look in.
-    row: u32,
-    /// The caller's runtime hears of the answers.
-    pub(super) is_away: bool,
+    /// A call was sent by a caller since the task last looked at that.
+    pub(super) has_sent: bool,
 }
 
-/// Rings when it is dropped.
-struct Nudge(Option<Arc<Bell>>);
+/// Wakes the task when it is dropped.
+struct Nudge(Option<Waker>);
 
 impl Drop for Nudge {
     fn drop(&mut self) {
-        if let Some(bell) = self.0.take() {
-            bell.ring();
+        if let Some(waker) = self.0.take() {
+            waker.wake();
         }
     }
-}
-
-/// What became of a command that its caller brought.
-pub(super) enum Visited {
-    /// It could not be executed now.
-    Refused(Command),
-    Done,
-    /// It was sent, and the caller is to read the answer.
-    Sent,
 }
 
 /// Executes a command on this thread, or returns it if that is not possible now. Inside
 /// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the
 /// room has been left: a server is faster with its answer, at times, than we are here.
-pub(super) fn visit(room: &Room<SharedDriver>, command: Command, may_read: bool) -> Visited {
+pub(super) fn visit(room: &Room<SharedDriver>, command: Command) -> Option<Command> {
     // Dropped after the room is left, even if something panics inside. The task ends then.
     let mut nudge = Nudge(None);
-    let mut entered = room.try_enter();
-    for _ in 0..if may_read { 50 } else { 0 } {
-        if entered.is_some() {
-            break;
-        }
-        std::thread::yield_now();
-        entered = room.try_enter();
-    }
-    let Some(mut shared) = entered.filter(|shared| shared.is_open()) else {
-        return Visited::Refused(command);
+    let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
+        return Some(command);
     };
-    nudge.0 = Some(Arc::clone(&shared.bell));
-    if shared.make(command) {
-        shared.row = 0;
-        return Visited::Done;
-    }
-    nudge.0 = None;
-    if may_read && shared.goes_away() { Visited::Sent } else { Visited::Done }
-}
-
-/// Takes the answers that have come, for a caller that has read them. The bell has rung.
-pub(super) fn take_answers(room: &Room<SharedDriver>) {
-    let mut nudge = Nudge(None);
-    let Some(mut shared) = room.try_enter() else { return };
-    shared.bell.answer();
-    nudge.0 = Some(Arc::clone(&shared.bell));
-    if !shared.take_answers() {
+    nudge.0.clone_from(&shared.waker);
+    if !shared.make(command) {
         nudge.0 = None;
     }
+    None
 }
 
 impl SharedDriver {
-    pub(super) fn new(driver: Driver, bell: Arc<Bell>) -> Self {
+    pub(super) fn new(driver: Driver) -> Self {
         Self {
             driver,
-            bell,
+            waker: None,
             looks_at: None,
             pause_until: None,
             runtime: None,
-            sent: 0,
-            row: 0,
-            is_away: false,
+            has_sent: false,
         }
     }
 
@@ -143,8 +100,7 @@ impl SharedDriver {
     /// This look is an earlier one.
     pub(super) fn next_look(&self) -> Option<Micros> {
         let timeout = self.driver.next_timeout();
-        let look_in = if self.is_away { LOOK_IN_AWAY } else { LOOK_IN };
-        let soon = (self.sent > 0 || self.is_away).then(|| self.driver.clock.now() + look_in);
+        let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
         timeout.into_iter().chain(soon).min()
     }
 
@@ -162,55 +118,18 @@ impl SharedDriver {
     /// Sends the calls that were made on this thread, if the store can do that. Their answers wake the
     /// task. Returns whether something is left to the task.
     fn begin(&mut self) -> bool {
-        let Self { driver, bell, runtime, sent, row, .. } = self;
+        let Self { driver, waker, runtime, has_sent, .. } = self;
         if driver.under_way.is_empty() {
             return false;
         }
-        let (Some(runtime), true) = (runtime, driver.store.sends_in_place().is_some()) else {
+        let (Some(waker), Some(runtime), true) =
+            (waker, runtime, driver.store.sends_in_place().is_some())
+        else {
             return true;
         };
         let _inside = runtime.enter();
-        *sent = sent.saturating_add(1);
-        *row = row.saturating_add(1);
-        driver.poll_under_way(&Waker::from(Arc::clone(bell)), 1) > 0
-    }
-
-    /// Whether the caller that has just sent a call reads the answer itself.
-    fn goes_away(&mut self) -> bool {
-        self.is_away = self.row > MANY_IN_A_ROW && !self.driver.under_way.is_empty();
-        self.is_away
-    }
-
-    /// Takes the answers that have come. Returns whether the task has something to do.
-    fn take_answers(&mut self) -> bool {
-        let Self { driver, bell, runtime, .. } = self;
-        let Some(runtime) = runtime else { return true };
-        let _inside = runtime.enter();
-        driver.poll_under_way(&Waker::from(Arc::clone(bell)), 1);
-        let left = driver.under_way.len();
-        driver.step();
-        let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
-        self.driver.under_way.len() > left
-            || self.driver.has_work()
-            || self.driver.waiting.requests() > 0
-            || self.driver.next_timeout().is_some_and(is_sooner)
-    }
-
-    /// The task looks after the answers itself again, unless it only looks in and callers go on.
-    pub(super) fn settle(&mut self) {
-        let now = self.driver.clock.now();
-        let is_quiet = self.driver.next_timeout().is_none_or(|at| at > now)
-            && self.driver.commands.is_empty()
-            && self.driver.news.is_empty();
-        let looks_in = self.looks_at.is_some_and(|at| at <= now);
-        if is_quiet && (!self.is_away || looks_in && self.sent > 1) {
-            return;
-        }
-        self.row = 0;
-        if self.is_away {
-            self.is_away = false;
-            self.driver.store.sends_in_place().inspect(|sends| sends.come_home());
-        }
+        *has_sent = true;
+        driver.poll_under_way(waker, 1) > 0
     }
 }
 

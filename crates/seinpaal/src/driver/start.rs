@@ -22,7 +22,6 @@ use super::{
 };
 use crate::{
     boottime::ClientClock,
-    bell::Bell,
     room::Room,
     store::{News, NewsSender, Store, StoreError},
 };
@@ -36,7 +35,6 @@ pub(super) struct Makings {
     pub(super) statistics: Arc<Statistics>,
     pub(super) pulse: Arc<Pulse>,
     room: Arc<Room<SharedDriver>>,
-    bell: Arc<Bell>,
     pub(super) commands: mpsc::UnboundedReceiver<Command>,
     pub(super) news: mpsc::UnboundedReceiver<News>,
 }
@@ -49,7 +47,6 @@ pub(super) struct Ends {
     statistics: Arc<Statistics>,
     pulse: Arc<Pulse>,
     room: Arc<Room<SharedDriver>>,
-    bell: Arc<Bell>,
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) news: NewsSender,
 }
@@ -134,7 +131,6 @@ pub(super) fn makings(
     let statistics = Arc::new(Statistics::default());
     let pulse = Arc::new(Pulse::new(clock));
     let room = Arc::new(Room::new());
-    let bell = Arc::<Bell>::default();
     let ends = Ends {
         config: config.clone(),
         clock,
@@ -142,12 +138,11 @@ pub(super) fn makings(
         statistics: Arc::clone(&statistics),
         pulse: Arc::clone(&pulse),
         room: Arc::clone(&room),
-        bell: Arc::clone(&bell),
         commands: to_driver,
         news: from_store,
     };
     let makings =
-        Makings { inbox, config, clock, address, statistics, pulse, room, bell, commands, news };
+        Makings { inbox, config, clock, address, statistics, pulse, room, commands, news };
     Ok((makings, ends))
 }
 
@@ -191,7 +186,7 @@ impl Makings {
         let mut session = Session::new(self.inbox, config);
         session.learn_clock(reading.shows, reading.asked_at);
         let room = Arc::clone(&self.room);
-        Serving::new(room, Arc::clone(&self.bell), Driver::new(session, queues, store, self)).run().await;
+        Serving::new(room, Driver::new(session, queues, store, self)).run().await;
     }
 }
 
@@ -203,14 +198,12 @@ impl Ends {
             is_over: Mutex::new(is_over),
             store: Some(store),
             room: Some(self.room),
-            bell: self.bell,
             clock: self.clock,
             address: self.address,
             statistics: self.statistics,
             pulse: self.pulse,
             requests: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
-            callers_have_io: AtomicBool::new(false),
             process: std::process::id(),
         })
     }

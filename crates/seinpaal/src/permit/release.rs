@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{GrantPart, Permit};
 use crate::{
-    driver::{ANSWER, Answer, Command, Giving, ReleaseReply},
+    driver::{ANSWER, Command, Giving, ReleaseReply},
     error::ReleaseError,
     request::{Described, request},
 };
@@ -63,8 +63,7 @@ impl Releasing {
         let handle = Arc::clone(&permit.handle);
         let release = |part: GrantPart| {
             let (reply, answer) = oneshot::channel();
-            let mut answer = Answer::new(&handle, answer);
-            answer.request(part.release(timeout, Some(reply)));
+            handle.request(part.release(timeout, Some(reply)));
             answer
         };
         let answers: Vec<_> = std::mem::take(&mut permit.parts).into_iter().map(release).collect();
@@ -72,7 +71,7 @@ impl Releasing {
             let mut result = Ok(());
             for answer in answers {
                 let gone = || Err(handle.gone_release());
-                result = result.and(answer.await.unwrap_or_else(gone));
+                result = result.and(answer.await.unwrap_or_else(|_| gone()));
             }
             result
         }

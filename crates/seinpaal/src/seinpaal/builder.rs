@@ -30,7 +30,6 @@ pub struct Builder {
     patience: Duration,
     restart_guard: Option<Duration>,
     replicated: Option<u32>,
-    callers_have_io: bool,
 }
 
 impl Builder {
@@ -42,7 +41,6 @@ impl Builder {
             patience: Duration::from_secs(30),
             restart_guard: None,
             replicated: None,
-            callers_have_io: false,
         }
     }
 
@@ -81,29 +79,14 @@ impl Builder {
         self
     }
 
-    /// States that every tokio runtime whose tasks use this connection has I/O enabled, as with
-    /// `#[tokio::main]` and tokio's `enable_all`. A task that makes one request after another then reads
-    /// the answers on its own thread, and the connection's thread sleeps. Leases are renewed by the
-    /// connection's thread as ever. One Redis server only; elsewhere this changes nothing.
-    ///
-    /// In a runtime without I/O such a request panics.
-    pub fn callers_have_io(mut self) -> Self {
-        self.callers_have_io = true;
-        self
-    }
-
     /// Connects.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
-        let callers_have_io = self.callers_have_io;
         let plan = self.plan()?;
         let handle =
             driver::start(plan.opening(), plan.config.clone(), plan.url.to_string()).await?;
-        if callers_have_io {
-            handle.callers_have_io();
-        }
         plan.connected(handle)
     }
 

@@ -1,5 +1,5 @@
-//! Callers that read the answers to their requests on their own runtime. Whatever becomes of such a runtime, the
-//! connection goes on.
+//! Runtimes of callers that are silent: blocked, or ended, after a row of lone requests, which callers send on their own
+//! threads. Whatever becomes of such a runtime, the connection goes on.
 
 use std::{
     future::Future,
@@ -13,7 +13,7 @@ use seinpaal::{Acquire, PermitState, Seinpaal, Semaphore, blocking::Wait};
 use seinpaal_rig::RedisServer;
 use tokio::runtime::{Builder, Runtime};
 
-/// So many requests in a row, and more, are answered on the caller's runtime.
+/// How many pairs of lone requests come first.
 const ROW: u32 = 50;
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,8 +23,7 @@ fn runtime() -> Runtime {
 }
 
 fn connected(server: &RedisServer) -> Seinpaal {
-    let builder = Seinpaal::builder(&server.socket_url("")).callers_have_io();
-    builder.connect().wait().expect("a server")
+    Seinpaal::connect(&server.socket_url("")).wait().expect("a server")
 }
 
 async fn pairs(semaphore: &Semaphore) {
@@ -116,6 +115,7 @@ fn a_release_that_is_dropped_before_its_answer_is_a_release() {
         for _ in 0..4 {
             pairs(&semaphore).await;
             let permit = semaphore.acquire().await.expect("granted");
+            // Whether it is answered within the first poll is not the question here.
             let mut release = Box::pin(permit.release());
             let _ = poll_once(release.as_mut());
             drop(release);

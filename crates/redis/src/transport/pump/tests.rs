@@ -1,23 +1,8 @@
-use std::{
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-    task::Wake,
-};
+use std::sync::atomic::AtomicU32;
 
-use futures_util::task::{AtomicWaker, noop_waker};
-use tokio::runtime::{Builder, Runtime};
+use futures_util::task::noop_waker;
 
 use super::*;
-
-fn runtime() -> Runtime {
-    Builder::new_current_thread().build().expect("a runtime")
-}
-
-/// At home in a runtime that never runs.
-fn at_home() -> Arc<Whereabouts> {
-    let home = runtime();
-    let _inside = home.enter();
-    Arc::new(Whereabouts::here())
-}
 
 /// Counts how often it is polled, and keeps what it is polled with.
 #[derive(Default)]
@@ -55,7 +40,7 @@ impl Wakes {
 fn pump() -> (Arc<Pump>, Arc<Seen>, Arc<Wakes>) {
     let (seen, wakes) = (Arc::new(Seen::default()), Arc::new(Wakes::default()));
     let noted = Arc::clone(&seen);
-    let pump = Arc::new(Pump::new(at_home(), poll_fn(move |context| {
+    let pump = Arc::new(Pump::new(poll_fn(move |context| {
         noted.polls.fetch_add(1, Ordering::SeqCst);
         *noted.waker.lock().unwrap() = Some(context.waker().clone());
         Poll::Pending
@@ -111,7 +96,7 @@ fn the_task_ends_with_work_that_ended_here() {
     let (waker, over) = (Waker::from(Arc::clone(&bell)), Arc::clone(&is_over));
     let asked = Arc::new(AtomicWaker::new());
     let heard = Arc::clone(&asked);
-    let pump = Arc::new(Pump::new(at_home(), poll_fn(move |context| {
+    let pump = Arc::new(Pump::new(poll_fn(move |context| {
         heard.register(context.waker());
         if over.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
     })));
@@ -127,7 +112,7 @@ fn the_task_ends_with_work_that_ended_here() {
 fn what_panics_here_is_over_for_the_task() {
     let asked = Arc::new(AtomicWaker::new());
     let (heard, polls) = (Arc::clone(&asked), AtomicU32::new(0));
-    let pump = Arc::new(Pump::new(at_home(), poll_fn(move |context| {
+    let pump = Arc::new(Pump::new(poll_fn(move |context| {
         heard.register(context.waker());
         assert_eq!(polls.fetch_add(1, Ordering::SeqCst), 0, "planned");
         Poll::Pending
@@ -140,47 +125,4 @@ fn what_panics_here_is_over_for_the_task() {
     assert!(std::panic::catch_unwind(here).is_err());
     assert_eq!(bell.count(), 1);
     assert!(task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
-}
-
-#[test]
-fn what_comes_in_away_wakes_the_caller_and_not_the_task() {
-    let ((pump, seen, wakes), away) = (pump(), runtime());
-    let caller = Arc::new(Wakes::default());
-    pump.go_away(away.handle());
-    assert!(pump.read_here(&Waker::from(Arc::clone(&caller))));
-    assert_eq!(seen.polls(), 2, "the socket moves when it is polled");
-    seen.wake();
-    assert_eq!((caller.count(), wakes.count()), (1, 0));
-    assert!(pump.read_here(&Waker::from(Arc::clone(&caller))));
-    assert_eq!((seen.polls(), wakes.count()), (3, 0));
-}
-
-#[test]
-fn what_comes_in_away_wakes_the_task_if_no_caller_waits() {
-    let ((pump, seen, wakes), away) = (pump(), runtime());
-    pump.go_away(away.handle());
-    seen.wake();
-    assert_eq!(wakes.count(), 1);
-}
-
-#[test]
-fn a_caller_that_waits_is_told_when_the_task_reads_again() {
-    let ((pump, _, wakes), away) = (pump(), runtime());
-    let caller = Arc::new(Wakes::default());
-    pump.go_away(away.handle());
-    assert!(pump.read_here(&Waker::from(Arc::clone(&caller))));
-    pump.go_home();
-    assert_eq!((caller.count(), wakes.count()), (1, 1));
-    assert!(!pump.read_here(&Waker::from(Arc::clone(&caller))), "it is not away any more");
-}
-
-#[test]
-fn the_runtime_at_home_is_not_away() {
-    let home = runtime();
-    let whereabouts = {
-        let _inside = home.enter();
-        Whereabouts::here()
-    };
-    assert!(!whereabouts.go(Some(home.handle())));
-    assert!(!whereabouts.is_away());
 }

@@ -61,7 +61,7 @@ fn a_command_is_taken_while_there_are_answers_without_end() {
     });
     assert!(commands.send(Command::StoreTask(task)).is_ok());
     let waker = Arc::new(Wakes::default()).into();
-    let round = driver.poll_round(&mut Context::from_waker(&waker), &waker);
+    let round = driver.poll_round(&mut Context::from_waker(&waker));
     assert!(matches!(round, Next::Done));
     assert_eq!(taken.load(Relaxed), 1);
 }
@@ -70,7 +70,7 @@ fn a_command_is_taken_while_there_are_answers_without_end() {
 fn a_driver_with_work_without_end_lets_its_runtime_have_a_turn() {
     let (driver, _commands) = busy();
     let room = Arc::new(Room::new());
-    let mut serving = Serving::new(Arc::clone(&room), Arc::default(), driver);
+    let mut serving = Serving::new(Arc::clone(&room), driver);
     let wakes = Arc::new(Wakes::default());
     let waker = Arc::clone(&wakes).into();
     assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
