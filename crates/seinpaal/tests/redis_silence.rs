@@ -2,6 +2,8 @@
 //! new connection in time, nobody is alarmed, and the order of a line stays.
 #![cfg(feature = "redis")]
 
+#[path = "redis_silence/callers.rs"]
+mod callers;
 #[path = "redis_silence/order.rs"]
 mod order;
 
