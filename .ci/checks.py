@@ -3,10 +3,11 @@
 from world import TARGET
 
 PICTURES = TARGET / "drive"
-TEXT = "document.getElementById('main').innerText"
+# While a page goes and the next one comes there is neither.
+TEXT = "(document.getElementById('main')?.innerText ?? '')"
 # Each row of the list on a line of its own.
 ROWS = "[...document.querySelectorAll('table.names tbody tr')].map((it) => it.innerText.replace(/\\s+/g, ' ')).join('\\n')"
-HEADLINE = "document.querySelector('.headline').innerText"
+HEADLINE = "(document.querySelector('.headline')?.innerText ?? '')"
 
 
 class Failed(Exception):

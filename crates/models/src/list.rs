@@ -149,7 +149,7 @@ fn names() -> [Bounds; 3] {
 }
 
 /// Holders who are asked to hand over, by one person, by two, and by one twice.
-fn asks() -> [Bounds; 4] {
+fn asks() -> [Bounds; 5] {
     let base = Bounds {
         faults: 0,
         turns: 2,
@@ -164,6 +164,15 @@ fn asks() -> [Bounds; 4] {
         Bounds { name: "asks-shared", clients: 1, turns: 3, ..two },
         Bounds { name: "asks-hands", steers: &[Steer::Ask("eve"), Steer::Attach], ..base },
         Bounds { name: "asks-faults", clients: 1, faults: 1, ttl: 4, place: 2, ..two },
+        // No wakeup arrives, so that only renewals tell; and one of their requests comes twice.
+        Bounds {
+            name: "asks-repeat",
+            clients: 1,
+            wakeups: 0,
+            faults: 1,
+            kinds: &[Fault::Repeat],
+            ..base
+        },
     ]
 }
 

@@ -49,7 +49,7 @@ pub fn planted(plant: Plant) -> Bounds {
 
 /// Promises that are known not to be made, each with a model that shows it.
 #[must_use]
-pub fn limits() -> [Bounds; 4] {
+pub fn limits() -> [Bounds; 3] {
     [
         Bounds {
             name: "a holder who does not listen, and a clock that jumps",
@@ -74,15 +74,6 @@ pub fn limits() -> [Bounds; 4] {
             is_strict: true,
             kinds: &[Fault::Repeat],
             quiet_one_in: u64::MAX,
-            ..Bounds::BASE
-        },
-        Bounds {
-            name: "a second ask, no wakeup, and a late copy of a renewal by ticket",
-            clients: 1,
-            turns: 2,
-            steers: &[Steer::Ask("eve"), Steer::Ask("bob")],
-            wakeups: 0,
-            kinds: &[Fault::Repeat],
             ..Bounds::BASE
         },
     ]

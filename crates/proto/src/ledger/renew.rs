@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Contact, Contacts, Ledger};
 use crate::{
-    about::StoredAsk,
+    about::{HandOverAsk, StoredAsk},
     id::{Inbox, LeaseId, Ticket},
     planted::{Bug, planted},
     reply::{Cause, Reply, TicketReply},
@@ -18,6 +18,8 @@ use crate::{
 struct FoundHeld {
     /// At least one ticket stands under the lease of the renewal now.
     is_moved: bool,
+    /// At least one stays under a lease of its own, which is renewed.
+    is_apart: bool,
     /// The least time that is left of a ticket that another client keeps.
     least_kept: Option<Option<Micros>>,
 }
@@ -60,7 +62,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.extend(lease, renew.ttl, renew.margin, self.asker)?;
         }
         let renewed = self.renewed_for(renew);
-        let least = if held.is_moved { renewed } else { None };
+        let least = if held.is_moved || held.is_apart { renewed } else { None };
         let valid_for = match held.least_kept {
             Some(kept) => sooner(least, kept),
             None => renewed,
@@ -81,8 +83,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Standing::Holding { fence, slots } = entry.standing.clone() else {
             return Ok(TicketReply::Waiting);
         };
-        let asks = StoredAsk::list(&entry.about).into_iter().map(|stored| stored.ask).collect();
-        if entry.inbox == self.asker || planted(Bug::RenewsWhatChangedHands) {
+        let asks = StoredAsk::list(&entry.about).into_iter().map(|stored| stored.ask);
+        let asks: Vec<HandOverAsk> = asks.collect();
+        if entry.inbox == self.asker && entry.lease != renew.lease && !asks.is_empty() {
+            held.is_apart = true;
+            self.renew_apart(&entry, renew)?;
+        } else if entry.inbox == self.asker || planted(Bug::RenewsWhatChangedHands) {
             held.is_moved = true;
             self.move_under(entry, renew.lease, self.asker, renew.ttl, renew.margin)?;
         } else if self.asker.is_some() {
@@ -94,6 +100,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let names = self.head.names.of(&slots);
         Ok(TicketReply::Held { fence, slots, names, asks })
+    }
+
+    /// A ticket that was asked for stays apart until its grant ends. A late copy of a renewal would
+    /// else bring it back under the lease that its holder renews as a whole, and the holder would
+    /// not hear what was asked since.
+    fn renew_apart(&mut self, entry: &Entry, renew: &Renew) -> Result<(), S::Error> {
+        let Some(apart) = self.state.lease(entry.lease)? else { return Ok(()) };
+        self.extend(apart, renew.ttl, renew.margin, self.asker)
     }
 
     /// Puts a ticket under another lease, or makes it another client's.

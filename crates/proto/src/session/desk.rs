@@ -123,6 +123,22 @@ impl Desk {
         Some(record)
     }
 
+    /// Puts a held ticket under a lease of its own. Says whether it was under another one.
+    pub(super) fn set_apart(&mut self, ticket: Ticket, apart: LeaseId) -> bool {
+        let Some(record) = self.records.get_mut(&ticket) else { return false };
+        let shared = self.leases.get_mut(&record.lease);
+        let Some(shared) = shared.filter(|of| !of.is_apart && of.held.contains(&ticket)) else {
+            return false;
+        };
+        let of = shared.part(ticket);
+        if shared.users == 0 {
+            self.leases.remove(&record.lease);
+        }
+        record.lease = apart;
+        self.leases.insert(apart, of);
+        true
+    }
+
     /// A ticket under this lease may be over. So the lease is renewed at once, ticket by ticket, which
     /// tells.
     pub(super) fn doubt(&mut self, lease: LeaseId, now: Micros) {

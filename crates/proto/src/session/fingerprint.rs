@@ -69,8 +69,9 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
 }
 
 fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
-    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, .. } = lease;
-    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket).hash(hasher);
+    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, is_apart, .. } =
+        lease;
+    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket, is_apart).hash(hasher);
     own.due(*due, hasher);
     for Repetition { at, sent } in [&lease.renewals, &lease.proofs] {
         own.due(*at, hasher);

@@ -1,5 +1,7 @@
 //! A lease of this client at one name: what stands under it, until when, and when it is renewed.
 
+use alloc::boxed::Box;
+
 use super::{few::FewSet, repetition::Repetition, schedule::Schedule};
 use crate::{id::Ticket, time::Micros};
 
@@ -23,6 +25,8 @@ pub(super) struct LeaseDesk {
     pub(super) proofs: Repetition,
     /// Client and store disagree on what stands under the lease, so it is renewed ticket by ticket.
     pub(super) by_ticket: bool,
+    /// It is the lease of one ticket that was asked for, which the store keeps apart. It is always renewed by name.
+    pub(super) is_apart: bool,
 }
 
 impl LeaseDesk {
@@ -37,6 +41,7 @@ impl LeaseDesk {
             renewals: Repetition::default(),
             proofs: Repetition::default(),
             by_ticket: false,
+            is_apart: false,
         }
     }
 
@@ -86,6 +91,20 @@ impl LeaseDesk {
     /// renewal after the grant.
     pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
         !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
+    }
+
+    /// Another for one of its tickets, which was asked for.
+    pub(super) fn part(&mut self, ticket: Ticket) -> Box<Self> {
+        let mut apart = Box::new(Self::new(self.ttl));
+        (apart.by_ticket, apart.is_apart, apart.users) = (true, true, 1);
+        (apart.proved_at, apart.due) = (self.proved_at, self.due);
+        if self.unproved.contains(&ticket) {
+            apart.unproved.insert(ticket);
+        }
+        apart.held.insert(ticket);
+        self.users -= 1;
+        self.let_go(ticket);
+        apart
     }
 
     pub(super) fn let_go(&mut self, ticket: Ticket) {

@@ -12,6 +12,7 @@ use super::{
     series::SharedLease,
 };
 use crate::{
+    about::HandOverAsk,
     id::{LeaseId, Ticket},
     name::Name,
     reply::{Cause, TicketReply},
@@ -60,9 +61,7 @@ impl Session {
                 TicketReply::Held { fence, slots, names, asks } => {
                     let held = (*fence, slots.clone(), names.clone());
                     self.take_held(heard.name, ticket, held);
-                    if let Some(record) = self.desk(heard.name).records.get_mut(&ticket) {
-                        record.hear_asks(asks);
-                    }
+                    self.hear_asks(heard, ticket, asks, valid_for);
                     self.believe(heard, ticket, valid_for);
                 }
                 TicketReply::Waiting if self.is_unproved(heard.name, ticket) => {
@@ -73,6 +72,26 @@ impl Session {
                 }
                 _ => self.take_loss(heard, ticket, Loss::Forgotten),
             }
+        }
+    }
+
+    /// The store keeps a ticket that was asked for apart until its grant ends. So the session does, too,
+    /// and renews it by name: each answer tells all that was asked by then.
+    fn hear_asks(
+        &mut self,
+        heard: Heard<'_>,
+        ticket: Ticket,
+        asks: &[HandOverAsk],
+        valid_for: Option<Micros>,
+    ) {
+        let Some(record) = self.desk(heard.name).records.get_mut(&ticket) else { return };
+        record.hear_asks(asks);
+        if record.asks.is_empty() {
+            return;
+        }
+        let apart = self.source.lease();
+        if self.desk(heard.name).set_apart(ticket, apart) {
+            self.schedule_renewal(heard, apart, valid_for);
         }
     }
 
@@ -152,7 +171,7 @@ impl Session {
         let draw = self.draw();
         let config = self.config.clone();
         let Some(of) = self.desk(heard.name).leases.get_mut(&lease) else { return };
-        of.by_ticket = false;
+        of.by_ticket = of.is_apart;
         let length = valid_for.unwrap_or(of.ttl);
         of.proved_at =
             valid_for.map_or(Micros::MAX, |_| (heard.sent_at + length).saturating_sub(of.ttl));
@@ -162,8 +181,7 @@ impl Session {
         }
     }
 
-    /// Somebody asks for the permit of this ticket. A renewal of the ticket by name tells who, and puts
-    /// it back under the lease that it shared.
+    /// Somebody asks for the permit of this ticket. A renewal of the ticket by name tells who.
     pub(super) fn look_what_is_asked(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);

@@ -40,7 +40,13 @@ function ledger.renew_ticket(ticket, renew)
   local entry = ledger.entry_of(ticket)
   if not entry then return ledger.cause_of(ticket) or 'unknown' end
   if not entry.fence then return 'waiting' end
-  if entry.inbox == ledger.me then
+  local asks = match(entry.about, '\29.*$')
+  if entry.inbox == ledger.me and entry.lease ~= renew.lease and asks then
+    -- It stays apart until its grant ends: a late copy of a renewal would else bring it back.
+    local apart = ledger.lease_of(entry.lease)
+    if apart then ledger.extend(apart, renew, ledger.me) end
+    renew.holds_apart = true
+  elseif entry.inbox == ledger.me then
     ledger.move_under(entry, renew, ledger.me)
     renew.holds = true
   elseif ledger.me then
@@ -50,7 +56,6 @@ function ledger.renew_ticket(ticket, renew)
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end
-  local asks = match(entry.about, '\29.*$')
   return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots)) .. (asks and ':' .. ledger.hexadecimal(asks) or '')
 end
 
@@ -59,7 +64,7 @@ function ledger.renew_tickets(renew, tickets)
   for i, ticket in ipairs(tickets) do found[i] = ledger.renew_ticket(ticket, renew) end
   local lease = renew.holds and ledger.lease_of(renew.lease)
   if lease then ledger.extend(lease, renew, ledger.me) end
-  local left = renew.kept and min(renew.kept, renew.holds and renew.ttl or UNBOUNDED) or renew.ttl
+  local left = renew.kept and min(renew.kept, (renew.holds or renew.holds_apart) and renew.ttl or UNBOUNDED) or renew.ttl
   return format('tickets %d ', left) .. table.concat(found, ' ')
 end
 

@@ -218,6 +218,9 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("    ledger.part(entry)\n    entry.lease = apart\n", "    entry.lease = apart\n", Of(SMALL)),
     ("    ledger.wake(entry, 'asked ' .. ticket)\n", "", Of(SMALL)),
     ("(asks and ':' .. ledger.hexadecimal(asks) or '')", "''", Of(SMALL)),
+    ("entry.lease ~= renew.lease and asks then", "false then", Of(SMALL)),
+    ("    if apart then ledger.extend(apart, renew, ledger.me) end\n", "", Of(SMALL)),
+    ("(renew.holds or renew.holds_apart)", "renew.holds", Of(SMALL)),
     ("if string.find(entry.about, '\\29', 1, true) then return false end", "", Lone),
     // Where a lone value is taken apart and made again.
     ("if who ~= owner", "if who == nil", Pair),

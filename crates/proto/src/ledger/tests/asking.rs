@@ -47,8 +47,39 @@ fn a_holder_that_was_not_woken_cannot_renew_as_if_nothing_had_been_asked() {
     world.send(0, vec![asked_for(1, 70, "eve")]);
     assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs);
     assert_eq!(told(&mut world, 1, 9, 1), ["eve"]);
-    let renewed = world.one(1, renew_all(9, &[1, 2], TTL));
-    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "once told, all is as before");
+    assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs, "it stays apart");
+    let renewed = world.one(1, renew_all(9, &[2], TTL));
+    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "the other is as before");
+}
+
+#[test]
+fn a_late_copy_of_a_renewal_hides_no_ask() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    for (lease, by) in [(70, "eve"), (71, "bob")] {
+        world.send(0, vec![asked_for(1, lease, by)]);
+        // The holder sent this before, and does not read the answer to this copy.
+        told(&mut world, 1, 1, 1);
+        let as_a_whole = world.one(1, renew_all(1, &[1], TTL));
+        assert_eq!(as_a_whole, Reply::Gone, "nothing hides the ask of {by}");
+    }
+    assert_eq!(told(&mut world, 1, 1, 1), ["eve", "bob"]);
+}
+
+#[test]
+fn a_ticket_that_was_asked_for_is_renewed_where_it_stands() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.send(0, vec![asked_for(1, 70, "eve")]);
+    for _ in 0..4 {
+        for _ in 0..20 {
+            world.pass(SECOND);
+        }
+        assert_eq!(told(&mut world, 1, 9, 1), ["eve"]);
+        assert_eq!(world.snapshot().holders[0].valid_for, Some(TTL));
+    }
+    assert_eq!(world.one(1, release(1)), released(1, 0));
+    assert_eq!(world.state.leases().count(), 0, "its lease goes with it");
 }
 
 #[test]

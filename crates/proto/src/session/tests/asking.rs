@@ -87,12 +87,16 @@ fn an_answer_that_was_lost_costs_no_ask() {
 }
 
 #[test]
-fn once_told_the_holder_renews_as_a_whole_again() {
+fn once_told_the_holder_renews_that_ticket_by_name_and_the_others_as_a_whole() {
     let (mut net, tickets) = held();
     ask(&mut net, tickets[0], "please");
     net.run_for(SECOND);
     let before = net.calls;
     net.run_for(3 * TTL);
     assert!(net.calls - before <= 12, "{} calls in three ttls", net.calls - before);
+    assert_eq!(net.state.leases().count(), 2);
+    net.release(0, tickets[0]);
+    net.run_for(SECOND);
     assert_eq!(net.state.leases().count(), 1);
+    assert!(tickets[1..].iter().all(|ticket| net.holds(0, *ticket)) && !is_lost(&net));
 }
