@@ -76,8 +76,8 @@ struct Scene {
 
 impl Scene {
     fn new(world: World, lines: Vec<String>) -> Self {
-        let program =
-            env::var_os("SEINPAAL_PROGRAM").unwrap_or(env!("CARGO_BIN_EXE_seinpaal").into());
+        let program = env::var_os("SEINPAAL_PROGRAM");
+        let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_seinpaal").into());
         fs::create_dir(world.path("bin")).unwrap();
         unix::fs::symlink(program, world.path("bin/seinpaal")).unwrap();
         Self { world, lines }
