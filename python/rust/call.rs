@@ -14,7 +14,8 @@ use crate::{failure::Failure, locked::Locked, mailbox::Mailbox};
 /// How often the main thread looks for signals while it waits: Ctrl-C ends a wait within this time.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a call ends with, to be made a Python value by whoever has the interpreter. It holds no Python object itself.
+/// The result of a call. A thread that has the interpreter makes a Python value of it. It holds no
+/// Python object itself.
 type Answer = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
@@ -24,7 +25,7 @@ pub(crate) struct Call(Arc<Shared>);
 
 pub(crate) struct Shared {
     state: Locked<State>,
-    /// Who waits, to be told of a cancellation.
+    /// The thread or task that waits, to tell it of a cancellation.
     waiting: Locked<Option<Waker>>,
 }
 
@@ -96,12 +97,13 @@ impl Call {
 
     /// Blocks the calling thread, and no other, until it is done; on the main thread, until a signal handler raises.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // Whatever raises ends the request here. This object may live on in the frames of what was raised.
+        // An exception ends the request here. This object may live on in the frames of what was
+        // raised.
         self.until_done(py).inspect_err(|_| self.cancel(py))?;
         self.take(py)
     }
 
-    /// The same for at most so many seconds; says whether it is done.
+    /// As above, for at most this many seconds. Returns whether the call is done.
     fn wait_for(&self, py: Python<'_>, seconds: f64) -> bool {
         let bell = Arc::new(Bell::default());
         let waker = Waker::from(Arc::clone(&bell));
@@ -159,7 +161,7 @@ impl Shared {
         })
     }
 
-    /// Drops the request, and wakes whoever waits for it.
+    /// Drops the request, and wakes the thread or task that waits for it.
     pub(crate) fn stop(&self) {
         drop(self.state.replace(State::Over));
         if let Some(waker) = self.waiting.take() {
@@ -168,7 +170,7 @@ impl Shared {
     }
 }
 
-/// What wakes a thread.
+/// The means to wake a thread.
 #[derive(Default)]
 struct Bell {
     is_rung: Mutex<bool>,

@@ -1,4 +1,5 @@
-//! What the Python package `seinpaal` is made of inside: the crate, as requests that Python waits for or polls.
+//! The native half of the Python package `seinpaal`: the crate, as requests that Python waits for
+//! or polls.
 //!
 //! Nothing here holds the interpreter while it waits, and no thread of the crate ever takes it: renewal needs neither the
 //! GIL nor an event loop. See docs/decisions/0052-python.md.

@@ -24,7 +24,7 @@ struct Inside {
     writer: UnixStream,
 }
 
-/// What wakes one call.
+/// The means to wake one call.
 struct Letter {
     inside: Arc<Inside>,
     key: u64,

@@ -45,10 +45,11 @@ pub(crate) struct Permit {
 /// A writer has a million slots: this many are listed.
 const MOST_SLOTS: usize = 1024;
 
-/// Who asked, and why, and has not been fetched. A call that is cancelled after an ask came leaves it here.
+/// Asks, with their reasons, that have not been fetched. A call that is cancelled after an ask came
+/// leaves it here.
 type Asks = Arc<Locked<VecDeque<(String, String)>>>;
 
-/// What is held, until it is taken out. A watch of it has a share.
+/// The permit, until it is taken out. A watch of it has a share.
 pub(crate) type Held<T> = Locked<Option<Arc<T>>>;
 
 /// The calls that wait for a loss or an ask. They keep what they watch, so they are ended before it is given up.
@@ -151,13 +152,13 @@ pub(crate) fn permit_object(py: Python<'_>, permit: seinpaal::Permit) -> PyResul
 
 #[pymethods]
 impl Permit {
-    /// Whether it is held at this moment, by the clock.
+    /// Returns whether it is held at this moment, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
         self.with(seinpaal::Permit::is_held).unwrap_or(false)
     }
 
-    /// Whether it was given back, or handed on.
+    /// Returns whether it was given back, or handed on.
     #[getter]
     fn is_given_back(&self) -> bool {
         self.held.with(|held| held.is_none())
@@ -215,7 +216,7 @@ impl Permit {
         Ok(Call::new(permit.downgrade(), permit_object))
     }
 
-    /// Leaves it held for whoever has the ticket.
+    /// Leaves the permit held for the client that has the ticket.
     fn detach(&self, py: Python<'_>) -> PyResult<Call> {
         let permit = py.detach(|| self.take_out())?;
         let convert = |py: Python<'_>, detached: seinpaal::Detached| {

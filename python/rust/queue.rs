@@ -19,7 +19,7 @@ use crate::{
     wish::{count, seconds},
 };
 
-/// What is pushed: the fields of `seinpaal._wish.Letter`.
+/// An item to push: the fields of `seinpaal._wish.Letter`.
 #[derive(FromPyObject)]
 pub(crate) struct Letter {
     payload: Vec<u8>,
@@ -31,7 +31,7 @@ pub(crate) struct Letter {
     labels: Vec<(String, String)>,
 }
 
-/// What is wanted: the fields of `seinpaal._wish.Pick`.
+/// A wish for items: the fields of `seinpaal._wish.Pick`.
 #[derive(FromPyObject)]
 pub(crate) struct Pick {
     ttl: Option<f64>,
@@ -176,13 +176,13 @@ impl Item {
 
 #[pymethods]
 impl Item {
-    /// Whether this delivery goes on at this moment, by the clock.
+    /// Returns whether this delivery goes on at this moment, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
         self.held.with(|held| held.as_deref().is_some_and(seinpaal::Item::is_held))
     }
 
-    /// Whether it was ended.
+    /// Returns whether it was ended.
     #[getter]
     fn is_ended(&self) -> bool {
         self.held.with(|held| held.is_none())

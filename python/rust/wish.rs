@@ -1,4 +1,4 @@
-//! What Python asks for: the fields of `seinpaal._wish.Wish`, checked.
+//! The requests of Python: the fields of `seinpaal._wish.Wish`, checked.
 
 use std::time::Duration;
 

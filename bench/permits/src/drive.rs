@@ -26,7 +26,7 @@ trait Lock {
     async fn release(held: Self::Held) -> io::Result<()>;
 }
 
-/// What is to be done: see `peer`.
+/// The work of a driver: see `peer`.
 struct Orders(HashMap<String, u64>);
 
 pub(crate) fn run(args: &[String]) -> io::Result<()> {
@@ -55,7 +55,7 @@ async fn serve<L: Lock + 'static>(locks: Vec<L>, orders: Rc<Orders>) -> io::Resu
     while lines.recv().await.is_some() {
         round(&locks, &orders).await?;
     }
-    // What is still held or waited for ends with the process.
+    // Permits and waits that are left end with the process.
     std::process::exit(0)
 }
 
@@ -137,7 +137,7 @@ impl Orders {
         (0..tasks).map(move |task| format!("bench-{}", task % names))
     }
 
-    /// Whether each task has a connection of its own.
+    /// Returns whether each task has a connection of its own.
     fn are_apart(&self) -> bool {
         self.of("clients") > 0
     }

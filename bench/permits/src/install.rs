@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Whether a program can be found.
+/// Returns whether a program can be found.
 pub(crate) fn needs(program: &str) -> io::Result<()> {
     let found = Command::new("which").arg(program).stdout(Stdio::null()).status()?;
     if found.success() {

@@ -26,7 +26,7 @@ use rows::{Bench, Row};
 const USAGE: &str =
     "usage: run [--only ROW,ROW] [--peers NAME,NAME] [--json FILE] [--page] [--list]";
 
-/// What was asked for.
+/// The command line.
 struct Wishes {
     rows: Vec<Row>,
     peers: Option<Vec<String>>,

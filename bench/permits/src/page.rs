@@ -38,7 +38,7 @@ fn made(lines: &[Line]) -> String {
     )
 }
 
-/// What a reader would have to work out.
+/// The figures that a reader would have to work out.
 fn in_short(lines: &[Line]) -> String {
     let of = |row: &str, what: &str| {
         let line = lines.iter().find(|line| line.row == row && line.who == "Seinpaal")?;
@@ -85,7 +85,7 @@ fn measured(lines: &[Line]) -> String {
     )
 }
 
-/// The best first; who has no figures last.
+/// The best peer first, and peers without figures last.
 fn order(row: &Row, line: &Line) -> f64 {
     let first = line.figures.first().map_or(f64::INFINITY, |(_, of)| *of);
     if row.best == Best::Most && first.is_finite() { -first } else { first }
@@ -113,7 +113,7 @@ fn beside(row: &Row, lines: &[&Line]) -> Option<String> {
     Some(made)
 }
 
-/// Whether more of this figure is better.
+/// Returns whether more of this figure is better.
 fn is_most(row: &Row, what: &str) -> bool {
     what == "utilisation" || (row.best == Best::Most && !what.contains('µ'))
 }

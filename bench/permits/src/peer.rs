@@ -23,7 +23,7 @@ pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) shown: &'static str,
     pub(crate) version: &'static str,
-    /// Whether it has limits above one.
+    /// Whether the peer has limits above one.
     pub(crate) counts: bool,
     language: Language,
 }
@@ -37,10 +37,10 @@ enum Language {
     Go,
 }
 
-/// Who we are among the peers.
+/// Our name among the peers.
 pub(crate) const OURS: &str = "seinpaal";
 
-/// What every task of a driver does.
+/// The work of every task of a driver.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) tasks: u64,

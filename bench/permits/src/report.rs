@@ -1,4 +1,5 @@
-//! What was measured: a line of JSON a row and peer, kept in a file in which a later run replaces what it measured again.
+//! The measurements: a line of JSON for each row and peer, in a file in which a later run replaces
+//! what it measured again.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
@@ -12,7 +13,7 @@ pub(crate) struct Line {
     pub(crate) row: String,
     pub(crate) who: String,
     pub(crate) version: String,
-    /// What, and how much of it.
+    /// The figures, and their names.
     pub(crate) figures: Vec<(String, f64)>,
     /// Why there are no figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ impl Report {
         self.add(row, (who, ""), figures, None, format!("bench/run --only {}", row.name))
     }
 
-    /// It could not be measured; the others are.
+    /// This peer could not be measured. The others are.
     pub(crate) fn left_out(
         &mut self,
         row: &Row,
@@ -78,7 +79,7 @@ impl Report {
         left_out: Option<String>,
         command: String,
     ) -> io::Result<()> {
-        // What could not be measured is no number.
+        // A peer that could not be measured has no number.
         let figures = figures.iter().filter(|(_, of)| of.is_finite());
         let figures: Vec<_> = figures.map(|(what, of)| ((*what).to_owned(), *of)).collect();
         let shown: Vec<_> =

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// Whether the one with the smallest first figure is best, or with the largest.
+    /// Whether the peer with the smallest first figure is best, or the one with the largest.
     pub(crate) best: Best,
     measure: fn(&mut Bench, &Self) -> io::Result<()>,
 }
@@ -31,7 +31,7 @@ pub(crate) enum Best {
     Most,
 }
 
-/// What goes through the rows.
+/// The parts that all rows use.
 pub(crate) struct Bench {
     /// The names of those to measure; nothing means everyone.
     pub(crate) wanted: Option<Vec<String>>,
@@ -122,7 +122,7 @@ impl Bench {
         self.wants(peer::OURS)
     }
 
-    /// Those of the peers that are wanted and can be had.
+    /// The peers that are wanted and that this machine has.
     pub(crate) fn peers(&mut self, row: &Row, fits: fn(&Peer) -> bool) -> io::Result<Vec<Peer>> {
         let mut ready = Vec::new();
         for peer in peer::all().into_iter().filter(fits) {

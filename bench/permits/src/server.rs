@@ -110,7 +110,7 @@ impl Server {
         }
     }
 
-    /// What callgrind has written, in order.
+    /// The files that callgrind has written, in order.
     fn dumps(&self) -> impl Iterator<Item = PathBuf> {
         let name = |number| self.dir.path().join(format!("callgrind.out.{number}"));
         (1..).map(name).take_while(|path| path.exists())

@@ -19,7 +19,7 @@ pub(crate) struct Worker {
     said: Receiver<String>,
 }
 
-/// What became of a round.
+/// The result of a round.
 #[derive(Clone, Copy)]
 pub(crate) struct Took {
     pub(crate) nanoseconds: f64,

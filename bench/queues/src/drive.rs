@@ -39,7 +39,7 @@ pub(crate) fn run(args: &[String]) -> io::Result<()> {
     })
 }
 
-/// What to push.
+/// The items to push.
 struct Plan {
     items: u64,
     batch: u64,
@@ -68,7 +68,7 @@ fn say_pushed(started: u64) {
     println!("pushed {}", now() - started);
 }
 
-/// What a worker has done.
+/// The work of a worker.
 struct Tally {
     done: AtomicU64,
     last: AtomicU64,

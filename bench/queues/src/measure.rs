@@ -1,4 +1,4 @@
-//! What is measured of each peer, in the same way.
+//! The measurement, which is the same for each peer.
 
 use std::{
     io, thread,

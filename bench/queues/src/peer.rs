@@ -29,7 +29,7 @@ pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) shown: &'static str,
     pub(crate) place: Place,
-    /// Whether one worker can work on many items at once.
+    /// Whether one worker can work on many items at a time.
     pub(crate) is_concurrent: bool,
     driver: Vec<PathBuf>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Worker {
     said: Receiver<Said>,
 }
 
-/// What a worker says.
+/// The messages of a worker.
 pub(crate) enum Said {
     Ready,
     Done { count: u64, last: u64 },

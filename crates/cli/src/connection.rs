@@ -1,4 +1,4 @@
-//! What commands share: a runtime, and a connection to the store that was chosen.
+//! The parts that commands share: a runtime, and a connection to the store that was chosen.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ where
     ask_at(&settings::choose(global)?, voice, client, name, question)
 }
 
-/// The same for a store that is already chosen.
+/// As above, for a store that is already chosen.
 pub(crate) fn ask_at<T, F>(
     choice: &Choice,
     voice: Voice,

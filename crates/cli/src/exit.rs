@@ -12,7 +12,7 @@ use crate::output::Subject;
 pub(crate) enum Exit {
     /// Done.
     Success,
-    /// What CMD ended with, or 128+n for signal n; or 128+n for a signal that ended our own waiting.
+    /// The status of CMD, or 128+n for a signal n that ended CMD or our own wait.
     Status(u8),
     /// No permit was had: 75, or what `-E` says.
     NotAcquired(u8),
@@ -95,7 +95,7 @@ impl Failure {
         Self { exit, message: Some(message.to_string()) }
     }
 
-    /// The same failure, with the name and the store that it is about.
+    /// This failure, with the name and the store that it is about.
     pub(crate) fn about(self, subject: Subject<'_>) -> Self {
         Self { message: self.message.map(|message| subject.line(&message)), ..self }
     }

@@ -146,12 +146,12 @@ impl Keeper {
     }
 
     fn send(&self, signal: Signal) {
-        // That it is gone already is no error.
+        // A keeper that is gone already is no error.
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let _ = pid.map(|pid| kill_process(pid, signal));
     }
 
-    /// How it ended without permits. It has said why by itself.
+    /// The status of a keeper that ended without permits. The keeper has printed the reason itself.
     fn status(&mut self) -> Result<Exit, Failure> {
         let status = self.child.wait().map_err(Failure::internal)?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());

@@ -25,8 +25,9 @@ use nix::{
 /// Bit n: descriptor n, of the first three, was closed when we were started.
 static CLOSED_AT_START: AtomicU8 = AtomicU8::new(0);
 
-/// Whether our caller gave us this descriptor (0 to 2) closed, as `>&-` does. By now something stands there: Rust opens
-/// /dev/null in its place before `main`, so that a write to it would seem to succeed.
+/// Returns whether our caller gave us this descriptor (0 to 2) closed, as `>&-` does. By now
+/// something stands there: Rust opens /dev/null in its place before `main`, so that a write to it
+/// would seem to succeed.
 pub(crate) fn was_closed_at_start(fd: RawFd) -> bool {
     (0..3).contains(&fd) && CLOSED_AT_START.load(Ordering::Relaxed) & (1 << fd) != 0
 }
@@ -97,7 +98,7 @@ pub(crate) fn borrowed<T>(fd: RawFd, act: impl FnOnce(BorrowedFd<'_>) -> T) -> T
     act(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
-/// Whether the one who started us wants this signal ignored, as `nohup` does.
+/// Returns whether the one who started us wants this signal ignored, as `nohup` does.
 pub(crate) fn is_ignored(signal: Signal) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: a null action changes nothing; where the call succeeds it has filled `now`.

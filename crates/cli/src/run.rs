@@ -1,7 +1,6 @@
 //! `run`: CMD under a permit, from the first signal to the last.
 
 mod ending;
-mod errand;
 mod events;
 mod find;
 pub(crate) mod guard;
@@ -9,6 +8,7 @@ mod held;
 mod hold;
 mod leash;
 mod once;
+mod permitted;
 mod process;
 mod sign;
 mod signals;
@@ -39,9 +39,9 @@ use crate::{
     raw,
     settings::{self, Choice},
 };
-use errand::Errand;
 use held::{Grant, Held};
 use once::Once;
+use permitted::PermittedCmd;
 use tie::Tie;
 
 /// Runs CMD while holding permits. What can be known to be wrong is found before anybody queues.
@@ -71,7 +71,7 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
     }
 }
 
-/// What was asked for, with all that is known before anybody queues.
+/// The request, with all that is known before anybody queues.
 #[derive(Clone, Copy)]
 struct Order<'a> {
     args: &'a Run,
@@ -119,8 +119,8 @@ impl<'a> Order<'a> {
         if self.args.kept_for.is_some() {
             voice::fall_silent().map_err(Failure::internal)?;
         }
-        let errand = self.errand(seinpaal, &around_us);
-        let grants = errand.grants(permits.as_ref(), &ties);
+        let permitted = self.permitted(seinpaal, &around_us);
+        let grants = permitted.grants(permits.as_ref(), &ties);
         if self.once.is_some() {
             let alone = Once::check_alone(&grants).map_err(|failure| failure.about(self.subject));
             if alone.is_err() || self.is_done(entrance, signals).await? {
@@ -129,7 +129,7 @@ impl<'a> Order<'a> {
             }
         }
         grants.iter().for_each(|grant| self.events.emit(&acquired(grant, began)));
-        let held = errand.hold(permits, ties, &grants, self.events, signals).await;
+        let held = permitted.hold(permits, ties, &grants, self.events, signals).await;
         held.map_err(|failure| failure.about(self.subject))
     }
 
@@ -149,7 +149,7 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Whether what is done once was done already.
+    /// Returns whether what is done once was done already.
     async fn is_done(self, entrance: Entrance<'_>, signals: &mut Signals) -> Result<bool, Failure> {
         match self.once {
             Some(once) => once.is_done(entrance, signals).await,
@@ -173,11 +173,11 @@ impl<'a> Order<'a> {
         entrance.enter(self.events, signals).await.map(Some)
     }
 
-    fn errand<'s>(self, seinpaal: &'s Seinpaal, around_us: &'s [Held]) -> Errand<'s>
+    fn permitted<'s>(self, seinpaal: &'s Seinpaal, around_us: &'s [Held]) -> PermittedCmd<'s>
     where
         'a: 's,
     {
-        Errand {
+        PermittedCmd {
             args: self.args,
             schedule: seinpaal.schedule(self.choice.ttl(self.args.entry.ttl)),
             program: self.program,

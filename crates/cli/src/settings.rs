@@ -18,7 +18,7 @@ use crate::{
 
 /// The default length of leases.
 const USUAL_TTL: Duration = Duration::from_secs(30);
-/// What others may do with a file.
+/// The rights of others to a file.
 const OTHERS: u32 = 0o077;
 
 /// The variable that names the store.
@@ -33,7 +33,7 @@ pub(crate) struct Choice {
     pub(crate) text: String,
     /// The same URL without secrets, for display.
     pub(crate) url: StoreUrl,
-    /// Who named it.
+    /// Where the URL was named.
     pub(crate) origin: String,
     /// Others can read the file, and it has a password in it.
     is_exposed: bool,

@@ -1,4 +1,5 @@
-//! Kills masters of a cluster and moves slots in use under the load of many clients, and prints what came of it.
+//! Kills masters of a cluster and moves slots in use under the load of many clients, and prints the
+//! results.
 //!
 //! ```text
 //! cargo run -p seinpaal-conformance --example cluster_faults -- [KILLS [CLIENTS [LIMIT [MOVES [SEED]]]]]

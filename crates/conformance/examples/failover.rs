@@ -1,4 +1,4 @@
-//! Kills master after master under the load of many clients, and prints what came of it.
+//! Kills master after master under the load of many clients, and prints the results.
 //!
 //! ```text
 //! cargo run -p seinpaal-conformance --example failover -- [KILLS [CLIENTS [LIMIT [SEED [FAULT]]]]]

@@ -1,4 +1,5 @@
-//! Lets a server forget everything again and again under the load of many clients, and prints what came of it.
+//! Makes a server forget everything again and again under the load of many clients, and prints the
+//! results.
 //!
 //! ```text
 //! cargo run -p seinpaal-conformance --example restart_guard -- [MISHAPS [CLIENTS [LIMIT [SEED]]]]

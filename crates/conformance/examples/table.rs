@@ -1,5 +1,6 @@
-//! Puts every store through every case and prints two tables, of semaphores and of queues: cases × stores, and
-//! why where a case is not promised. Ends with 1 if a case fails.
+//! Puts every store through every case, and prints two tables of cases and stores, one for
+//! semaphores and one for queues, with the reason where a case is not promised. Ends with 1 if a
+//! case fails.
 //!
 //! `cargo run -p seinpaal-conformance --example table [STORE…]`
 
@@ -11,7 +12,8 @@ use seinpaal_conformance::{
     QuorumHarness, RedisHarness, SentinelHarness, Stage, ZookeeperHarness,
 };
 
-/// No case takes nearly as long unless it waits for what never comes.
+/// The longest time of a case. No case takes nearly as long, unless it waits for something that
+/// never comes.
 const BOUND: Duration = Duration::from_secs(120);
 
 /// A store by name, and a harness of it for each case.
@@ -60,7 +62,7 @@ fn keeps_queues((_, harness): &Row) -> bool {
     harness().lacks(Ability::KeepsQueues).is_none()
 }
 
-/// Prints one table; what failed.
+/// Prints one table, and returns the cases that failed.
 async fn table(cases: &[Case], stores: &[&Row]) -> Vec<String> {
     let mut columns = Vec::new();
     for (store, harness) in stores {

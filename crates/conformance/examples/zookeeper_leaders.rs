@@ -1,4 +1,4 @@
-//! Kills the leader of a ZooKeeper ensemble under load, again and again, and says what came of it.
+//! Kills the leader of a ZooKeeper ensemble under load, again and again, and prints the results.
 //!
 //! `cargo run -p seinpaal-conformance --example zookeeper_leaders -- [CLIENTS [KILLS]]` prints a table and
 //! ends with 1 if a promise was broken.

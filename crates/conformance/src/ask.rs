@@ -1,4 +1,4 @@
-//! Requests as the cases make them: what a case does not name has one ordinary value.
+//! The requests of the cases. What a case does not name has one ordinary value.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use seinpaal_proto::{
 
 /// The ttl of every request that names none.
 pub(crate) const TTL: Duration = Duration::from_secs(30);
-/// The same for requests.
+/// That ttl, as requests carry it.
 pub(crate) const TTL_MICROS: Micros = 30_000_000;
 
-/// One permit, under leases that no other ticket shares, for somebody who waits.
+/// A request for one permit, under leases that no other ticket shares, by a client that waits.
 pub(crate) fn ask(ticket: Ticket) -> Acquire {
     Acquire {
         ticket,
@@ -33,7 +33,7 @@ pub(crate) fn ask(ticket: Ticket) -> Acquire {
     }
 }
 
-/// As [`ask`], for somebody who does not wait.
+/// As [`ask`], by a client that does not wait.
 pub(crate) fn try_ask(ticket: Ticket) -> Acquire {
     Acquire { enqueue: Enqueue::No, ..ask(ticket) }
 }
@@ -43,7 +43,7 @@ pub(crate) fn permits(ticket: Ticket, count: u32) -> Acquire {
     Acquire { permits: Permits::new(count).unwrap(), ..ask(ticket) }
 }
 
-/// As [`ask`], with a ttl; the clock may jump over it in one step.
+/// As [`ask`], with a ttl. The clock may jump over the ttl in one step.
 pub(crate) fn lasting(ticket: Ticket, ttl: Duration) -> Acquire {
     Acquire { ttl: micros(ttl), margin: UNBOUNDED, ..ask(ticket) }
 }
@@ -75,23 +75,23 @@ pub(crate) fn cancel(ticket: Ticket) -> Request {
     Request::Cancel { ticket, remember: TTL_MICROS, attach: None }
 }
 
-/// Whoever sends it takes the ticket over, under this lease.
+/// A request that makes its sender the holder of the ticket, under this lease.
 pub(crate) fn attach(ticket: Ticket, lease: LeaseId) -> Request {
     let (ttl, about) = (TTL_MICROS, String::new());
     Request::Attach(Attach { ticket, lease, ttl, margin: margin(ttl), not_after: None, about })
 }
 
-/// Gives up an attach with this lease.
+/// Gives up an attach under this lease.
 pub(crate) fn give_up_attach(ticket: Ticket, lease: LeaseId) -> Request {
     Request::Cancel { ticket, remember: TTL_MICROS, attach: Some(lease) }
 }
 
-/// Whoever sends it leaves its permit to itself.
+/// A request that leaves its sender's permit without an owner.
 pub(crate) fn detach(ticket: Ticket) -> Request {
     Request::Detach { ticket, ttl: TTL_MICROS, margin: UNBOUNDED }
 }
 
-/// Asks whoever holds the ticket to hand over.
+/// Asks the holder of the ticket to hand over.
 pub(crate) fn ask_holder(ticket: Ticket, by: &str) -> Request {
     let ask = HandOverAsk::new(by, "a release is due").unwrap();
     Request::AskHolder(AskHolder { ticket, lease: crate::stage::lease(), ask })

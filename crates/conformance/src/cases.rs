@@ -1,4 +1,4 @@
-//! What every store promises, a sentence a case, a topic a file.
+//! The promises of every store: a case for each, and a file for each topic.
 #![expect(missing_docs, reason = "the name of a case says what it is about")]
 
 pub mod alarms;

@@ -1,4 +1,4 @@
-//! One client as the cases see it.
+//! The client of the cases.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,18 +13,18 @@ use tokio::{
 
 use crate::{Stage, ask::release, stage::random};
 
-/// How long a case waits for what must happen. No verdict depends on its length.
+/// How long a case waits for what must happen. No verdict depends on this time.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
 
-/// Between two tries.
+/// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Whether a session would send the same tickets again: they count once.
+/// Returns whether a session would send the same tickets again. A repeated ticket counts once.
 fn is_worth_another_try(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Unreachable
 }
 
-/// One inbox, the store opened for it, and what it hears.
+/// One inbox, the store that was opened for it, and the news that it hears.
 #[derive(Debug)]
 pub struct Client {
     inbox: Inbox,
@@ -47,13 +47,13 @@ impl Stage {
         client
     }
 
-    /// The client dies without a word.
+    /// Lets the client die without telling the store.
     pub(crate) async fn vanish(&self, client: Client) {
         let (inbox, store) = client.into_parts();
         self.harness().vanish(inbox, store).await;
     }
 
-    /// Time passes second by second while somebody looks, as it does where there are clients.
+    /// Lets time pass second by second while a client looks, as happens where there are clients.
     pub(crate) async fn pass(&self, time: Duration, witness: &Client) {
         for _ in 0..time.as_secs() {
             self.advance(Duration::from_secs(1));
@@ -86,7 +86,7 @@ impl Client {
         Batch { name, inbox, fence_seen: 0, requests }
     }
 
-    /// What a server did not answer in time, as on a machine that is very busy, is asked again.
+    /// Calls the store. A busy server may not answer in time, and is asked again.
     pub(crate) async fn call(&self, batch: &Batch) -> Replies {
         let answered = async {
             loop {
@@ -108,13 +108,14 @@ impl Client {
         self.send(vec![request]).await.replies.pop().expect("one reply a request")
     }
 
-    /// Sends as somebody who listens nowhere: its lease runs out on every store.
+    /// Sends a request from an inbox that nobody listens at. A lease of such a sender runs out on
+    /// every store.
     pub(crate) async fn anonymously(&self, request: Request) -> Reply {
         let batch = Batch { inbox: None, ..self.batch(vec![request]) };
         self.call(&batch).await.replies.pop().expect("one reply a request")
     }
 
-    /// Has due work done until none is left over.
+    /// Has the store do due work until none is left.
     pub(crate) async fn settle(&self) {
         while self.call(&Batch { inbox: None, ..self.batch(vec![]) }).await.backlog {}
     }
@@ -123,39 +124,39 @@ impl Client {
         self.one(Request::Acquire(ask.clone())).await
     }
 
-    /// Acquires what must be had at once.
+    /// Acquires permits that must be granted at once.
     pub(crate) async fn take(&self, ask: &Acquire) -> Grant {
         granted(self.acquire(ask).await)
     }
 
-    /// As [`Client::take`], listening nowhere.
+    /// As [`Client::take`], from an inbox that nobody listens at.
     pub(crate) async fn take_anonymously(&self, ask: &Acquire) -> Grant {
         granted(self.anonymously(Request::Acquire(ask.clone())).await)
     }
 
-    /// Acquires what must be waited for.
+    /// Asks for permits that must be waited for.
     pub(crate) async fn queue(&self, ask: &Acquire) {
         let reply = self.acquire(ask).await;
         assert!(matches!(reply, Reply::Queued { .. }), "not queued: {reply:?}");
     }
 
-    /// Releases what must be held.
+    /// Releases a ticket that must be held.
     pub(crate) async fn release(&self, ticket: Ticket) {
         assert_eq!(self.one(release(ticket)).await, Reply::Released { ticket, left: 0 });
     }
 
-    /// The next thing this client hears.
+    /// The next news of this client.
     pub(crate) async fn next_news(&mut self) -> News {
         let news = timeout(BOUND, self.news.recv()).await.expect("nothing was heard");
         news.expect("the store keeps its sender")
     }
 
-    /// What this client has heard and nobody has looked at.
+    /// News of this client that nobody has looked at yet.
     pub(crate) fn try_news(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }
 
-    /// The next thing this client hears of a ticket.
+    /// The next news of this client about a ticket.
     pub(crate) async fn told(&mut self) -> (Ticket, What) {
         loop {
             match self.next_news().await {
@@ -168,7 +169,7 @@ impl Client {
         }
     }
 
-    /// Hears next that this ticket was granted.
+    /// Waits for the next news, which must be that this ticket was granted.
     pub(crate) async fn told_of_grant(&mut self, ticket: Ticket) {
         let (told, what) = self.told().await;
         assert!(told == ticket && matches!(what, What::Granted { .. }), "{told}: {what:?}");
@@ -191,7 +192,7 @@ impl Client {
         self.snapshot().await.holders.iter().map(|row| row.ticket).collect()
     }
 
-    /// In the order of service, those that are passed over last.
+    /// The waiters in the order of service, with those that are passed over at the end.
     pub(crate) async fn waiters(&self) -> Vec<Ticket> {
         self.snapshot().await.waiters.iter().map(|row| row.ticket).collect()
     }

@@ -1,4 +1,4 @@
-//! What a store must bring to be put through the cases.
+//! What a store must provide to be put through the cases.
 
 mod cluster;
 mod embedded;
@@ -26,19 +26,33 @@ pub use self::{
     zookeeper::ZookeeperHarness,
 };
 
+/// How long a server may take to notice the end of a connection. No verdict depends on this time.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// Waits until a server has noticed a change. Connections and sessions come and go in tasks of their
+/// own.
+async fn until_noticed(what: &str, is_so: impl Fn() -> bool) {
+    let noticed = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(BOUND, noticed).await.expect(what);
+}
+
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {
     /// Opens the store for a client. When this returns the client is reachable.
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>>;
 
-    /// Lets the client die without a word: nothing is sent, its connections and locks just end. When
-    /// this returns the store can know. In one process the presence goes with the store, as the kernel
-    /// takes it from a process that is killed.
+    /// Lets the client die without telling the store: nothing is sent, and its connections and
+    /// locks just end. When this returns, the store can know. A store in this process ends the
+    /// client's presence with the store, as the kernel takes it from a process that is killed.
     fn vanish(&self, _inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move { drop(store) })
     }
 
-    /// Takes the client's subscription away or gives it back; it lives on. Only with
+    /// Takes the client's subscription away, or gives it back, while the client lives on. Needs
     /// [`Ability::LosesSubscriptions`].
     fn set_hears(&self, _inbox: Inbox, _hears: bool) {
         panic!("not promised")
@@ -50,10 +64,10 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// What the store knows of a client that is open.
     fn contact(&self) -> Contact;
 
-    /// Why the store has not got an ability, or `None` if it has.
+    /// Why the store lacks an ability. `None` if it has it.
     fn lacks(&self, ability: Ability) -> Option<&'static str>;
 
-    /// How many queues cost the store anything, if it can be asked.
+    /// How many queues cost the store anything, if the store can tell.
     fn queues(&self) -> Option<usize> {
         None
     }
@@ -74,7 +88,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
     }
 }
 
-/// What some cases need and not every store has.
+/// An ability that some cases need and some stores lack.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Ability {
@@ -84,14 +98,14 @@ pub enum Ability {
     EndsLivingLeases,
     /// The lease of a client lasts for as long as its process lives.
     VouchesForLife,
-    /// Waiters are served in one order, and the ledger's own one: every answer is as the ledger would give it.
+    /// Waiters are served in one order, which is the ledger's own: every answer is the ledger's.
     KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,
-    /// Somebody who asks a holder to hand over reaches it.
+    /// A request to hand over reaches the holder.
     PassesAsks,
-    /// It keeps queues.
+    /// The store keeps queues.
     KeepsQueues,
-    /// It keeps names for slots, and wishes for them.
+    /// The store keeps names for slots, and wishes for them.
     NamesSlots,
 }

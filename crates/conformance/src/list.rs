@@ -4,7 +4,8 @@ use seinpaal::store::BoxFuture;
 
 use crate::{Ability, Stage};
 
-/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of its own.
+/// Gives the list to the macro `$then`, after the module of the cases and whatever else that macro
+/// needs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_case {
@@ -53,9 +54,9 @@ macro_rules! with_every_case {
             }
             renewal {
                 renewing_a_lease_extends_all_that_stands_under_it [];
-                renewing_with_a_wrong_idea_of_what_is_held_renews_nothing [];
+                renewing_with_a_wrong_digest_renews_nothing [];
                 renewing_by_ticket_tells_the_live_from_the_dead [];
-                renewing_never_revives_what_is_over [];
+                renewing_never_revives_an_ended_ticket [];
                 a_waiter_is_not_made_a_holder_by_a_renewal [];
                 the_places_in_the_queue_are_renewed_in_one_call [];
                 five_hundred_tickets_are_renewed_in_one_call [];
@@ -82,7 +83,7 @@ macro_rules! with_every_case {
                 a_cancel_that_races_a_grant_leaves_nothing_behind [];
                 a_cancel_that_overtakes_its_acquire_wins [];
                 cancelling_the_large_request_at_the_head_lets_the_small_ones_in [];
-                cancelling_what_is_held_gives_it_back [];
+                cancelling_a_held_ticket_gives_it_back [];
                 a_request_and_its_cancel_in_one_call_leave_nothing [];
             }
             retry {
@@ -135,9 +136,9 @@ macro_rules! with_every_case {
                 who_adopts_goes_by_the_stored_limit [];
                 who_sets_the_limit_lets_in_who_waits [];
                 more_permits_than_exist_are_refused_and_never_queued [];
-                a_limit_below_what_is_held_evicts_nobody_and_admits_nobody [];
+                a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody [];
                 raising_the_limit_serves_the_queue [];
-                a_limit_of_zero_admits_nobody_and_keeps_who_waits [];
+                a_limit_of_zero_admits_nobody_and_keeps_the_waiters [];
                 a_waiter_that_can_never_be_served_any_more_is_told [];
                 a_limit_set_on_purpose_stays_when_nobody_is_here [];
                 a_limit_that_is_let_go_is_forgotten_with_the_name [];
@@ -189,9 +190,9 @@ macro_rules! with_every_case {
     };
 }
 
-/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` becomes a module
-/// `memory` with a module a topic and a test a case, each with a harness of its own, and a test
-/// `summary` that lists which of them the store promises.
+/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` makes a module
+/// `memory` with a module for each topic and a test for each case, each with a harness of its own,
+/// and a test `summary` that lists the cases that the store promises.
 #[macro_export]
 macro_rules! conformance {
     ($store:ident, $harness:expr) => {
@@ -199,7 +200,7 @@ macro_rules! conformance {
     };
 }
 
-/// What [`conformance!`] makes of its list.
+/// Makes the tests of [`conformance!`] from the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! every_case {
@@ -234,14 +235,14 @@ macro_rules! every_case {
     };
 }
 
-/// A case as a value, for programs that put stores side by side.
+/// A case as a value, for programs that compare stores.
 #[derive(Clone, Copy)]
 pub struct Case {
     /// `topic::case`.
     pub name: &'static str,
-    /// What it needs of a store.
+    /// The abilities that the case needs.
     pub needs: &'static [Ability],
-    /// Puts the store of a stage through it; panics if it fails.
+    /// Puts the store of a stage through the case. Panics if the case fails.
     pub run: for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>,
 }
 
@@ -251,7 +252,7 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// What makes [`CASES`] of the list.
+/// Makes [`CASES`] from the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! case_values {

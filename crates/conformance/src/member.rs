@@ -1,4 +1,4 @@
-//! A client with a session, as users have it: the stage's clock is its clock.
+//! A client with a session, as users have it. Its clock is the clock of the stage.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use seinpaal_proto::{
 
 use crate::{Client, Stage};
 
-/// A session over the store, and what it told.
+/// A session over the store, and the events that it told.
 pub(crate) struct Member<'a> {
     stage: &'a Stage,
     client: Client,
@@ -20,7 +20,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Whose permits are to have this ttl.
+    /// Joins with a session whose permits have this ttl.
     pub(crate) async fn join(stage: &'a Stage, ttl: Micros) -> Self {
         let client = stage.client().await;
         let config = Config { ttl, ..Config::default() };
@@ -58,7 +58,7 @@ impl<'a> Member<'a> {
         self.session.release(self.stage.now(), ticket, None);
     }
 
-    /// Does everything that is due, as a driver would.
+    /// Does all that is due, as a driver would.
     pub(crate) async fn act(&mut self) {
         loop {
             while let Some(news) = self.client.try_news() {
@@ -73,7 +73,8 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Goes on until it holds what it wants, and says until when that is certain; `None`: as long as it lives.
+    /// Acts until the session holds this ticket. Returns until when that is certain. `None`: for as
+    /// long as it lives.
     pub(crate) async fn until_held(&mut self, wanted: Ticket) -> Option<Micros> {
         loop {
             self.act().await;
@@ -102,7 +103,7 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// What nobody should hear where nothing fails.
+    /// The events that no client may hear where nothing fails.
     pub(crate) fn alarms(&self) -> Vec<&Event> {
         let is_alarm = |event: &&Event| {
             matches!(event, Event::Danger { .. } | Event::Lost { .. } | Event::Refused { .. })
@@ -111,7 +112,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Time passes in small steps, while these do what is due.
+/// Lets time pass in small steps, while these members do what is due.
 pub(crate) async fn pass(stage: &Stage, time: Duration, members: &mut [&mut Member<'_>]) {
     const STEPS: u32 = 24;
     for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! The cases about queues: as those about semaphores, with a list of their own.
+//! The cases about queues, which have a list of their own.
 
 pub(crate) mod ask;
 pub mod cases;

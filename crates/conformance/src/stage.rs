@@ -1,4 +1,4 @@
-//! Where a case takes place: a harness, and a name that nobody else uses.
+//! The stage of a case: a harness, and a name that no other case uses.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use seinpaal_proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
 
 use crate::{Ability, Harness};
 
-/// The scene of one case.
+/// The stage of one case.
 #[derive(Debug)]
 pub struct Stage {
     harness: Box<dyn Harness>,
@@ -23,7 +23,7 @@ impl Stage {
         Self::of(Box::new(harness))
     }
 
-    /// The same for one that is boxed already.
+    /// As [`new`](Self::new), for a boxed harness.
     ///
     /// # Panics
     /// Without a source of randomness.
@@ -33,7 +33,8 @@ impl Stage {
         Self { harness, name }
     }
 
-    /// A stage on this store if it has these abilities; else says why not, as [`summary`] does.
+    /// A stage on this store, if it has these abilities. Otherwise prints why not, as [`summary`]
+    /// does.
     #[must_use]
     pub fn promised(harness: impl Harness + 'static, needs: &[Ability]) -> Option<Self> {
         if let Some(why) = lacking(&harness, needs) {
@@ -43,7 +44,7 @@ impl Stage {
         Some(Self::new(harness))
     }
 
-    /// Why a case that needs these abilities is not promised on this store; `None` if it is.
+    /// Why the store does not promise a case that needs these abilities. `None` if it does.
     #[must_use]
     pub fn lacks(&self, needs: &[Ability]) -> Option<&'static str> {
         lacking(&*self.harness, needs)
@@ -68,7 +69,7 @@ impl Stage {
     }
 }
 
-/// Which of the cases a store is put through, and why not the others: a line a case.
+/// Which cases a store is put through, and why not the others: a line for each case.
 #[must_use]
 pub fn summary(store: &str, harness: &dyn Harness, cases: &[(&str, &[Ability])]) -> String {
     let line = |(case, needs): &(&str, &[Ability])| {
@@ -84,13 +85,13 @@ fn lacking(harness: &dyn Harness, needs: &[Ability]) -> Option<&'static str> {
     needs.iter().find_map(|ability| harness.lacks(*ability))
 }
 
-/// Tickets that nobody else has.
+/// Tickets that no other client has.
 pub(crate) fn tickets<const N: usize>() -> [Ticket; N] {
     let mut source = TicketSource::new(Inbox(random()));
     std::array::from_fn(|_| source.ticket())
 }
 
-/// As many tickets that nobody else has.
+/// This many tickets that no other client has.
 pub(crate) fn many_tickets(count: usize) -> Vec<Ticket> {
     let mut source = TicketSource::new(Inbox(random()));
     (0..count).map(|_| source.ticket()).collect()

@@ -1,5 +1,5 @@
-//! What becomes of permits when a master is replaced: without `replicated`, with it, and while replicas are
-//! missing.
+//! What happens to permits when a master is replaced: without `replicated`, with it, and while
+//! replicas are missing.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use seinpaal_conformance::faults::failover::{FailoverPlan, MasterFault, run};
 use seinpaal_rig::{SentinelServers, until};
 use tokio::time::timeout;
 
-/// How long a test waits for what must happen. No verdict depends on its length.
+/// How long a test waits for what must happen. No verdict depends on this time.
 const LONG: Duration = Duration::from_secs(60);
 const NAME: &str = "n";
 const REPLICAS: usize = 2;
@@ -21,7 +21,7 @@ async fn client(url: &str) -> Semaphore {
     builder.connect().await.unwrap_or_else(|error| panic!("{error}")).semaphore(NAME).limit(1)
 }
 
-/// A client of the master of now, who will not learn of the next one.
+/// A client of the present master, which will not learn of the next one.
 async fn client_of_this_master(servers: &SentinelServers, options: &str) -> Semaphore {
     client(&format!("redis://127.0.0.1:{}{options}", servers.port(servers.master()))).await
 }
@@ -39,7 +39,7 @@ async fn held(semaphore: &Semaphore) -> Permit {
     timeout(LONG, semaphore.acquire().into_future()).await.expect("in time").expect("a permit")
 }
 
-/// The master dies, and what it wrote since replication was cut with it.
+/// Lets the master die with all that it wrote since its replication was cut.
 fn fail_over(servers: &mut SentinelServers) {
     let old = servers.master();
     servers.kill(old);
@@ -60,7 +60,7 @@ async fn a_grant_that_no_replica_had_is_given_again_without_replicated() {
     fail_over(&mut servers);
     let second = client(&servers.url("")).await;
     let other = held(&second).await;
-    // The promise that is not made (docs/guarantees.md); the fence is what protects the resource.
+    // docs/guarantees.md does not promise more here. The fence protects the resource.
     assert!(one.is_held() && other.is_held());
     assert!(other.fence() > one.fence());
 }
@@ -90,7 +90,7 @@ async fn a_grant_that_one_of_two_replicas_had_is_given_again_if_that_one_dies_as
     servers.kill(replicas[0]);
     fail_over(&mut servers);
     let other = held(&client(&servers.url("")).await).await;
-    // Why only N = all of them is certain; the fence is what protects the resource.
+    // This is why only `replicated` with all replicas is certain. The fence protects the resource.
     assert!(one.is_held() && other.is_held());
     assert!(other.fence() > one.fence());
 }
@@ -106,7 +106,8 @@ async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it(
     eventually(&first, |seen| seen.waiting_total == 1).await;
     servers.cut_replication();
     permit.release().await.expect("a release does not wait for replicas for ever");
-    // Whoever was granted something while waiting waits for the proof, here as long as it likes to.
+    // A request that was granted while it waited waits for the proof, and this one may wait as long
+    // as it likes.
     let refused = timeout(LONG, waiting).await.expect("in time").unwrap();
     assert!(is_about_replicas(&refused.expect_err("no replica has it")));
     servers.replicas().iter().for_each(|replica| servers.resume(*replica));
@@ -127,7 +128,7 @@ async fn a_renewal_that_no_replica_has_extends_nothing() {
 }
 
 #[tokio::test]
-async fn a_guarded_write_that_no_replica_has_is_not_said_to_be_applied() {
+async fn a_guarded_write_that_no_replica_has_is_not_reported_as_applied() {
     let servers = SentinelServers::start(1);
     let permit = held(&client(&servers.url("?replicated=1")).await).await;
     permit
@@ -156,7 +157,7 @@ async fn contention_is_no_error_though_replicas_are_missing() {
 }
 
 #[tokio::test]
-async fn replicas_that_were_never_there_are_said_at_once_and_what_was_granted_is_undone() {
+async fn missing_replicas_are_reported_at_once_and_the_grant_is_undone() {
     let servers = SentinelServers::shared();
     let url = servers.url("?replicated=3&prefix=never:");
     let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with all the patience there is

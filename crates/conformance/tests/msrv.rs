@@ -1,4 +1,4 @@
-//! The stated oldest compiler is not older than what the dependencies that are built here ask for.
+//! The stated oldest compiler is at least as new as the dependencies of this build need.
 //!
 //! Whether our own code asks for more is checked by clippy's `incompatible_msrv`, with the version from
 //! the manifest.

@@ -1,4 +1,5 @@
-//! The cases about queues can fail: each of these stores makes one mistake, and cases notice.
+//! The cases about queues can fail: each of these stores makes one mistake, and some case notices
+//! it.
 //!
 //! The stores are the memory store behind something that spoils what passes through it.
 
@@ -13,7 +14,8 @@ use futures_util::FutureExt;
 use queue_mistakes::{harness::SpoilingHarness, spoil::Mistake};
 use seinpaal_conformance::{QUEUE_CASES, Stage};
 
-/// Longer than a case waits for what must happen. The clock of these tests jumps, so nobody waits.
+/// Longer than a case waits for what must happen. The clock of these tests jumps, so this costs no
+/// time.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The cases that fail on a store with this mistake.
@@ -64,7 +66,7 @@ noticed! {
         ["line::the_first_in_line_is_told_when_to_look_and_nobody_else"
          "line::the_first_in_line_is_told_again_when_something_falls_due_sooner"];
     a_loss_that_is_not_told_is_noticed: TellsOfNoLoss
-        ["cancel::cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_no_more"];
+        ["cancel::cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery"];
     a_batch_that_is_done_again_when_it_is_sent_again_is_noticed: RepeatsBatches
         ["once::a_request_that_arrives_again_is_answered_alike_and_done_once"];
     a_batch_that_is_done_after_its_deadline_is_noticed: IgnoresDeadlines

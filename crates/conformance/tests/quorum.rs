@@ -1,4 +1,4 @@
-//! The quorum store keeps what every store promises, but for order.
+//! The quorum store keeps what every store promises, except for order.
 
 use seinpaal_conformance::{QuorumHarness, conformance};
 

@@ -1,8 +1,9 @@
-//! A short fault run: a server that forgets under load. A long one is the example of the same name.
+//! A short run with a server that forgets under load. The example of the same name is the long run.
 
 use seinpaal_conformance::faults::amnesia::{AmnesiaPlan, AmnesiaReport, run};
 
-/// By chance a run may let nobody in at a moment at which it is one too many.
+/// How many runs there are. In a single run it may happen that no client is admitted at a moment at
+/// which it would be one too many.
 const RUNS: u64 = 5;
 
 fn run_with(option: &str, seed: u64) -> AmnesiaReport {

@@ -1,4 +1,5 @@
-//! A short run of the example that kills leaders: what it prints is for people, what it finds broken is not.
+//! A short run of the example that kills leaders. The example prints figures for people, and this
+//! checks its verdict.
 
 use seinpaal_conformance::faults::leaders::{LeadersPlan, broken, run, table};
 

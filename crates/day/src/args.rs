@@ -1,4 +1,4 @@
-//! What the command line says.
+//! Reads the command line.
 
 use std::{env, io, path::PathBuf, time::Duration};
 
@@ -15,18 +15,18 @@ pub const USAGE: &str = "usage: day [--minutes N | --seconds N] [--seed S] [--st
   --scratch  where the history and all output go, and stay; default: a temporary directory, kept if something was broken
 See docs/internals/proof/day.md.";
 
-/// All that may be said.
+/// All that the command line can say.
 #[derive(Debug)]
 pub struct Said {
     /// The day.
     pub plan: Plan,
-    /// Whether the directory stays.
+    /// Whether the directory is kept.
     pub is_kept: bool,
-    /// How many runs, where that is asked for.
+    /// How many runs, for `day runs`.
     pub runs: u32,
-    /// And at which limit.
+    /// The limit, for `day runs`.
     pub limit: u32,
-    /// The service.
+    /// The program of the service.
     pub service: PathBuf,
 }
 
@@ -81,7 +81,8 @@ impl Said {
     }
 }
 
-/// The release program, which stands beside the directory of a program of any other build.
+/// The program under test: the one that `SEINPAAL_PROGRAM` names, or else the release program,
+/// which stands in the directory beside that of this build.
 fn program() -> PathBuf {
     if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
         return PathBuf::from(program);
@@ -89,7 +90,7 @@ fn program() -> PathBuf {
     beside("../release/seinpaal")
 }
 
-/// What was built beside this program.
+/// The path of a file that was built beside this program.
 fn beside(path: &str) -> PathBuf {
     let this = env::current_exe().unwrap_or_default();
     this.parent().unwrap_or(&this).join(path)
@@ -104,7 +105,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("not a number: {text}"))
 }
 
-/// As [`io::Error`], for `main`.
+/// Turns a message into an [`io::Error`], for `main`.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,5 @@
-//! What the program runs, and what a shell runs instead of the program: this program again.
+//! The commands that the program runs, and the one that a shell runs in the program's place. All of
+//! them are this program again.
 
 use std::{
     env, fs,
@@ -24,13 +25,13 @@ use crate::{
     world::World,
 };
 
-/// What CMD prints when it has done its work.
+/// What CMD prints when its work is done.
 pub const DONE: &str = "done\n";
-/// How long a single run of a shell's may take before it is taken for hanging.
+/// How long a single run of a shell's loop may take. A longer one hangs.
 const BOUND: Duration = Duration::from_secs(600);
 
-/// `day hold SPAN [STATUS]`: CMD. It says when it is inside, stays so long (`2.5`, or a time drawn from `0.5..5`),
-/// says when it leaves, and ends with this status.
+/// `day hold SPAN [STATUS]`: CMD. It writes down that it is inside, stays for SPAN (`2.5`, or a
+/// time drawn from `0.5..5`), writes down that it leaves, and ends with this status.
 ///
 /// # Errors
 /// If it was not started in a world.
@@ -52,7 +53,7 @@ pub fn hold(args: &[String]) -> io::Result<i32> {
     Ok(status)
 }
 
-/// What the program has told CMD, or a script has on the program's behalf.
+/// Reads what the program, or a script in its place, has told CMD.
 fn visit() -> Visit {
     let find = |name: &str| env::var(format!("SEINPAAL_{name}")).ok();
     let number = |name: &str| find(name).and_then(|text| text.parse::<u64>().ok());
@@ -65,7 +66,7 @@ fn visit() -> Visit {
     }
 }
 
-/// A time, or one drawn from a range; the same for the same job.
+/// Reads a time, or draws one from a range. The same job draws the same time.
 fn span(text: &str, job: &str) -> io::Result<Duration> {
     let seconds = |text: &str| {
         let parsed = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
@@ -81,8 +82,8 @@ fn draw(job: &str) -> Draw {
     Draw::new(hasher.finish())
 }
 
-/// `day item`: CMD of a worker. What the item carries says what becomes of it: `later` is given back once, `twice`
-/// fails once, `bad` fails always, everything else is done.
+/// `day item`: CMD of a worker. The item's payload says how the delivery ends: `later` is given
+/// back once, `twice` fails once, `bad` always fails, and everything else is done.
 ///
 /// # Errors
 /// If it was not started in a world.
@@ -110,7 +111,8 @@ pub fn item() -> io::Result<i32> {
     Ok(status)
 }
 
-/// `day once N NAME LIMIT COMMAND…`: one job of a shell's loop, as `JOB.N`, watched like any other.
+/// `day once N NAME LIMIT COMMAND…`: one job of a shell's loop, called `JOB.N`. It is watched like
+/// any other job.
 ///
 /// # Errors
 /// If it was not started in a world.

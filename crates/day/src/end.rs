@@ -1,14 +1,14 @@
-//! How a job may end, and what it may say.
+//! The ways in which a job may end, and what it may print.
 
 use serde::{Deserialize, Serialize};
 
-/// The status when no permit was had.
+/// The status of a run that got no permit.
 pub const BUSY: i32 = 75;
-/// The status when the lease was lost and CMD stopped.
+/// The status of a run whose lease was lost, and whose CMD was stopped.
 pub const LOST: i32 = 122;
-/// The status when the store does not answer.
+/// The status of a run whose store does not answer.
 pub const UNREACHABLE: i32 = 69;
-/// The status of a conflict of configuration.
+/// The status of a conflict in the configuration.
 pub const CONFLICT: i32 = 78;
 
 /// One way in which a job may end.
@@ -16,39 +16,39 @@ pub const CONFLICT: i32 = 78;
 pub struct End {
     /// The exit status; 128+n for signal n.
     pub status: i32,
-    /// All of stdout; `None`: anything.
+    /// All of stdout. `None` allows anything.
     pub out: Option<String>,
-    /// What stands on stderr.
+    /// What stderr must have.
     pub err: Said,
 }
 
-/// What a job says on stderr.
+/// What a job prints on stderr.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Said {
     /// Nothing at all.
     Nothing,
-    /// One line of our own that has each of these; a `|` stands between alternatives.
+    /// One line of the program, with each of these texts in it. A `|` stands between alternatives.
     Line(Vec<String>),
-    /// Any number of lines of our own, each with all of these.
+    /// Any number of lines of the program, each with all of these texts in it.
     Lines(Vec<String>),
-    /// Not looked at: the job was killed, or this is the screen of a terminal.
+    /// Anything: the job was killed, or stderr is the screen of a terminal.
     Anything,
 }
 
 impl End {
-    /// CMD's own status, CMD's own output, and not a word of ours.
+    /// CMD's own status and output, and no line of the program.
     #[must_use]
     pub fn own(status: i32, out: &str) -> Self {
         Self { status, out: Some(out.to_owned()), err: Said::Nothing }
     }
 
-    /// This status, whatever stands on stdout, and not a word on stderr.
+    /// This status, any stdout, and an empty stderr.
     #[must_use]
     pub fn quiet(status: i32) -> Self {
         Self { status, out: None, err: Said::Nothing }
     }
 
-    /// An end that is not CMD's: one line says what happened, with all these words.
+    /// An end that is not CMD's own: one line with all these words says what happened.
     #[must_use]
     pub fn told(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
@@ -62,31 +62,31 @@ impl End {
         Self { status, out: None, err: Said::Lines(words) }
     }
 
-    /// This status after a kill, or on a terminal, where nobody can say what else is said.
+    /// This status after a kill, or on a terminal, where nobody can predict the rest of the output.
     #[must_use]
     pub fn anyhow(status: i32) -> Self {
         Self { status, out: None, err: Said::Anything }
     }
 
-    /// The name is busy, or the wait is over.
+    /// The end of a run that found the name busy, or whose wait was over.
     #[must_use]
     pub fn busy(name: &str) -> Self {
         Self::told(BUSY, &[name, "busy|timed out|already wait"])
     }
 
-    /// The lease was lost, CMD stopped.
+    /// The end of a run whose lease was lost, and whose CMD was stopped.
     #[must_use]
     pub fn lost(name: &str) -> Self {
         Self::told(LOST, &[name, "lease|lost", "ttl"])
     }
 
-    /// The store does not answer, as each call of a script says.
+    /// The end of a script whose store does not answer. Each of its calls says so.
     #[must_use]
     pub fn unreachable_again() -> Self {
         Self::lines(UNREACHABLE, &["answer|reach|connect|listens"])
     }
 
-    /// The store does not answer.
+    /// The end of a call whose store does not answer.
     #[must_use]
     pub fn unreachable() -> Self {
         Self::told(UNREACHABLE, &["answer|reach|connect|listens"])
@@ -94,7 +94,7 @@ impl End {
 }
 
 impl Said {
-    /// Whether this is what may be said.
+    /// Returns whether an end is this one.
     #[must_use]
     pub fn fits(&self, said: &str) -> bool {
         let is_ours = |line: &str| line.starts_with("seinpaal: ");

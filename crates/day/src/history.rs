@@ -1,4 +1,5 @@
-//! What happened: one line an event, in one file for all processes, each written before it is acted on.
+//! The history: one line for each event, in one file for all processes. A process writes the line
+//! before it acts on the event.
 //!
 //! `who` of an event is a job, such as `redis/mix.17`, or the rig about a store, such as `redis/rig`.
 
@@ -16,21 +17,21 @@ pub type Event = history::Event<What>;
 pub enum What {
     /// A job is about to be started.
     Started(Start),
-    /// It is known to stand in line at this name.
+    /// The job is known to stand in line at this name.
     Queued {
         /// Which name.
         name: String,
     },
-    /// One of its other events, as it printed them.
+    /// The job printed another event.
     Told {
-        /// Such as `lost`.
+        /// The event's name, such as `lost`.
         event: String,
     },
-    /// Its CMD is inside.
+    /// The job's CMD is inside.
     Entered(Visit),
-    /// Its CMD is about to end with this status; 128+n for signal n.
+    /// The job's CMD is about to end with this status, 128+n for signal n.
     Left {
-        /// What CMD ends with.
+        /// The status.
         status: i32,
     },
     /// A CMD of a worker is about to end the delivery of an item.
@@ -44,44 +45,46 @@ pub enum What {
         /// All of stderr.
         err: String,
     },
-    /// The job did not end for so long that it was killed.
+    /// The job was killed because it did not end in time.
     Hung,
-    /// It is about to be killed (`SIGKILL`).
+    /// The job is about to be killed (`SIGKILL`).
     Killing,
-    /// It is about to be stopped for a while, or is told to go on.
+    /// The job is about to be stopped for a while, or is told to go on.
     Stopped {
-        /// Which of both.
+        /// Whether it is stopped.
         stopped: bool,
     },
     /// The store stops answering.
     OutageBegins,
-    /// It answers again.
+    /// The store answers again.
     OutageEnds,
-    /// The machine was so busy that a look at the store, which takes no time, took more than a second.
+    /// The machine was very busy: a look at the store, which takes no time otherwise, took more
+    /// than a second.
     Slow {
         /// When the look began.
         from: u64,
     },
     /// Items were pushed, in this order.
     Pushed {
-        /// Into this queue.
+        /// The queue.
         queue: String,
-        /// What they carry.
+        /// The payloads.
         payloads: Vec<String>,
     },
-    /// A crate program was granted a permit, with so much left of what its lease lasts at most.
+    /// A program that uses the crate was granted a permit, with this share of the longest lease
+    /// left.
     Remaining {
-        /// In thousandths.
+        /// The share, in thousandths.
         permille: u64,
     },
-    /// A crate program, or somebody who looks, found something that must not be.
+    /// A program that uses the crate, or an observer, found something that must not be.
     Wrong {
-        /// What.
+        /// The finding.
         story: String,
     },
-    /// Something is still there when all have gone.
+    /// Something remains at the store after all jobs have ended.
     Remains {
-        /// What.
+        /// What remains.
         story: String,
     },
 }
@@ -91,11 +94,11 @@ pub enum What {
 pub struct Start {
     /// The whole command.
     pub argv: Vec<String>,
-    /// What it asks for, if it asks for a permit.
+    /// The permits that it asks for, if it asks for any.
     pub ask: Option<Ask>,
-    /// How it may end.
+    /// The ways in which it may end.
     pub ends: Vec<End>,
-    /// Whether it gives up soon, and so may meet an outage that a patient one sits out.
+    /// Whether the job gives up soon. Such a job can meet an outage that a patient job sits out.
     pub is_hurried: bool,
 }
 
@@ -113,15 +116,15 @@ pub struct Ask {
 /// A CMD inside.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Visit {
-    /// What it holds.
+    /// The name that it holds.
     pub name: String,
-    /// How much of it.
+    /// How many permits it holds.
     pub permits: u32,
-    /// The lowest slot, unless a script acquired.
+    /// The lowest slot. A script that acquired cannot tell.
     pub slot: Option<u32>,
-    /// The fence, unless a script acquired.
+    /// The fence. A script that acquired cannot tell.
     pub fence: Option<u64>,
-    /// Its process.
+    /// The process.
     pub pid: u32,
 }
 
@@ -130,15 +133,15 @@ pub struct Visit {
 pub struct Delivery {
     /// The queue.
     pub queue: String,
-    /// What the item carries.
+    /// The item's payload.
     pub payload: String,
     /// The fence.
     pub fence: u64,
-    /// What CMD ends with.
+    /// The status that CMD ends with.
     pub status: i32,
 }
 
-/// The store of an event, or none if its line is not of a day.
+/// The store of an event. `None` if the line is not one of a day.
 #[must_use]
 pub fn store_of(who: &str) -> Option<Store> {
     who.split_once('/')?.0.parse().ok()

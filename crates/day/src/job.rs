@@ -1,4 +1,5 @@
-//! A job: one call of the program (or of a script that calls it), started, watched, and waited for.
+//! A job: one call of the program, or of a script that calls it. The rig starts it, watches it, and
+//! waits for its end.
 
 use std::{
     fs::{self, File},
@@ -27,10 +28,10 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How a shell gives the events to us and the output to a file.
+/// The shell line that gives the events to the rig and the output to a file.
 const WATCHED: &str = r#"exec 3>&1 >"$0"; exec "$@""#;
 
-/// What is to be started.
+/// A job that is to be started.
 #[derive(Clone, Debug)]
 pub struct Job {
     world: World,
@@ -57,35 +58,35 @@ impl Job {
         Self { world: world.clone(), who, start, is_watched: false }
     }
 
-    /// It may end so. Call it once for each way.
+    /// Allows this end. Call it once for each end that is allowed.
     #[must_use]
     pub fn may_end(mut self, end: End) -> Self {
         self.start.ends.push(end);
         self
     }
 
-    /// It asks for permits of this name.
+    /// Says that the job asks for permits of this name.
     #[must_use]
     pub fn asks(mut self, name: &str, limit: u32, priority: i64) -> Self {
         self.start.ask = Some(Ask { name: name.to_owned(), limit, priority });
         self
     }
 
-    /// It gives up soon.
+    /// Says that the job gives up soon.
     #[must_use]
     pub fn hurried(mut self) -> Self {
         self.start.is_hurried = true;
         self
     }
 
-    /// Its events are read: the command has `--events 3`.
+    /// Reads the job's events. The command must have `--events 3`.
     #[must_use]
     pub fn watched(mut self) -> Self {
         self.is_watched = true;
         self
     }
 
-    /// Starts it.
+    /// Starts the job.
     ///
     /// # Panics
     /// If the command cannot be started: then there is nothing to judge.
@@ -123,7 +124,7 @@ fn spawn(world: &World, who: &str, argv: &[String], is_watched: bool) -> Child {
     command.spawn().unwrap_or_else(|error| panic!("{argv:?}: {error}"))
 }
 
-/// Writes down what the job tells of itself, as it comes.
+/// Writes down the events that the job prints, as they come.
 fn watch(world: &World, who: &str, events: ChildStdout, is_queued: &AtomicBool) {
     let pen = world.pen(who);
     for line in BufReader::new(events).lines().map_while(Result::ok) {
@@ -141,26 +142,28 @@ fn watch(world: &World, who: &str, events: ChildStdout, is_queued: &AtomicBool) 
     }
 }
 
-/// Where a job's words go.
+/// The file that the job's output goes to.
 #[must_use]
 pub fn said(world: &World, who: &str, what: &str) -> PathBuf {
     world.scratch.join("said").join(format!("{}.{what}", who.replace('/', "-")))
 }
 
 impl Running {
-    /// Its process.
+    /// The job's process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until its CMD is inside, or the job has ended, or it is too late. Whether CMD is inside.
+    /// Waits until the job's CMD is inside, the job has ended, or the time is up. Returns whether
+    /// CMD is inside.
     pub fn until_inside(&mut self, bound: Duration) -> bool {
         let inside = said(&self.world, &self.who, "in");
         self.until(bound, |_| inside.exists())
     }
 
-    /// Waits until it stands in line, or has ended, or it is too late. Only for a job that is watched.
+    /// Waits until the job stands in line, has ended, or the time is up. Works only for a job whose
+    /// events are read.
     pub fn until_queued(&mut self, bound: Duration) -> bool {
         self.until(bound, |job| job.is_queued.load(Ordering::SeqCst))
     }
@@ -176,7 +179,7 @@ impl Running {
         true
     }
 
-    /// Stops it for so long.
+    /// Stops the job for this long.
     pub fn stop_for(&self, time: Duration) {
         self.world.note(&self.who, What::Stopped { stopped: true });
         signal(self.pid(), Signal::STOP);
@@ -185,18 +188,18 @@ impl Running {
         signal(self.pid(), Signal::CONT);
     }
 
-    /// Sends it a signal that it can handle.
+    /// Sends the job a signal that it can handle.
     pub fn signal(&self, number: Signal) {
         signal(self.pid(), number);
     }
 
-    /// Kills it.
+    /// Kills the job.
     pub fn kill(&self) {
         self.world.note(&self.who, What::Killing);
         signal(self.pid(), Signal::KILL);
     }
 
-    /// Waits for its end, and writes down how it was. One that does not end in time is killed.
+    /// Waits for the job's end, and writes it down. A job that does not end in time is killed.
     pub fn wait(mut self, bound: Duration) -> i32 {
         let status = wait_for(&mut self.child, bound).unwrap_or_else(|| {
             self.world.note(&self.who, What::Hung);
@@ -215,12 +218,12 @@ impl Running {
     }
 }
 
-/// The exit status, 128+n for signal n.
+/// The exit status, or 128+n for signal n.
 fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// The status of a child that ends in time.
+/// Waits for a child, and returns its status if it ends in time.
 fn wait_for(child: &mut Child, bound: Duration) -> Option<ExitStatus> {
     let ended = |child: &mut Child| child.try_wait().expect("it is our child");
     if let Some(status) = ended(child) {

@@ -1,4 +1,4 @@
-//! Judges a history: what must never be, and what each job may do.
+//! Judges a history: the rules for all jobs together, and what each job may do.
 
 mod ends;
 mod items;
@@ -16,82 +16,85 @@ use crate::{
 };
 use tale::Tale;
 
-/// What was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Check {
-    /// A status that this job may not end with.
+    /// A job ended with a status that it may not end with.
     Status,
-    /// An end that is not CMD's own, without a word.
+    /// A job came to an end that is not CMD's own, and printed nothing.
     Silent,
-    /// Something else on stdout or stderr than may stand there, or events that tell another story.
+    /// A job printed something else on stdout or stderr than it may, or events that tell another
+    /// story.
     Words,
-    /// Somebody went in before another who stood in line before it.
+    /// A job went in before another that had stood in line before it.
     Order,
-    /// More inside than there may be, or two in a slot.
+    /// More permits were held than the limit, or two jobs had one slot.
     Limit,
-    /// CMD was inside when its lease had ended.
+    /// CMD was inside after its lease had ended.
     Lease,
-    /// Refused as busy, though nobody was there.
+    /// A job was refused as busy, although nobody held the name.
     Refused,
-    /// An item lost, done twice, or delivered out of order.
+    /// An item was lost, done twice, or delivered out of order.
     Item,
-    /// A job that does not end.
+    /// A job did not end.
     Hung,
-    /// The program stays long after it has said that CMD is gone.
+    /// The program stayed long after it had told that CMD is gone.
     Lingers,
-    /// Somebody who looked, or a crate program, found something that must not be.
+    /// An observer, or a program that uses the crate, found something that must not be.
     Wrong,
-    /// Something is left when all have gone.
+    /// Something remains after all jobs have ended.
     Remains,
 }
 
 /// One breach.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Violation {
-    /// Of what.
+    /// The rule.
     pub check: Check,
-    /// On which store; `None` for the machine.
+    /// The store. `None` for the machine.
     pub store: Option<Store>,
-    /// Who did what.
+    /// What happened, and to which job.
     pub story: String,
 }
 
-/// How it went on one store.
+/// The figures of one store.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Jobs that asked for permits.
     pub runs: u64,
-    /// All other calls.
+    /// All other calls of the program.
     pub calls: u64,
-    /// How many of those that got in had to wait for more than a tenth of a second.
+    /// How many of the jobs that got in had waited for more than a tenth of a second.
     pub waits: u64,
     /// The longest wait, in microseconds.
     pub longest: u64,
-    /// Pairs whose order is proven.
+    /// Pairs of jobs whose order the history proves.
     pub pairs: u64,
     /// Items delivered.
     pub items: u64,
-    /// For how long the machine was too busy to judge what that costs, in microseconds.
+    /// The time, in microseconds, in which the machine was too busy for a judgement of what that
+    /// costs.
     pub slow: u64,
-    /// The least that was left of a lease just granted to a crate program, in thousandths of its ttl.
+    /// The smallest share of a lease that a program using the crate found on a permit just granted,
+    /// in thousandths of its ttl.
     pub least: Option<u64>,
-    /// How many times each status was seen.
+    /// How many jobs ended with each status.
     pub statuses: BTreeMap<i32, u64>,
 }
 
-/// What a day comes to.
+/// The verdict on a day.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// A line a store.
+    /// The figures of each store.
     pub stores: BTreeMap<Store, Counts>,
-    /// What was broken, in order of time as far as it has one.
+    /// The breaches, in order of time where they have one.
     pub violations: Vec<Violation>,
 }
 
-/// How long a wait is that counts as one.
+/// The shortest time, in microseconds, that counts as a wait.
 const A_WAIT: u64 = 100_000;
 
-/// Judges a whole history; `remains` is what is left of the machine's.
+/// Judges a whole history. `remains` is what is left on the machine.
 #[must_use]
 pub fn judge(events: &[Event], remains: &[String]) -> Verdict {
     let mut verdict = Verdict::default();
@@ -159,14 +162,14 @@ fn count(events: &[&Event], tale: &Tale<'_>) -> Counts {
 }
 
 impl Verdict {
-    /// How often this was broken on this store.
+    /// How many breaches of this rule there were on this store.
     #[must_use]
     pub fn count(&self, store: Store, check: Check) -> usize {
         let is_it = |found: &&Violation| found.store == Some(store) && found.check == check;
         self.violations.iter().filter(is_it).count()
     }
 
-    /// So many of each kind on each store.
+    /// The number of breaches of each rule on each store.
     #[must_use]
     pub fn samples(&self, most: usize) -> Vec<&Violation> {
         let mut told: BTreeMap<(Option<Store>, Check), usize> = BTreeMap::new();

@@ -40,7 +40,7 @@ fn status(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
 }
 
-/// `day judge DIR`: what a history that was kept comes to.
+/// `day judge DIR`: judges a history that was kept.
 fn judge_again(args: &[String]) -> io::Result<ExitCode> {
     let [scratch] = args else { return refuse("day judge DIR".to_owned()) };
     let events = history::read(&World::history(Path::new(scratch)))?;

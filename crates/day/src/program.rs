@@ -11,10 +11,10 @@ use crate::{
     world::World,
 };
 
-/// The ttl of somebody who states none.
+/// The ttl of a caller that states none.
 const TTL: Duration = Duration::from_secs(30);
-/// So much of what a lease lasts must be left of one that was just granted: two thirds less what a busy machine
-/// may take for one round trip.
+/// The smallest share of a lease, in thousandths, that may be left on a permit just granted: two
+/// thirds, less what one round trip may take on a busy machine.
 const LEAST_PERMILLE: u64 = 500;
 
 /// `day program NAME LIMIT SECONDS`: acquires, works while the permit is held, releases.

@@ -1,4 +1,4 @@
-//! What a day prints.
+//! The report of a day.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::{
     store::Store,
 };
 
-/// The most violations of a kind on a store that are told in full.
+/// How many breaches of a rule on a store are told in full.
 const TOLD: usize = 5;
 
 const HEAD: &str = "\
@@ -31,14 +31,14 @@ const CHECKS: [Check; 12] = [
     Check::Remains,
 ];
 
-/// The whole report, ending with a line.
+/// The whole report, which ends with a line.
 #[must_use]
 pub fn report(verdict: &Verdict) -> String {
     let mut text = HEAD.to_owned();
     for (store, counts) in &verdict.stores {
         text.push_str(&row(verdict, *store, counts));
     }
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "VIOLATIONS: {}", verdict.violations.len());
     for violation in verdict.samples(TOLD) {
         let _ = writeln!(text, "    {violation}");

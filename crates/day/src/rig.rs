@@ -1,4 +1,4 @@
-//! Starts the stores, has the scenarios played, looks at what is left, and has the history judged.
+//! Starts the stores, plays the scenarios, looks for what remains, and judges the history.
 
 use std::{
     fs, io,
@@ -22,33 +22,33 @@ use crate::{
     world::World,
 };
 
-/// So long a chapter is at most: calm, then an outage.
+/// The longest chapter: calm, and then an outage.
 const CHAPTER: Duration = Duration::from_secs(600);
-/// How long an outage and what goes on around it takes.
+/// How long an outage takes, with the scenarios around it.
 const AROUND_OUTAGE: Duration = Duration::from_secs(48);
-/// How often to look how busy the machine is.
+/// How often the rig looks how busy the machine is.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// A look that takes so long, in microseconds, shows that it is too busy.
+/// A look that takes this long, in microseconds, shows that the machine is too busy.
 const A_LONG_LOOK: u64 = 1_200_000;
-/// How long something may stay that nobody uses any more.
+/// How long things that nobody uses any more may remain.
 const AFTER_ALL: Duration = Duration::from_secs(120);
 
-/// A day.
+/// The plan of a day.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How long it is.
+    /// The day's length.
     pub time: Duration,
-    /// What is drawn from this is drawn again.
+    /// The seed of all that is drawn.
     pub seed: u64,
-    /// On which stores.
+    /// The stores.
     pub stores: Vec<Store>,
     /// The program.
     pub program: PathBuf,
-    /// Where everything is written that the rig and the jobs write.
+    /// The directory for all files of the rig and the jobs.
     pub scratch: PathBuf,
 }
 
-/// Lives through it.
+/// Runs the day.
 ///
 /// # Errors
 /// If the program is not there, or files cannot be written.
@@ -85,7 +85,7 @@ fn live(plan: &Plan, store: Store) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes down when the machine was too busy for anything to be told of it.
+/// Writes down the times in which the machine was too busy to hold jobs to the rules.
 fn watch_machine(world: &World, site: &Site, is_over: &AtomicBool) {
     let pen = world.pen(&world.who("rig"));
     while !is_over.load(Ordering::SeqCst) {
@@ -137,7 +137,7 @@ fn play(world: &World, site: &Site, scenario: &Scenario, draw: Draw, chapter: u3
     (scenario.play)(&Stage::new(world, site, &title, draw, time));
 }
 
-/// What is left a while after all have gone: names, queues, files, keys.
+/// Looks for names, queues, files and keys that remain a while after all jobs have ended.
 pub(crate) fn look_for_remains(world: &World, site: &Site) -> Vec<String> {
     let stage = Stage::new(world, site, "end", Draw::new(0), Duration::ZERO);
     let mut lists = vec!["list --json"];
@@ -165,7 +165,8 @@ fn listed(stage: &Stage<'_>, list: &str) -> Option<String> {
     Some(fs::read_to_string(out).unwrap_or_default()).filter(|text| !text.is_empty())
 }
 
-/// Processes of the program that are there still: it has a path of this day's own.
+/// Looks for processes of the program that still run. The program's path belongs to this day alone,
+/// so they can be told from others.
 fn remaining_processes(scratch: &Path, remains: &mut Vec<String>) {
     let program = World::program(scratch);
     let deadline = Instant::now() + Duration::from_secs(30);

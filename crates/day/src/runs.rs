@@ -1,4 +1,4 @@
-//! `day runs`: so many `run`s with README's flags and no others, on every store.
+//! `day runs`: many `run`s with README's flags and no others, on every store.
 //!
 //! All come at once, and each works for 0.5 to 10 s. Whether they are served in order is seen from outside: whoever
 //! `show` lists as a waiter is ahead of everybody who is started later.
@@ -21,15 +21,15 @@ use crate::{
     world::World,
 };
 
-/// How many, if nobody says.
+/// The number of runs, if the command line gives none.
 pub const RUNS: u32 = 200;
-/// How many at once, if nobody says.
+/// The limit, if the command line gives none.
 pub const LIMIT: u32 = 3;
-/// How many are started between two looks at the line.
+/// How many runs start between two looks at the line.
 const AT_ONCE: u32 = 5;
 const NAME: &str = "thumbnails";
 
-/// Has them run.
+/// Runs them and judges what happened.
 ///
 /// # Errors
 /// If the program is not there, or files cannot be written.
@@ -54,7 +54,8 @@ fn on(plan: &Plan, store: Store, runs: u32, limit: u32) -> io::Result<()> {
     let site = Site::start(store)?;
     let world = World::new(store, &site.url, &plan.scratch);
     let mut draw = Draw::new(plan.seed).fork(store as u64);
-    // 5.25 s each on average, so many at a time, and what a fresh quorum and a busy machine may add.
+    // A run works for 5.25 s on average, and `limit` of them work at a time. The rest is for a
+    // fresh quorum and a busy machine.
     let time = Duration::from_secs(u64::from(runs) * 6 / u64::from(limit)) + store.guard();
     let stage = Stage::new(&world, &site, "run", draw.clone(), time);
     thread::scope(|scope| {
@@ -72,7 +73,7 @@ fn on(plan: &Plan, store: Store, runs: u32, limit: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes down who stands in line now.
+/// Writes down which jobs stand in line now.
 fn look_at_line(stage: &Stage<'_>, pids: &BTreeMap<u64, String>) {
     let show = stage.call(&format!("show {NAME} --json")).may_end(End::quiet(0));
     show.start().wait(stage.bound());

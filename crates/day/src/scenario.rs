@@ -1,4 +1,5 @@
-//! What users do, a file each. Each is a small play on one store; many play at once.
+//! What users do: a file for each scenario. A scenario is a small play on one store, and many play
+//! at once.
 
 mod also;
 mod kills;
@@ -19,13 +20,14 @@ use crate::{stage::Stage, store::Store};
 /// Something that users do.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// What it is called in the history and in the names that it uses.
+    /// The scenario's name, in the history and in the names that it uses.
     pub title: &'static str,
-    /// Whether this store has what it takes.
+    /// Returns whether this store has what the scenario needs.
     pub is_for: fn(Store) -> bool,
-    /// Whether it gives up soon, and so waits until a fresh quorum lets anybody in.
+    /// Whether the scenario's jobs give up soon. Such a scenario waits until a fresh quorum admits
+    /// clients.
     pub is_hurried: bool,
-    /// Plays it.
+    /// Plays the scenario.
     pub play: fn(&Stage<'_>),
 }
 
@@ -33,7 +35,8 @@ const fn all(_: Store) -> bool {
     true
 }
 
-/// What goes on while all is well, or the store is silent for a moment that nobody notices.
+/// The scenarios that play while all is well, or while the store is silent for a moment that nobody
+/// notices.
 pub const CALM: &[Scenario] = &[
     Scenario { title: "mix", is_for: all, is_hurried: true, play: mix::play },
     Scenario { title: "line", is_for: all, is_hurried: false, play: line::play },
@@ -49,6 +52,6 @@ pub const CALM: &[Scenario] = &[
     Scenario { title: "watch", is_for: all, is_hurried: true, play: watch::play },
 ];
 
-/// What goes on around an outage that is longer than the ttl. Nothing else does then.
+/// The scenarios around an outage that is longer than the ttl. No other scenario plays then.
 pub const OUTAGE: Scenario =
     Scenario { title: "outage", is_for: Store::has_servers, is_hurried: false, play: outage::play };

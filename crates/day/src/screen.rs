@@ -19,12 +19,13 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Has the shell print a command's status; typed so that the screen does not show the word before that.
+/// Has the shell print a command's status. The quotes keep the screen from showing that word
+/// before.
 pub const TELL: &str = "echo sta\"\"tus $?";
-/// What stands before the status then.
+/// The text before the status.
 const STATUS: &str = "status ";
 
-/// A terminal, and the job that is typed there.
+/// A terminal, and the job that was typed there.
 #[derive(Debug)]
 pub struct Screen {
     world: World,
@@ -58,7 +59,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Types.
+    /// Types these keys.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -66,7 +67,7 @@ impl Screen {
         self.keys.write_all(keys.as_bytes())
     }
 
-    /// Waits until this is shown. Whether it was in time.
+    /// Waits until this text is shown. Returns whether it came in time.
     #[must_use]
     pub fn until_shown(&self, what: &str, bound: Duration) -> bool {
         let deadline = Instant::now() + bound;
@@ -79,18 +80,18 @@ impl Screen {
         true
     }
 
-    /// All that was shown.
+    /// All that the terminal has shown.
     #[must_use]
     pub fn shown(&self) -> String {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until the command has ended and its status is [told](TELL), and writes both down.
+    /// Waits until the command has ended and its status is [told](TELL). Writes both down.
     pub fn finish(mut self, bound: Duration) -> String {
         if !self.until_shown(STATUS, bound) {
             self.world.note(&self.who, What::Hung);
         }
-        // The number and the end of its line come in one go, or soon.
+        // The number and the end of its line come together, or soon after each other.
         let _ = self.until_shown_after_status();
         let shown = self.shown();
         let status = shown.rsplit_once(STATUS).and_then(|(_, rest)| {
@@ -121,7 +122,7 @@ fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
     let mut master = File::from(master);
     thread::spawn(move || {
         let mut bytes = [0; 4096];
-        // The terminal is gone when nobody has the other end: that is an error here, and the end.
+        // When nobody has the other end any more, reading a terminal fails. That error is the end.
         while let Ok(length @ 1..) = master.read(&mut bytes) {
             let text = String::from_utf8_lossy(&bytes[..length]);
             shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);

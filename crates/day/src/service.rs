@@ -1,5 +1,5 @@
-//! `day service`: two processes of the service that docs show, tenants that ask them for work, default settings, and a
-//! store that falls silent for 5 s and for 60 s in the middle.
+//! `day service`: two processes of the service that the docs show, tenants that ask them for work,
+//! default settings, and a store that falls silent for 5 s and for 60 s in the middle.
 
 mod client;
 pub mod verdict;
@@ -29,10 +29,10 @@ use crate::{
 use client::Client;
 use verdict::{Answer, Outage, Terms, Verdict};
 
-/// How much work of one tenant the service does at once.
+/// How much work of one tenant the service does at a time.
 pub const LIMIT: u32 = 3;
 const TENANTS: usize = 4;
-/// How many requests of a tenant are under way at once, at most.
+/// The most requests of one tenant at a time.
 const CLIENTS: usize = 6;
 const PROCESSES: usize = 2;
 const SHORT: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ struct Service {
     children: Vec<Child>,
 }
 
-/// Has it served, and judges what the clients were told.
+/// Runs the service, and judges the answers that clients got.
 ///
 /// # Errors
 /// If the service is not there, or files cannot be written.
@@ -71,7 +71,7 @@ fn serve(plan: &Plan, store: Store, program: &Path) -> io::Result<Verdict> {
     let site = Site::start(store)?;
     let world = World::new(store, &site.url, &plan.scratch);
     let mut service = Service::start(&world, program)?;
-    // A fresh quorum lets nobody in at first: that is not what is looked at here.
+    // A fresh quorum admits nobody at first, which is not the subject here.
     pass(store.guard());
     let is_over = AtomicBool::new(false);
     let (answers, outages) = thread::scope(|scope| {
@@ -96,7 +96,7 @@ fn serve(plan: &Plan, store: Store, program: &Path) -> io::Result<Verdict> {
     Ok(verdict)
 }
 
-/// Returns when the store was silent.
+/// Makes the store silent, and returns when it was.
 fn fall_silent(site: &Site, time: Duration) -> Vec<Outage> {
     let began = Instant::now();
     let plays = [(time * 3 / 10, SHORT), (time / 2, LONG)];
@@ -136,7 +136,7 @@ impl Service {
         Ok(service)
     }
 
-    /// TERM ends each process orderly.
+    /// Ends each process orderly, by TERM.
     fn end(&mut self, verdict: &mut Verdict) {
         self.children.iter().for_each(|child| signal(child.id(), Signal::TERM));
         let deadline = Instant::now() + BOUND;
@@ -162,7 +162,7 @@ impl Drop for Service {
     }
 }
 
-/// How the service is called.
+/// The command line of the service.
 fn command(world: &World, program: &Path, port: u16) -> Command {
     let mut command = world.command(&world.who("service"), &program.display().to_string());
     command.args([&format!("127.0.0.1:{port}"), &world.url]);

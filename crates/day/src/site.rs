@@ -1,4 +1,4 @@
-//! The servers of a store, started as its documentation says, and how they are made to fall silent.
+//! The servers of a store, started as its documentation says, and the means to make them silent.
 
 use std::{fs, io, thread, time::Duration};
 
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use crate::store::Store;
 
-/// How long a server may take to answer us.
+/// How long a server may take to answer the rig.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// Redis keys that stay: one each a server, on purpose.
+/// Redis keys that stay on purpose: one on each server.
 const LASTING: [&str; 2] = ["seinpaal:guard", "seinpaal:node"];
 
 /// A store with its servers, if it has any.
@@ -20,7 +20,7 @@ const LASTING: [&str; 2] = ["seinpaal:guard", "seinpaal:node"];
 pub struct Site {
     /// Which store.
     pub store: Store,
-    /// As users write it.
+    /// The store's URL.
     pub url: String,
     servers: Servers,
 }
@@ -48,7 +48,7 @@ impl Site {
             Store::Redis => Servers::Redis(vec![RedisServer::start()]),
             Store::Quorum => Servers::Redis((0..3).map(|_| RedisServer::start()).collect()),
             Store::Sentinel => Servers::Sentinel(SentinelServers::start(1)),
-            // The time after which nodes take each other for dead is Redis's own default.
+            // Nodes take each other for dead after the time that is Redis's own default.
             Store::Cluster => Servers::Cluster(RedisCluster::start_with(
                 3,
                 1,
@@ -64,7 +64,8 @@ impl Site {
         Ok(Self { store, url: url(&servers), servers })
     }
 
-    /// All servers stop answering, or answer again: the network is away, nothing is lost.
+    /// Makes all servers silent, or lets them answer again, as when a network is away. Nothing is
+    /// lost.
     pub fn silence(&self, is_silent: bool) {
         match &self.servers {
             Servers::Directory(_) => {}
@@ -80,7 +81,7 @@ impl Site {
         }
     }
 
-    /// Asks each server for a sign of life.
+    /// Asks each server for an answer.
     pub fn look(&self) {
         let ports = match &self.servers {
             Servers::Redis(servers) => servers.iter().map(RedisServer::port).collect(),
@@ -97,7 +98,7 @@ impl Site {
         }
     }
 
-    /// What is kept where all names are idle, waited for this long.
+    /// Returns what the servers keep when all names are idle, after a wait for that.
     #[must_use]
     pub fn remains(&self, bound: Duration) -> Vec<String> {
         let deadline = std::time::Instant::now() + bound;
@@ -125,7 +126,7 @@ impl Site {
                 let ports = cluster.masters().into_iter().map(|at| cluster.nodes()[at].port());
                 ports.flat_map(keys).collect()
             }
-            // What it keeps of a name is what the program lists.
+            // The program lists all that the store keeps of a name.
             Servers::Zookeeper { .. } => Vec::new(),
         }
     }

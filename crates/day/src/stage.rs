@@ -1,4 +1,4 @@
-//! Where a scenario plays: one store, for so long, with its own chance and its own names of jobs.
+//! The stage of a scenario: one store, a time, random numbers and names of jobs of its own.
 
 use std::{
     cell::Cell,
@@ -17,7 +17,7 @@ use crate::{
     world::World,
 };
 
-/// How long a job may take beyond all that it waits for before it is taken for hanging.
+/// How long a job may take beyond all that it waits for. A longer one hangs.
 const BOUND: Duration = Duration::from_secs(120);
 
 /// One scenario on one store.
@@ -25,11 +25,11 @@ const BOUND: Duration = Duration::from_secs(120);
 pub struct Stage<'a> {
     /// The store.
     pub world: &'a World,
-    /// Its servers.
+    /// The servers.
     pub site: &'a Site,
-    /// Chance.
+    /// The scenario's random numbers.
     pub draw: Draw,
-    /// How long the scenario should go on starting jobs.
+    /// How long the scenario goes on starting jobs.
     pub time: Duration,
     began: Instant,
     title: String,
@@ -44,7 +44,7 @@ impl<'a> Stage<'a> {
         Self { world, site, draw, time, began, title: title.to_owned(), jobs }
     }
 
-    /// A name of this scenario's own.
+    /// A name that belongs to this scenario alone.
     #[must_use]
     pub fn name(&self, what: &str) -> String {
         format!("{}-{what}", self.title)
@@ -63,26 +63,26 @@ impl<'a> Stage<'a> {
         self.world.who(&format!("{}.{}", self.title, self.jobs.get()))
     }
 
-    /// How much time is left, less `last`, which the last jobs take.
+    /// The time that is left, less `last`, which the last jobs take.
     #[must_use]
     pub fn left(&self, last: Duration) -> Duration {
         self.time.saturating_sub(last).saturating_sub(self.began.elapsed())
     }
 
-    /// How long to wait for a job before it is taken for hanging.
+    /// How long to wait for a job. A job that takes longer hangs.
     #[must_use]
     pub fn bound(&self) -> Duration {
         self.time + BOUND
     }
 
-    /// `seinpaal ARGS…`, words between spaces.
+    /// `seinpaal ARGS…`, with spaces between words.
     #[must_use]
     pub fn call(&self, args: &str) -> Job {
         let argv = std::iter::once("seinpaal").chain(args.split_whitespace());
         Job::new(self.world, self.next(), argv.map(str::to_owned).collect())
     }
 
-    /// `seinpaal run FLAGS… NAME -- CMD`, where CMD holds for so long.
+    /// `seinpaal run FLAGS… NAME -- CMD`, where CMD holds for `span`.
     #[must_use]
     pub fn run(&self, flags: &str, name: &str, limit: u32, hold: Duration) -> Job {
         let priority = flags.split_once("--priority ").and_then(|(_, rest)| {
@@ -106,13 +106,13 @@ impl<'a> Stage<'a> {
         scope.spawn(move || job.wait(bound));
     }
 
-    /// Writes down what must not be.
+    /// Writes down a finding that must not be.
     pub fn wrong(&self, story: String) {
         self.world.note(&self.world.who(&self.title), What::Wrong { story });
     }
 }
 
-/// Sleeps.
+/// Sleeps for this long.
 pub fn pass(time: Duration) {
     thread::sleep(time);
 }

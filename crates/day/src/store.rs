@@ -30,7 +30,7 @@ impl Store {
         Self::Zookeeper,
     ];
 
-    /// What it is called.
+    /// The store's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,32 +43,32 @@ impl Store {
         }
     }
 
-    /// Whether it promises first come, first served.
+    /// Returns whether the store promises first come, first served.
     #[must_use]
     pub fn is_ordered(self) -> bool {
         self != Self::Quorum
     }
 
-    /// Whether it keeps queues.
+    /// Returns whether the store keeps queues.
     #[must_use]
     pub fn has_queues(self) -> bool {
         !matches!(self, Self::Quorum | Self::Zookeeper)
     }
 
-    /// Whether there are servers, which can be stopped.
+    /// Returns whether the store has servers, which can be stopped.
     #[must_use]
     pub fn has_servers(self) -> bool {
         self != Self::Embedded
     }
 
-    /// Whether a lease here runs out by time alone, so that a dead holder is waited for.
+    /// Returns whether a lease of a dead holder runs out by time alone, so that others wait for it.
     #[must_use]
     pub fn has_leases(self) -> bool {
         self != Self::Embedded
     }
 
-    /// How long the store, or a client, may be stopped without anybody noticing. ZooKeeper's session cuts the
-    /// default ttl of 30 s to a quarter, and this with it.
+    /// How long the store, or a client, may be stopped without anybody noticing. ZooKeeper's
+    /// session cuts the default ttl of 30 s to a quarter, and so this time, too.
     #[must_use]
     pub fn blink(self) -> Duration {
         match self {
@@ -77,7 +77,8 @@ impl Store {
         }
     }
 
-    /// How long a fresh store lets nobody in: the restart guard of a quorum, 30 s and a quarter.
+    /// How long a fresh store admits nobody: the restart guard of a quorum, which is 30 s and a
+    /// quarter.
     #[must_use]
     pub fn guard(self) -> Duration {
         match self {

@@ -1,4 +1,5 @@
-//! What a job of one store needs: the program in its path, the store's URL, a place for files, the history.
+//! What the jobs of one store need: the program in their path, the store's URL, a directory, and
+//! the history.
 
 use std::{
     env, fs, io,
@@ -20,7 +21,7 @@ const URL: &str = "SEINPAAL_STORE";
 pub struct World {
     /// Which store.
     pub store: Store,
-    /// Its URL.
+    /// The URL.
     pub url: String,
     /// A directory with `bin`, the history, and what jobs write.
     pub scratch: PathBuf,
@@ -33,7 +34,7 @@ impl World {
         Self { store, url: url.to_owned(), scratch: scratch.to_owned() }
     }
 
-    /// The world that this process was started in, and as which job.
+    /// The world in which the rig started this process, and the name of its job.
     ///
     /// # Errors
     /// If it was started by hand.
@@ -46,7 +47,7 @@ impl World {
         Ok((world, find(JOB)?))
     }
 
-    /// Makes the directories, and links the program and this one into the path of all jobs.
+    /// Makes the directories, and puts the program and this one into the path of all jobs.
     ///
     /// # Errors
     /// As for any file.
@@ -54,18 +55,19 @@ impl World {
         let bin = scratch.join("bin");
         fs::create_dir_all(&bin)?;
         fs::create_dir_all(scratch.join("said"))?;
-        // A copy, so that whatever runs it later is known to be ours.
+        // A copy of the program shows whose process it is, whoever runs it later.
         fs::copy(program, bin.join("seinpaal"))?;
         std::os::unix::fs::symlink(env::current_exe()?, bin.join("day"))
     }
 
-    /// The program under test, as `/proc` shows it.
+    /// The path of the program under test, as `/proc` shows it.
     #[must_use]
     pub fn program(scratch: &Path) -> PathBuf {
         scratch.join("bin/seinpaal")
     }
 
-    /// A command in this world, as this job: nothing of ours in its environment but the store and the path.
+    /// A command in this world, as this job. Its environment has only the store and the path from
+    /// the rig.
     #[must_use]
     pub fn command(&self, job: &str, program: &str) -> Command {
         let mut command = Command::new(program);
@@ -78,7 +80,7 @@ impl World {
         command
     }
 
-    /// The name of a job, or of the rig, of this store.
+    /// The full name of a job, or of the rig, on this store.
     #[must_use]
     pub fn who(&self, job: &str) -> String {
         format!("{}/{job}", self.store)
@@ -89,7 +91,7 @@ impl World {
         self.pen(who).write(what);
     }
 
-    /// Where this job's events are written.
+    /// The pen that writes this job's events.
     ///
     /// # Panics
     /// If the history cannot be opened: without it nothing is proved.
@@ -98,7 +100,7 @@ impl World {
         Pen::open(&Self::history(&self.scratch), who).expect("the history can be opened")
     }
 
-    /// Where the history is.
+    /// The path of the history.
     #[must_use]
     pub fn history(scratch: &Path) -> PathBuf {
         scratch.join("history")

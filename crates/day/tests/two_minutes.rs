@@ -6,7 +6,8 @@ use std::{
     process::Command,
 };
 
-/// What `SEINPAAL_PROGRAM` names, or the release program, which is built if need be.
+/// The program that `SEINPAAL_PROGRAM` names, or the release program, which the test builds if it
+/// is missing.
 fn program() -> PathBuf {
     if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
         return PathBuf::from(program);

@@ -1,4 +1,4 @@
-//! Chance, all of it from one seed. A history that was drawn can be drawn again.
+//! Random numbers that all follow from one seed, so that a drawn history can be drawn again.
 //!
 //! # Example
 //! ```
@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-/// Draws numbers; the same ones for the same seed: SplitMix64 (Steele, Lea, Flood 2014).
+/// Draws numbers, the same ones for the same seed, by SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Draw(u64);
 
@@ -22,7 +22,7 @@ impl Draw {
         Self(seed)
     }
 
-    /// Draws for somebody else, whose draws do not depend on how many are made here.
+    /// A generator whose numbers do not depend on how many this one draws later.
     #[must_use]
     pub fn fork(&self, whose: u64) -> Self {
         Self(Self(self.0 ^ whose.wrapping_mul(0xa076_1d64_78bd_642f)).number())
@@ -47,17 +47,17 @@ impl Draw {
         usize::try_from(self.below(bound as u64)).unwrap_or(0)
     }
 
-    /// Whether something happens that does so once in so many cases.
+    /// Draws an event that happens in one of this many cases.
     pub fn one_in(&mut self, cases: u64) -> bool {
         self.below(cases) == 0
     }
 
-    /// Whether something happens that does so in so many of a hundred cases.
+    /// Draws an event that happens in this many of a hundred cases.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// A time between the two.
+    /// A time between these two.
     pub fn between(&mut self, shortest: Duration, longest: Duration) -> Duration {
         let range = longest.saturating_sub(shortest).as_micros();
         shortest + Duration::from_micros(self.below(u64::try_from(range).unwrap_or(u64::MAX)))

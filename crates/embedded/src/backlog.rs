@@ -7,12 +7,12 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// The log grows by so many pages before it is written back.
+/// How many pages the log grows by before it is written back.
 const LONG: u32 = 1024;
 /// The first client that opens the store after all have left reads the whole log, 5 µs a page. So
 /// for programs that come and go the log is kept short.
 const LONG_FOR_A_NEWCOMER: u32 = 256;
-/// A client belongs to those that come and go for so many commits.
+/// How many commits a client may have made and still count as one that comes and goes.
 const COMMITS_OF_A_NEWCOMER: u32 = 2;
 /// No client writes to a log of this length before it has been written back: 32 MB.
 const TOO_LONG: u32 = 8192;
@@ -31,7 +31,7 @@ pub(super) struct Backlog {
 pub(super) enum Need {
     Nothing,
     WriteBack,
-    /// … and whoever wants to write waits for it.
+    /// As above, and every client that wants to write waits for it.
     WriteBackFirst,
 }
 
@@ -41,7 +41,7 @@ impl Backlog {
         Self { commits: COMMITS_OF_A_NEWCOMER, ..Self::default() }
     }
 
-    /// After a commit that left the log with so many pages.
+    /// Takes note of a commit that left the log with this many pages.
     pub(super) fn note(&mut self, pages: u32) -> Need {
         self.commits = self.commits.saturating_add(1);
         if pages < self.written_from {
@@ -66,8 +66,8 @@ impl Backlog {
         if is_long && !is_under_way { Need::WriteBack } else { Need::Nothing }
     }
 
-    /// Whether this client's next commit may find the log written back. It begins the log anew then, and waits for the
-    /// disk.
+    /// Returns whether this client's next commit may find the log written back. It begins the log
+    /// anew then, and waits for the disk.
     pub(super) fn may_begin_anew(&self) -> bool {
         self.under_way.is_some()
     }
@@ -80,7 +80,7 @@ impl Backlog {
         self.under_way.is_some()
     }
 
-    /// The log of so many pages is being written back now.
+    /// Takes note that the log of this many pages is being written back now.
     pub(super) fn begin(&mut self, pages: u32, under_way: Receiver<()>) {
         self.written_from = pages;
         self.under_way = Some(under_way);

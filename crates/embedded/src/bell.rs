@@ -40,14 +40,14 @@ impl Bell {
         let _ = write(end, &1_u64.to_ne_bytes());
     }
 
-    /// It rings no more until it is rung again.
+    /// Silences the bell until it is rung again.
     pub(super) fn hear(&self) {
         // An `eventfd` is read once, and a pair until nothing is left.
         while read(&self.heard, &mut [0; 8]).is_ok() && cfg!(not(target_os = "linux")) {}
     }
 }
 
-/// What `poll` finds readable when it has been rung.
+/// The descriptor that `poll` finds readable once the bell was rung.
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.heard.as_fd()

@@ -18,9 +18,9 @@ const MOST_GIVEN_OUT: &str = "SELECT coalesce(max(most), 0) FROM (
 /// The store's clock.
 #[derive(Clone, Debug)]
 pub(super) enum StoreClock {
-    /// The time since boot plus so many microseconds.
+    /// The time since boot plus this many microseconds.
     Boot(i64),
-    /// What a test says.
+    /// The clock of a test.
     Given(Clock),
 }
 

@@ -131,7 +131,7 @@ fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
     Ok(pages)
 }
 
-/// Whether the tables are there, in a database that is ours; an empty one will be.
+/// Returns whether the tables are there, in a database that is ours; an empty one will be.
 fn is_made(path: &Path, db: &Connection) -> Result<bool, StoreError> {
     let trouble = |error| trouble::sql(path, Certainty::NotExecuted, error);
     match marks(db).map_err(trouble)? {

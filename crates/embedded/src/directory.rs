@@ -79,7 +79,7 @@ impl Directory {
         fs::read_link(link).map_err(trouble::at(&self.path))
     }
 
-    /// The same.
+    /// As above, on systems other than Linux.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
         use std::{ffi::OsString, os::unix::ffi::OsStringExt};
@@ -88,7 +88,7 @@ impl Directory {
         Ok(OsString::from_vec(path.into_bytes()).into())
     }
 
-    /// What stands in the directory under this name, if it is of this kind and one to use.
+    /// The file of this name in the directory, if it is of this kind and may be used.
     pub(super) fn look(&self, name: &str, kind: FileType) -> Result<Option<Stat>, StoreError> {
         let path = self.join(name);
         match rfs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -102,7 +102,7 @@ impl Directory {
         }
     }
 
-    /// Whether this user may read and write a file that is not opened here.
+    /// Returns whether this user may read and write a file that is not opened here.
     pub(super) fn check_access(&self, name: &str) -> Result<(), StoreError> {
         let wanted = Access::READ_OK | Access::WRITE_OK;
         match rfs::accessat(&self.fd, name, wanted, AtFlags::EACCESS) {
@@ -134,8 +134,8 @@ impl Directory {
         made.map_err(trouble::at(&self.join(name)))
     }
 
-    /// The descriptor is closed before the file has its name: whoever closes a descriptor of a database drops the
-    /// locks that its process has there.
+    /// The descriptor is closed before the file has its name. A process that closes any descriptor
+    /// of a database drops its locks there.
     fn make(&self, name: &str, draft: &str) -> rustix::io::Result<()> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = rfs::openat(&self.fd, draft, flags, Mode::RUSR | Mode::WUSR)?;
@@ -173,7 +173,7 @@ impl Directory {
     }
 
     pub(super) fn unlink(&self, name: &str) {
-        // What is gone already, or cannot be removed, only costs a little space.
+        // A file that is gone already, or cannot be removed, costs only a little space.
         let _ = rfs::unlinkat(&self.fd, name, AtFlags::empty());
     }
 }
@@ -211,8 +211,8 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     let there = path.ancestors().find(is_there).map(Path::to_owned);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(trouble::at(path))?;
     for dir in path.ancestors().skip(1) {
-        // What is in it survives a power loss only if its name does. Who may not read what it may write has
-        // to do without.
+        // The content of a directory survives a power loss only if the directory's name does. A
+        // user who may not read a directory that he may write must do without.
         let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
         if there.as_deref() == Some(dir) {
             break;

@@ -1,4 +1,4 @@
-//! What the directory says of itself, for people: where it is, on which disk, and whose.
+//! Facts about the directory, for people: where it is, on which disk, and whose it is.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use seinpaal_store::{Advice, Fact};
 const LEAST_ROOM: u64 = 64 << 20;
 const MIB: u64 = 1 << 20;
 
-/// What is known about it. What cannot be seen is missing.
+/// The facts about a directory. A fact that cannot be seen is missing.
 pub(super) fn of(dir: &Path) -> Vec<Fact> {
     let meta = fs::metadata(dir).ok();
     let rights = meta.as_ref().map(|meta| {
@@ -35,7 +35,7 @@ pub(super) fn of(dir: &Path) -> Vec<Fact> {
     .collect()
 }
 
-/// What should be changed about it.
+/// Advice about a directory.
 pub(super) fn advice(dir: &Path) -> Vec<Advice> {
     room(dir).into_iter().filter_map(too_little).collect()
 }

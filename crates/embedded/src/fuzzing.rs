@@ -1,4 +1,4 @@
-//! What the embedded store reads that others have written: datagrams, and rows of a damaged file.
+//! Readers of what others have written: datagrams, and rows of a damaged file.
 
 mod permits;
 mod queues;
@@ -82,7 +82,7 @@ pub fn damaged_rows(bytes: &[u8]) {
     WHOLE.with(|db| over_damage(db.as_ref().expect("the seeds are sound"), &CELLS, bytes, use_it));
 }
 
-/// The same for the rows of a queue.
+/// As [`damaged_rows`], for the rows of a queue.
 pub fn damaged_queue_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(queues::fill);
@@ -205,7 +205,8 @@ fn fill(db: &Connection) -> rusqlite::Result<()> {
     asked.try_for_each(|(after, requests)| call(db, after, requests))
 }
 
-/// What a day brings: asking, renewing, leaving, looking, steering, and the ends of leases.
+/// The requests of an ordinary day: asking, renewing, leaving, looking, steering, and the ends of
+/// leases.
 fn use_it(db: &Connection) -> rusqlite::Result<()> {
     let mut asked = permits::day().into_iter();
     asked.try_for_each(|(after, requests)| call(db, after, requests))?;

@@ -138,7 +138,8 @@ const OF_FILES: ClockId = ClockId::RealtimeCoarse;
 #[cfg(not(target_os = "linux"))]
 const OF_FILES: ClockId = ClockId::Realtime;
 
-/// Whether somebody has had to wait at this gate a moment ago, by the clock that files are dated by.
+/// Returns whether somebody has had to wait at this gate a moment ago, by the clock that files are
+/// dated by.
 fn is_recent(gate: &Stat) -> bool {
     let now = clock_gettime(OF_FILES);
     let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000) + nanos / 1_000;
@@ -148,7 +149,7 @@ fn is_recent(gate: &Stat) -> bool {
 }
 
 impl Inside<'_> {
-    /// Whether this is what was noted last.
+    /// Returns whether this is what was noted last.
     pub(super) fn has_note(&self, note: &str) -> bool {
         let mut noted = [0; MOST_NOTE];
         let read = pread(&self.0.fd, &mut noted, 0);

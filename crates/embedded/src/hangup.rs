@@ -53,7 +53,7 @@ pub(super) fn watch(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> 
     Ok(connection)
 }
 
-/// Those who watch this client and were accepted to make room.
+/// The connections of watchers that were accepted to make room.
 #[derive(Debug)]
 pub(super) struct Watchers {
     listener: Arc<Listener>,
@@ -77,7 +77,7 @@ impl Watchers {
 
 fn is_up(connection: &OwnedFd) -> bool {
     let mut fds = [PollFd::new(connection, PollFlags::IN)];
-    // What cannot be told counts as up: it costs a descriptor.
+    // A hang-up that cannot be told counts as one, which costs a descriptor.
     poll(&mut fds, Some(&Timespec::default())).is_err() || fds[0].revents().is_empty()
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_again_once_the_connections_of_those_who_left_are_accepted() {
+    fn accepting_the_connections_of_gone_watchers_makes_room() {
         let place = place();
         let listener = place.listen();
         let first = place.watch().unwrap();

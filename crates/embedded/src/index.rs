@@ -18,13 +18,13 @@ use rustix::fs::{self as rfs, FileType, Mode, OFlags};
 
 use super::{database, directory::Directory};
 
-/// What the log begins with.
+/// The length of the log's header.
 const LOG_HEAD: usize = 32;
-/// What stands before each page in the log.
+/// The length of the header before each page in the log.
 const FRAME_HEAD: usize = 24;
 
-/// What says that the index is of this boot, since when the disk is mounted, and which files there are. `None`: a file
-/// is missing, or the kernel cannot tell one mount from a later one (Linux before 6.8).
+/// A mark of this boot, this mount of the disk, and these files. `None` if a file is missing, or if
+/// the kernel cannot tell one mount from a later one (Linux before 6.8).
 pub(super) fn mark(dir: &Directory, boot: &str) -> Option<String> {
     let number = |name| Some(dir.look(name, FileType::RegularFile).ok()??.st_ino);
     let ([log, index], mount) = (database::BESIDE, mount(dir)?);
@@ -55,8 +55,8 @@ pub(super) fn keep(dir: &Directory) -> bool {
         rfs::openat(dir.fd(), name, flags, Mode::empty()).map(File::from)
     };
     let [log, index] = database::BESIDE;
-    // Never closed: whoever closes a descriptor of the index drops the locks that SQLite has there for this process.
-    // SQLite has none on the log.
+    // This descriptor is never closed. A process that closes any descriptor of the index drops the
+    // locks that SQLite has there for it. SQLite has no locks on the log.
     let Ok(index) = open(index).map(ManuallyDrop::new) else { return false };
     let Ok(log) = open(log) else { return false };
     matches!(End::read(&index), Ok(Some(end)) if end.is_of(&log).unwrap_or(false))
@@ -91,7 +91,7 @@ impl End {
         Ok((is_whole && end.pages > 0).then_some(end))
     }
 
-    /// Whether a log has this very end.
+    /// Returns whether a log has this very end.
     fn is_of(&self, log: &File) -> io::Result<bool> {
         let (mut head, mut last) = ([0; LOG_HEAD], [0; FRAME_HEAD]);
         log.read_exact_at(&mut head, 0)?;

@@ -54,7 +54,7 @@ pub(super) struct Keeper {
     tasks: Option<Sender<DiskTask>>,
 }
 
-/// What has to wait for the disk.
+/// Work that has to wait for the disk.
 enum DiskTask {
     Answer(AnswerTo<Replies>, Replies),
     /// The thread drops the sender when the log is written back, which tells the caller that waits
@@ -62,7 +62,7 @@ enum DiskTask {
     WriteBack(Sender<()>),
 }
 
-/// Whether the batch has something that must survive a power loss. That is what people and
+/// Returns whether the batch has something that must survive a power loss. That is what people and
 /// producers say. If a worker's end of a delivery is lost, its item is delivered again.
 pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
     let is_passing = |request: &Request| {

@@ -43,7 +43,7 @@ pub(super) fn look(name: Name, me: Inbox) -> Batch {
     Batch { name, inbox: Some(me), fence_seen: 0, requests }
 }
 
-/// What is listed of a name, if there is anything.
+/// The row of a name in a list, if the name has one.
 pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
     let Some(Reply::Snapshot(mut snapshot)) = replies.replies.into_iter().next() else {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn look_at_queue(name: Name) -> queue::Batch {
     queue::Batch { name, session, number: 0, not_after: Micros::MAX, seen: 0, requests }
 }
 
-/// What is listed of a queue, if there is anything.
+/// The row of a queue in a list, if the queue has one.
 pub(super) fn shown_of_queue(
     name: Name,
     replies: queue::Replies,

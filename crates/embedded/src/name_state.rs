@@ -30,7 +30,7 @@ impl<'a> NameState<'a> {
         Ok(Self::Small(name, Box::new(small)))
     }
 
-    /// Executes a batch. What comes of it is written by [`keep`](Self::keep) at the latest.
+    /// Executes a batch. The result is written by [`keep`](Self::keep) at the latest.
     pub(super) fn execute(
         &mut self,
         contacts: &mut impl Contacts,
@@ -108,7 +108,7 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// Whether nobody holds or waits here, as far as is known without asking.
+    /// Returns whether nobody holds or waits here, as far as is known without asking.
     pub(super) fn is_at_rest(&self) -> bool {
         match self {
             Self::Small(_, small) => small.state.is_at_rest(),

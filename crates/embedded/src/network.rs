@@ -44,7 +44,7 @@ const LOCAL_FUSE: [&str; 10] = [
 /// The name of the network file system that a directory is on, if it is on one.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<String>> {
-    /// `MNT_LOCAL`: what it stores is stored on this machine.
+    /// `MNT_LOCAL`: the file system keeps its files on this machine.
     const LOCAL: u32 = 0x1000;
     let is_local = fstatfs(dir)?.f_flags & LOCAL != 0;
     Ok((!is_local).then(|| "not a local one".to_owned()))
@@ -82,7 +82,7 @@ pub(super) fn file_system(file: &fs::Metadata) -> Option<String> {
     type_of(&mounts, &format!("{}:{}", major(device), minor(device))).map(str::to_owned)
 }
 
-/// The same, where there is nobody to ask.
+/// As above, on systems that cannot be asked.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn file_system(_file: &fs::Metadata) -> Option<String> {
     None

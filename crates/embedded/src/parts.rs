@@ -31,7 +31,7 @@ pub(super) struct Parts {
     gate: Gate,
     database: Database,
     pub(super) presences: Presences,
-    /// Those who watch this client.
+    /// The connections of clients that watch this one.
     pub(super) watchers: Watchers,
     pub(super) socket: InboxSocket,
     clock: StoreClock,
@@ -41,7 +41,7 @@ pub(super) struct Parts {
     stay: Stay,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(super) found_nothing_at: Cell<Option<Micros>>,
-    /// The same for queues.
+    /// As above, for queues.
     pub(super) found_no_queue_at: Cell<Option<Micros>>,
 }
 

@@ -57,8 +57,9 @@ impl Presences {
         Ok(Self { dir: Arc::new(dir.folder("presence")?) })
     }
 
-    /// Whether this client is gone for certain. If that cannot be told, it counts as alive. Call it
-    /// only inside the gate: a client that is just opening the store has not locked its file yet.
+    /// Returns whether this client is gone for certain. If that cannot be told, it counts as alive.
+    /// Call it only inside the gate: a client that is just opening the store has not locked its
+    /// file yet.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
         if planted(Bug::EmbeddedDeathUnseen) {
             return false;
@@ -115,7 +116,7 @@ impl OwnPresence {
         record::write(&self.lock, child).map_err(trouble::at(&self.dir.join(&self.file)))
     }
 
-    /// The same record, but for the child, which signs by itself.
+    /// The same record for the child, which signs it by itself.
     pub(super) fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
         let path = self.dir.join(&self.file);
         let draft = Draft::begin(&self.lock, path.clone()).map_err(trouble::at(&path))?;
@@ -137,8 +138,8 @@ impl Drop for OwnPresence {
     }
 }
 
-/// The socket comes first. A process that ends closes what it opened last first, as a rule, and then the lock is gone
-/// when the socket hangs up.
+/// The socket is opened first. As a rule, a process that ends closes first what it opened last, so
+/// the lock is gone by the time the socket hangs up.
 fn show(dir: &Directory, file: &str) -> io::Result<(File, Listener)> {
     let listener = Listener::open(dir, &socket_of(file))?;
     for _ in 0..MOST_TRIES {

@@ -1,10 +1,11 @@
-//! Which two processes count where a child has inherited the sign of life of its parent: the parent and that child.
-//! Without a record, everybody who has inherited it counts.
+//! The two processes that count if a child has inherited the presence of its parent: the parent and
+//! that child. Without a record, every process that has inherited the presence counts.
 //!
-//! The record is one line in the file that the client keeps locked: the pid namespace, and for each of the two its
-//! process id and when it started. A line without its end does not count, so what is half written does no harm. The
-//! child can complete it by itself between fork and exec. What runs there must not allocate or lock: another thread of
-//! the parent may have been at it when the child was forked.
+//! The record is one line in the file that the client keeps locked: the pid namespace, and for each
+//! of the two its process id and its start time. A line without its end does not count, so half a
+//! line does no harm. The child can complete the line by itself between fork and exec. Code that
+//! runs there must not allocate or lock, since another thread of the parent may have been doing so
+//! when the child was forked.
 
 use std::{
     fs::{self, File},
@@ -32,8 +33,8 @@ const MOST_RECORD: usize = 256;
 /// More than two numbers, a space and a line's end.
 const MOST_LINE: usize = 64;
 
-/// Whether both processes that are on record in a file are gone. `false` also where there is no record, or it is of
-/// another pid namespace.
+/// Returns whether both processes that are on record in a file are gone. `false` also where there
+/// is no record, or it is of another pid namespace.
 pub(super) fn are_processes_gone(file: &File) -> bool {
     let mut bytes = [0; MOST_RECORD];
     let Ok(length) = file.read_at(&mut bytes, 0) else { return false };
@@ -114,7 +115,7 @@ fn read_record(text: &str) -> Option<[Process; 2]> {
     (is_all && pid_namespace() == Some(namespace)).then_some(processes)
 }
 
-/// What a record begins with.
+/// The beginning of a record, which the parent writes.
 fn record_of_parent() -> Option<String> {
     let me = process::id();
     let mine = started(me).ok()?;

@@ -1,4 +1,4 @@
-//! Whose a store directory is, and so who may use what is in it.
+//! The owner of a store directory, and who may use its files.
 //!
 //! | the directory may be written by | its files can be written by | used by |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | its owner and a group | that group | the owner and the members of the group |
 //! | everybody | everybody | everybody, if it belongs to root or to whoever uses it |
 //!
-//! What a stranger made in a place where anybody can make something (`/tmp`) is never used.
+//! A directory that a stranger made where everybody can make files (`/tmp`) is never used.
 
 use std::{io, os::fd::AsFd};
 
@@ -20,10 +20,10 @@ const BY_ALL: RawMode = 0o002;
 const SET_GROUP: RawMode = 0o2000;
 const STICKY: RawMode = 0o1000;
 
-/// Who may do what with the files of a directory.
+/// The rights to the files of a directory.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Rights {
-    /// Who we are.
+    /// The user of this process.
     user: u32,
     owner: u32,
     group: u32,
@@ -33,7 +33,7 @@ pub(super) struct Rights {
 /// Why a directory or a file in it is not used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stranger {
-    /// It belongs to this user, and nothing says that it was meant for us.
+    /// It belongs to this user, and nothing shows that it was meant for us.
     Owner(u32),
     /// It is meant for a group that we are not in.
     Group(u32),
@@ -49,7 +49,7 @@ impl Rights {
         Self { user, owner: dir.st_uid, group: dir.st_gid, mode: dir.st_mode }
     }
 
-    /// Whether everything in the directory is its owner's alone to write.
+    /// Returns whether everything in the directory is its owner's alone to write.
     pub(super) fn is_private(self) -> bool {
         self.mode & (BY_GROUP | BY_ALL) == 0
     }
@@ -79,7 +79,7 @@ impl Rights {
         (self.mode & BY_GROUP > 0).then(|| Gid::from_raw(self.group))
     }
 
-    /// Whether the directory may be used by this process.
+    /// Returns whether the directory may be used by this process.
     pub(super) fn check(self, parent: &Stat) -> Result<(), Stranger> {
         self.check_for(self.user, parent.st_mode, || is_member(self.group))
     }
@@ -103,8 +103,8 @@ impl Rights {
         }
     }
 
-    /// Whether a file or folder in the directory is one to use. Only those who may write the directory can have
-    /// put it there, unless the directory was somebody else's before.
+    /// Returns whether a file or folder in the directory is one to use. Only those who may write
+    /// the directory can have put it there, unless the directory was somebody else's before.
     pub(super) fn check_file(self, file: &Stat, kind: FileType) -> Result<(), Stranger> {
         if FileType::from_raw_mode(file.st_mode) != kind {
             return Err(Stranger::Kind);
@@ -122,7 +122,8 @@ impl Rights {
             return Ok(());
         }
         if let Some(group) = self.sharing_group().filter(|group| group.as_raw() != file.st_gid) {
-            // Refused to an owner who is not in the group; then the group is let in by nothing but setgid.
+            // The kernel refuses this to an owner who is not in the group. Then only setgid lets
+            // the group in.
             let _ = rfs::fchown(&fd, None::<Uid>, Some(group));
         }
         if Mode::from_raw_mode(file.st_mode) != mode {
@@ -131,7 +132,7 @@ impl Rights {
         Ok(())
     }
 
-    /// The same for the group of a file that must not be opened. Only inside the gate.
+    /// As above, for the group of a file that must not be opened. Call it only inside the gate.
     pub(super) fn bestow_group(self, dir: impl AsFd, name: &str) {
         let Some(group) = self.sharing_group() else { return };
         let Ok(file) = rfs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_those_who_may_write_the_directory_and_nobody_else() {
+    fn files_are_writable_by_writers_of_the_directory_and_by_nobody_else() {
         let modes = |mode| {
             let rights = rights(ALICE, mode);
             (rights.file_mode().as_raw_mode(), rights.folder_mode().as_raw_mode())

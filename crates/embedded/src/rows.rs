@@ -69,14 +69,14 @@ fn read_head(row: &Row<'_>) -> Result<Head> {
     if head.is_sound() { Ok(head) } else { Err(damaged()) }
 }
 
-/// What was found a moment ago must be there to be deleted. Otherwise an index contradicts its table, and it
-/// would be found for ever.
+/// A row that was found a moment ago must be there to be deleted. Otherwise an index contradicts
+/// its table, and would find the row for ever.
 fn must_be_one(deleted: usize) -> Result<()> {
     if deleted == 1 { Ok(()) } else { Err(damaged()) }
 }
 
-/// What an index has first must stand there in its table, too: the ledger works off what comes first, and would
-/// find the same row again whatever it writes.
+/// The row that an index has first must stand there in its table, too. The ledger works off the
+/// first rows, and would find this one again whatever it writes.
 fn must_stand_there(row: &Row<'_>, stands_elsewhere: usize) -> Result<()> {
     if row.get(stands_elsewhere)? { Err(damaged()) } else { Ok(()) }
 }

@@ -41,7 +41,7 @@ pub(super) struct SmallName<'a> {
     row: Option<SmallRow>,
 }
 
-/// What the table has.
+/// A row of the table.
 struct SmallRow {
     id: i64,
     look_at: Option<i64>,
@@ -71,7 +71,7 @@ impl<'a> SmallName<'a> {
         self.db
     }
 
-    /// The ledger forgets the series of this ticket once so much time has passed, if nothing of it is held.
+    /// Makes the ledger forget the series of this ticket after this time, if nothing of it is held.
     pub(super) fn remember_for(&mut self, time: Micros, ticket: Ticket) {
         let (Ok(head), Ok(memory)) = (self.state.head(), self.state.memory(ticket.series()));
         if let Some(memory) = memory.filter(|memory| memory.open == 0) {
@@ -217,7 +217,7 @@ fn all(db: &Connection) -> Result<Vec<(i64, MemoryState)>> {
     find.query_map([], read)?.collect()
 }
 
-/// What begins a record: the sum of what follows, and how many clients are listed.
+/// The length of a record's header: the checksum of the rest, and how many clients are listed.
 const HEAD: usize = 9;
 const ID: usize = 16;
 

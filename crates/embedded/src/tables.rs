@@ -18,12 +18,12 @@ pub(super) fn schema() -> String {
     format!("{SCHEMA}{}", schema_large())
 }
 
-/// What makes the tables of a new store.
+/// The statements that make the tables of a new store.
 pub(super) fn definitions_of_few() -> String {
     format!("PRAGMA user_version = {FEW}; {SCHEMA}")
 }
 
-/// Whether the tables for large names and for queues are there.
+/// Returns whether the tables for large names and for queues are there.
 pub(super) fn are_all_there(db: &Connection) -> Result<bool> {
     let mut ask = db.prepare_cached("PRAGMA user_version")?;
     let version: i32 = ask.query_row([], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! What is done inside the gate: the ledger is executed, and the dead are buried.
+//! A turn inside the gate: the ledger is executed, and what dead clients had is freed.
 
 mod contacts;
 mod queues;
@@ -242,7 +242,8 @@ impl<'a> Turn<'a> {
         state.keep(self.now)
     }
 
-    /// Whether it is this long since the dead were last cleared away; then it counts as done now.
+    /// Returns whether it is this long since the dead were last cleared away; then it counts as
+    /// done now.
     pub(super) fn take_sweep(&mut self, pause: Micros) -> Result<bool> {
         let sql = "UPDATE boot SET swept = ?1 WHERE swept > ?1 OR swept + ?2 <= ?1";
         Ok(self.db.execute(sql, (self.now as i64, pause as i64))? > 0)

@@ -52,7 +52,7 @@ impl Watches {
         missed
     }
 
-    /// Whether a holder is watched, or there are too many to watch.
+    /// Returns whether a holder is watched, or there are too many to watch.
     fn connect(&mut self, inbox: Inbox, presences: &Presences) -> bool {
         if self.connections.contains_key(&inbox) || self.connections.len() >= MOST_CONNECTIONS {
             return true;
@@ -61,12 +61,12 @@ impl Watches {
         connection.is_ok_and(|it| self.connections.insert(inbox, Arc::new(it)).is_none())
     }
 
-    /// Whether anybody at this site is watched.
+    /// Returns whether anybody at this site is watched.
     pub(super) fn has(&self, site: &QueuePosition) -> bool {
         self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
     }
 
-    /// What to poll: readable once it is hung up.
+    /// The connections to poll. One becomes readable when it is hung up.
     pub(super) fn connections(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
         self.connections.iter().map(|(inbox, it)| (*inbox, Arc::clone(it))).collect()
     }

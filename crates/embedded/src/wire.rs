@@ -1,4 +1,4 @@
-//! What goes into a datagram between two clients of the same directory.
+//! The form of a datagram between two clients of the same directory.
 //!
 //! `version, kind, length of name, name`, then for wakeups about that name any number of
 //! `ticket, 1, fence, limit, length of slots, slots`, `ticket, 2, cause` and `ticket, 3`, and for wakeups about that queue any
@@ -28,7 +28,7 @@ const GRANTED: u8 = 1;
 const ENDED: u8 = 2;
 const ASKED: u8 = 3;
 
-/// What one client tells another.
+/// A message from one client to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Message {
     /// Something happened to these tickets at one name.

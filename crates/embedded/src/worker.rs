@@ -60,7 +60,7 @@ pub(super) struct Worker {
     has_looked_around: bool,
     /// Whether the thread has begun.
     has_thread: bool,
-    /// What a caller has left to be done about the log.
+    /// The work on the log that a caller has left over.
     owed: Need,
     /// Until when the thread sleeps if nothing wakes it; `None`: for good.
     sleeps_until: Option<Instant>,
@@ -100,13 +100,14 @@ impl Worker {
         }
     }
 
-    /// What the thread does with a worker until the store is dropped, or a caller has panicked at work.
+    /// The thread's loop over a worker, until the store is dropped, or a caller has panicked at
+    /// work.
     pub(super) fn run(self, room: &Room<Self>) {
         room.open(self);
         Self::serve(room);
     }
 
-    /// The same for a worker that is in the room already.
+    /// As above, for a worker that is in the room already.
     pub(super) fn serve(room: &Room<Self>) {
         let mut ready = Ready::default();
         loop {
@@ -122,7 +123,7 @@ impl Worker {
         drop(room.close());
     }
 
-    /// Whether there may be more to do, ever.
+    /// Returns whether there may be more to do, ever.
     fn go_on(&mut self, ready: &Ready) -> bool {
         if ready.hints {
             self.hear();
@@ -181,7 +182,7 @@ impl Worker {
         let _ = self.news.send(news);
     }
 
-    /// Whether there may be more to do, ever.
+    /// Returns whether there may be more to do, ever.
     fn work(&mut self) -> bool {
         loop {
             match self.jobs.try_recv() {
@@ -219,7 +220,7 @@ impl Worker {
         self.backlog.begin(self.parts.log_pages(), under_way);
     }
 
-    /// What concerns this client's own tickets needs no datagram.
+    /// News about this client's own tickets need no datagram.
     fn pass_on(&mut self, tell: Tell) {
         let me = self.parts.me;
         let wakeups = tell.wakeups.into_iter().filter(|wakeup| wakeup.inbox == me);

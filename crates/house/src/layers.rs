@@ -61,7 +61,7 @@ pub fn arrows(root: &Path) -> Vec<Arrow> {
     each.flatten().collect()
 }
 
-/// Those of the arrows that do not lead to an earlier layer. A crate that has no layer uses none.
+/// The arrows that do not lead to an earlier layer. A crate that has no layer uses none.
 #[must_use]
 pub fn upward(arrows: &[Arrow]) -> Vec<Arrow> {
     let runs_up = |arrow: &&Arrow| layer(&arrow.to) >= layer(&arrow.from);

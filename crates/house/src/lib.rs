@@ -1,12 +1,14 @@
-//! The order of the source: which layer uses which, and which file uses which.
+//! Figures of the source: which layer and which file uses which, how many lines each crate has, which
+//! lines stand twice, and which files and functions are too long.
 //!
-//! `cargo run -p house -- imports` prints what is found here, and `cargo run -p house -- lines` how
-//! many lines each crate has.
+//! The page docs/internals/house.md has the commands that print them.
 
 #![forbid(unsafe_code)]
 
+pub mod duplicates;
 pub mod graph;
 pub mod layers;
 pub mod lines;
+pub mod long;
 pub mod paths;
 pub mod source;

@@ -1,8 +1,11 @@
-//! Prints the order of the source: `imports` who uses whom, `lines` how long each crate is.
+//! Prints figures of the source: which file uses which, how many lines each crate has, which lines
+//! stand twice, and which files and functions are too long.
 //!
 //! ```text
 //! cargo run -p house -- imports
 //! cargo run -p house -- lines ../another-checkout
+//! cargo run -p house -- duplicates
+//! cargo run -p house -- long
 //! ```
 
 use std::{
@@ -13,9 +16,11 @@ use std::{
 };
 
 use house::{
+    duplicates::{Duplicate, duplicates},
     graph::{between_modules, circles, shown},
     layers::{self, Arrow, PROOF, arrows, upward},
     lines::{Lines, count},
+    long::{FILE, FUNCTION, long},
     source::{Arrows, Crate, Module},
 };
 
@@ -25,8 +30,13 @@ fn main() -> ExitCode {
     match words.first().map(String::as_str) {
         Some("imports") => imports(&root),
         Some("lines") => lines(&root),
+        Some("duplicates") => print_duplicates(&root),
+        Some("long") => print_long(&root),
         _ => {
-            eprintln!("house: say what to print: imports or lines, and the tree if it is another");
+            eprintln!(
+                "house: say what to print (imports, lines, duplicates or long), and the tree if \
+                 it is another"
+            );
             return ExitCode::from(64);
         }
     }
@@ -37,7 +47,7 @@ fn this_tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What is found inside one crate.
+/// The figures of one crate.
 struct Inside {
     name: String,
     files: usize,
@@ -105,6 +115,26 @@ fn lines(root: &Path) {
     }
     row("product", product);
     row("proof", proof);
+}
+
+fn print_duplicates(root: &Path) {
+    let found = duplicates(root, &["crates"]);
+    for Duplicate { lines, here, there } in &found {
+        println!("{lines:>4}  {here}  {there}");
+    }
+    let lines: usize = found.iter().map(|duplicate| duplicate.lines).sum();
+    println!("\nruns of lines that stand twice: {}, lines in them: {lines}", found.len());
+}
+
+fn print_long(root: &Path) {
+    let found = long(root, "crates");
+    for (lines, place) in &found {
+        println!("{lines:>4}  {place}");
+    }
+    println!(
+        "\nfiles of more than {FILE} lines and functions of more than {FUNCTION}: {}",
+        found.len()
+    );
 }
 
 fn is_proof(name: &str) -> bool {

@@ -74,7 +74,8 @@ fn scan(tokens: TokenStream, depth: usize, said: &mut Said) {
     }
 }
 
-/// Whether the brackets after a `#` are those of `#[cfg(test)]`, `#[cfg(any(test, …))]` or `#[test]`.
+/// Returns whether the brackets after a `#` are those of `#[cfg(test)]`, `#[cfg(any(test, …))]` or
+/// `#[test]`.
 fn asks_for_tests(token: &TokenTree) -> bool {
     let text = token.to_string().replace(' ', "");
     text.starts_with("[cfg(test") || text.starts_with("[cfg(all(test") || text == "[test]"

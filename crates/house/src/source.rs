@@ -54,7 +54,7 @@ impl Crate {
         self.files.len()
     }
 
-    /// Whether there is no file.
+    /// Returns whether there is no file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()

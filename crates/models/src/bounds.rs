@@ -1,4 +1,4 @@
-//! How large a world is explored.
+//! The bounds of a world that is explored.
 
 use seinpaal_proto::{
     Limit, LimitRule, OnMismatch,
@@ -8,7 +8,7 @@ use seinpaal_proto::{
 
 use crate::plant::Plant;
 
-/// Time passes in steps of this. It is long beside any jitter, so that jitter cannot be seen.
+/// The step in which time passes. It is long beside any jitter, so jitter cannot be seen.
 pub const TICK: Micros = SECOND;
 
 /// What a model allows to happen.
@@ -16,67 +16,68 @@ pub const TICK: Micros = SECOND;
 pub struct Bounds {
     /// What the model is called.
     pub name: &'static str,
-    /// Clients.
+    /// How many clients there are.
     pub clients: usize,
-    /// Permits that exist.
+    /// How many permits exist.
     pub limit: u32,
     /// How many permits a request may ask for.
     pub weights: &'static [u32],
-    /// Requests that each client may make.
+    /// How many requests each client may make.
     pub wishes: u8,
-    /// Of what each client may still hold or want at once.
+    /// How many requests of a client may hold or wait at a time.
     pub at_once: usize,
-    /// How long a lease lasts, in ticks, and a place in the queue.
+    /// How long a lease lasts, in ticks.
     pub ttl: u64,
     /// How long a place in the queue lasts, in ticks.
     pub place: u64,
-    /// Faults of any kind in one history.
+    /// How many faults of any kind one history may have.
     pub faults: u8,
-    /// Which faults.
+    /// The kinds of faults.
     pub kinds: &'static [Fault],
-    /// Steps of the store's clock forward, at most, in one history.
+    /// How many times the store's clock may step forward in one history.
     pub clock_steps: u8,
-    /// And back.
+    /// How many times it may step back.
     pub steps_back: u8,
-    /// How far such a step goes, in ticks.
+    /// The length of such a step, in ticks.
     pub clock_step: u64,
-    /// Copies of requests under way whose answer nobody waits for, at most.
+    /// How many copies of requests whose answer nobody waits for may be under way.
     pub copies: usize,
-    /// Wakeups under way, at most; more are lost.
+    /// How many wakeups may be under way. Further ones are lost.
     pub wakeups: usize,
     /// Whether to judge also what is not promised once the store's clock was set back.
     pub is_strict: bool,
-    /// A mistake put in on purpose, to show that it is found.
+    /// A mistake that is put in on purpose, to show that the model finds it.
     pub plant: Option<Plant>,
-    /// What a request may state about the limit; none: that it is `limit`.
+    /// What requests may state about the limit. With none, each states that it is `limit`.
     pub rules: &'static [Rule],
-    /// What may be done to permits of others and by an operator, in one history at most so often.
+    /// How often, in one history, an operator may act, and a client may act on permits of others.
     pub turns: u8,
-    /// What of it.
+    /// Which of these acts may happen.
     pub steers: &'static [Steer],
-    /// Which slots a request may wish for, by name; an empty one: none. No names: nobody wishes.
+    /// The names of slots that requests may wish for. An empty name wishes for none, and without
+    /// names nobody wishes.
     pub slots: &'static [&'static str],
-    /// From how many states, one in this many, the quiet schedule is run.
+    /// The quiet schedule is run from one in this many states.
     pub quiet_one_in: u64,
 }
 
 /// What a request states about the limit.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Rule {
-    /// Nothing.
+    /// The request states nothing.
     Nothing,
-    /// It is this many, or the request is refused.
+    /// The limit must be this, or the request is refused.
     Refuse(u32),
-    /// It is this many, unless another is stated.
+    /// The limit is this, unless another is stated.
     Adopt(u32),
-    /// It is to be this many.
+    /// The limit becomes this.
     Set(u32),
-    /// It is this many, whoever says otherwise.
+    /// The limit must be exactly this, whatever others state.
     Exact(u32),
 }
 
 impl Rule {
-    /// As a request carries it.
+    /// The rule as a request carries it.
     pub(crate) fn to_request(self) -> Option<LimitRule> {
         let (limit, on_mismatch) = match self {
             Self::Nothing => return None,
@@ -90,38 +91,38 @@ impl Rule {
     }
 }
 
-/// What may be done to permits of others, and by an operator.
+/// An act of an operator, or of a client on permits of others.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Steer {
-    /// A client attaches to what another holds or has left to itself.
+    /// A client attaches to a ticket that another holds, or that has no owner.
     Attach,
-    /// A client leaves what it holds to itself.
+    /// A client leaves its permit without an owner.
     Detach,
-    /// An operator gives back somebody's ticket.
+    /// An operator releases a ticket.
     Release,
-    /// An operator evicts somebody.
+    /// An operator evicts a ticket.
     Evict,
-    /// A script renews somebody's ticket.
+    /// A script renews a ticket of another client.
     Renew,
     /// An operator pins the limit.
     Pin(u32),
-    /// An operator lets go of it, and of the slots' names.
+    /// An operator unpins the limit, and removes the slots' names.
     Unpin,
-    /// An operator names the slots: these, with commas between them.
+    /// An operator gives the slots these names, which are separated by commas.
     Name(&'static str),
-    /// A person of this name asks whoever holds to hand over.
+    /// A person of this name asks the holder to hand over.
     Ask(&'static str),
 }
 
-/// What may go wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Fault {
-    /// A client's connection breaks while it waits for an answer; its request or the reply may be lost, or
-    /// the request arrive later.
+    /// A client's connection breaks while it waits for an answer. Its request or the reply may be
+    /// lost, or the request may arrive later.
     Break,
-    /// A request arrives twice, the copy at any time later.
+    /// A request arrives twice. The copy may arrive at any later time.
     Repeat,
-    /// Something under way arrives late, and at any time.
+    /// A message under way may arrive at any later time.
     Delay,
     /// A wakeup is lost.
     LoseWakeup,
@@ -131,12 +132,12 @@ pub enum Fault {
     Vanish,
     /// A client does nothing for a while; its clock goes on.
     Pause,
-    /// A client's subscription is away for a while, and the store knows.
+    /// A client has no subscription for a while, and the store knows.
     Deaf,
 }
 
 impl Bounds {
-    /// Two clients, one permit, everything may go wrong, once or twice.
+    /// Two clients and one permit, where everything may go wrong, once or twice.
     pub const BASE: Self = Self {
         name: "two",
         clients: 2,
@@ -176,33 +177,35 @@ impl Bounds {
         if self.rules.is_empty() { vec![Rule::Refuse(self.limit)] } else { self.rules.to_vec() }
     }
 
-    /// Whether the limit is what the rules make of it, and not one number all the time.
+    /// Returns whether the rules of requests decide the limit. Otherwise it is one number all the
+    /// time.
     pub(crate) fn has_terms(&self) -> bool {
         !self.rules.is_empty()
     }
 
-    /// What requests may wish for.
+    /// The names of slots that requests may wish for.
     pub(crate) fn wished(&self) -> &'static [&'static str] {
         if self.slots.is_empty() { &[""] } else { self.slots }
     }
 
-    /// Whether slots have names, and some wish for one.
+    /// Returns whether slots have names, and requests may wish for one.
     pub(crate) fn has_names(&self) -> bool {
         !self.slots.is_empty()
     }
 
-    /// Whether holders are asked to hand over.
+    /// Returns whether holders are asked to hand over.
     pub(crate) fn has_asks(&self) -> bool {
         self.steers.iter().any(|steer| matches!(steer, Steer::Ask(_)))
     }
 
-    /// A lease's length.
+    /// The length of a lease.
     #[must_use]
     pub fn ttl(&self) -> Micros {
         self.ttl * TICK
     }
 
-    /// Whether a tick lies between the first renewal and danger, both being seen at the next tick.
+    /// Returns whether a tick lies between the first renewal and danger, so that a client sees them
+    /// at different ticks.
     pub(crate) fn sees_renewals(&self) -> bool {
         let schedule = Config::default().schedule(self.ttl());
         schedule.renew().next_multiple_of(TICK) < schedule.danger()

@@ -9,10 +9,10 @@ use stateright::{Checker, CheckerBuilder, HasDiscoveries, Model};
 
 use crate::game::Game;
 
-/// What an exploration found.
+/// The result of an exploration.
 #[derive(Debug)]
 pub struct Report<A> {
-    /// Which model.
+    /// The name of the model.
     pub name: &'static str,
     /// Transitions taken.
     pub total: usize,
@@ -24,11 +24,12 @@ pub struct Report<A> {
     pub took: Duration,
     /// Whether every state was seen.
     pub is_whole: bool,
-    /// What was broken, and how; see [`shortest`].
+    /// The rules that were broken, each with a history that breaks it: see [`shortest`].
     pub violations: Vec<(&'static str, Vec<A>)>,
 }
 
-/// Explores breadth-first until all is seen, `most` transitions were taken or the time is up.
+/// Explores breadth-first until all states are seen, `most` transitions were taken, or the time is
+/// up.
 #[must_use]
 pub fn explore<G>(bounds: &G, threads: usize, most: usize, time: Duration) -> Report<G::Action>
 where
@@ -57,8 +58,8 @@ where
     model.clone().checker().finish_when(HasDiscoveries::AnyFailures)
 }
 
-/// A shortest history that breaks something, with what it breaks. The checker reports the last one of a block of
-/// states, so it is asked again for shorter ones until there are none.
+/// A shortest history that breaks a rule, with that rule. The checker reports the last one of a
+/// block of states, so this asks again for shorter ones until there are none.
 #[must_use]
 pub fn shortest<M>(model: &M) -> Vec<(&'static str, Vec<M::Action>)>
 where

@@ -1,31 +1,43 @@
-//! What exploring, walking and telling need to know of a model.
+//! The interface of a model for explorations, walks and stories.
 
-use std::{fmt::Debug, hash::Hash};
+use std::{
+    collections::hash_map::DefaultHasher,
+    fmt::Debug,
+    hash::{Hash, Hasher},
+};
 
 use stateright::Model;
 
 /// A model whose worlds can be judged by themselves.
 pub trait Game: Model<State: Play, Action: Copy + Debug + PartialEq + Send + Sync> {
-    /// What it is called.
+    /// The model's name.
     fn name(&self) -> &'static str;
 
-    /// Which rule the last step to this world broke.
+    /// The rule that the last step to this world broke.
     fn broken(&self, world: &Self::State) -> Option<String>;
 
-    /// Lets nothing more go wrong, and says after how many ticks all was well.
+    /// Lets nothing more go wrong, and returns after how many ticks all was well.
     ///
     /// # Errors
     /// What did not come about in time.
     fn quiet(&self, world: &Self::State) -> Result<u64, String>;
 
-    /// One in how many times a random history takes such a step where it could.
+    /// How rarely a random history takes such a step where it could: once in this many times.
     fn rarity(action: &Self::Action) -> usize;
 
     /// A history in words.
     fn tell(&self, actions: &[Self::Action]) -> String;
 }
 
-/// What a world must be for Stateright.
+/// The interface of a world for Stateright.
 pub trait Play: Clone + Hash + PartialEq + Debug + Send + Sync + 'static {}
 
 impl<T: Clone + Hash + PartialEq + Debug + Send + Sync + 'static> Play for T {}
+
+/// Returns whether a world is one of the sample from which the quiet schedule is run. The sample has
+/// one world in `one_in`, chosen by their hashes.
+pub(crate) fn is_sample(world: &impl Hash, one_in: u64) -> bool {
+    let mut hasher = DefaultHasher::new();
+    world.hash(&mut hasher);
+    hasher.finish().is_multiple_of(one_in)
+}

@@ -1,9 +1,10 @@
 //! The models, by name.
 
-use crate::{
-    bounds::{Bounds, Fault, Rule, Steer},
-    plant::Plant,
-};
+mod faulty;
+
+pub use faulty::{limits, planted};
+
+use crate::bounds::{Bounds, Fault, Rule, Steer};
 
 /// What an operator does about a limit.
 const PINS: &[Steer] = &[Steer::Pin(0), Steer::Pin(1), Steer::Pin(2), Steer::Unpin];
@@ -18,11 +19,11 @@ const RULES: &[Rule] = &[
     Rule::Exact(2),
 ];
 
-/// How an operator names slots.
+/// The names that an operator gives to slots.
 const NAMES: &[Steer] =
     &[Steer::Name("a,b"), Steer::Name("a,b,c"), Steer::Name("c,a,b,d"), Steer::Unpin];
 
-/// More people ask than a store keeps of one grant, and tickets change hands and end besides.
+/// More people ask than a store keeps of one grant. Besides, tickets change hands and end.
 const ASKS: &[Steer] = &[
     Steer::Ask("a"),
     Steer::Ask("b"),
@@ -51,8 +52,9 @@ const ONE: [(&str, &[Fault]); 8] = [
     ("pause", &[Fault::Pause]),
 ];
 
-/// Faults that go with steps of the store's clock: all but a holder whom the store knows not to listen, for
-/// whom time counts in full (docs/internals/protocol.md, "The bounded clock").
+/// The faults that go with steps of the store's clock. A holder that the store knows not to listen
+/// is not among them, because time counts in full for its lease (docs/internals/protocol.md, "The
+/// bounded clock").
 const WITH_CLOCK: &[Fault] = &[
     Fault::Break,
     Fault::Repeat,
@@ -63,15 +65,15 @@ const WITH_CLOCK: &[Fault] = &[
     Fault::Pause,
 ];
 
-/// How a ticket changes hands.
+/// The ways in which a ticket changes hands.
 const HANDS: &[Steer] = &[Steer::Attach, Steer::Detach];
-/// How others end what somebody holds, or meddle with it.
+/// The ways in which others end a holder's lease, or act on it.
 const ENDS: &[Steer] = &[Steer::Release, Steer::Evict, Steer::Renew, Steer::Attach];
-/// All of it.
+/// All of these.
 const MEDDLING: &[Steer] =
     &[Steer::Attach, Steer::Detach, Steer::Release, Steer::Evict, Steer::Renew];
 
-/// Tickets that change hands, are ended by others or left to themselves.
+/// Tickets that change hands, are ended by others, or have no owner.
 fn hands() -> [Bounds; 5] {
     let base =
         Bounds { faults: 0, turns: 2, steers: HANDS, wakeups: 8, quiet_one_in: 64, ..Bounds::BASE };
@@ -119,7 +121,7 @@ fn terms() -> [Bounds; 4] {
     ]
 }
 
-/// Slots that get names, other names and none, and those who wish for one.
+/// Slots that get names, other names and none, and requests that wish for one.
 fn names() -> [Bounds; 3] {
     let base = Bounds {
         limit: 2,
@@ -165,7 +167,7 @@ fn asks() -> [Bounds; 4] {
     ]
 }
 
-/// What is explored breadth-first.
+/// The models that are explored breadth-first.
 #[must_use]
 pub fn explored() -> Vec<Bounds> {
     let base = Bounds { quiet_one_in: 64, ..Bounds::BASE };
@@ -173,7 +175,8 @@ pub fn explored() -> Vec<Bounds> {
     let mut all = vec![
         Bounds { name: "calm", faults: 0, quiet_one_in: 1, ..base },
         Bounds { name: "calm-places", faults: 0, place: 12, wishes: 2, quiet_one_in: 1, ..base },
-        // The first in line looks again after a quarter of the ttl, which is no sooner than its place is renewed.
+        // The first waiter looks again after a quarter of the ttl, which is no sooner than its
+        // place is renewed.
         Bounds { name: "calm-short-places", faults: 0, place: 5, quiet_one_in: 1, ..base },
         Bounds { name: "clock", faults: 0, clock_steps: 1, steps_back: 1, ..base },
     ];
@@ -198,7 +201,7 @@ pub fn explored() -> Vec<Bounds> {
     all
 }
 
-/// What is walked at random: many requests, many faults.
+/// The models that are walked at random: many requests, many faults.
 #[must_use]
 pub fn walked() -> Vec<Bounds> {
     let long = Bounds {
@@ -233,88 +236,5 @@ pub fn walked() -> Vec<Bounds> {
             ..long
         },
         Bounds { name: "walk-asks", clients: 3, steers: ASKS, turns: 60, ..long },
-    ]
-}
-
-/// The model in which a planted mistake is looked for.
-#[must_use]
-pub fn planted(plant: Plant) -> Bounds {
-    let base = Bounds {
-        name: plant.says(),
-        plant: Some(plant),
-        faults: 0,
-        quiet_one_in: u64::MAX,
-        ..Bounds::BASE
-    };
-    match plant {
-        Plant::NoMargin => {
-            Bounds { faults: 1, kinds: &[Fault::Pause], clock_steps: 1, ttl: 4, place: 12, ..base }
-        }
-        Plant::FreeClock => Bounds { clock_steps: 1, ..base },
-        Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
-        Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
-        Plant::ForgetsPast | Plant::NoDeadline => {
-            Bounds { faults: 1, kinds: &[Fault::Repeat], ..base }
-        }
-        Plant::ForgetsFence => Bounds { clock_steps: 1, steps_back: 1, ..base },
-        Plant::LastFirst => Bounds { clients: 3, ..base },
-        Plant::WishLost | Plant::RenamesInUse => Bounds {
-            limit: 2,
-            clients: 3,
-            slots: &["", "a"],
-            steers: &[Steer::Name("a,b"), Steer::Name("b,a")],
-            turns: 2,
-            wakeups: 8,
-            ..base
-        },
-        // No wakeup arrives, so that only a renewal tells.
-        Plant::AskInPlace | Plant::AskUntold => {
-            Bounds { steers: &[Steer::Ask("eve")], turns: 1, wakeups: 0, ..base }
-        }
-        Plant::AskReplaced => {
-            Bounds { steers: &[Steer::Ask("eve"), Steer::Ask("bob")], turns: 2, ..base }
-        }
-        Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
-    }
-}
-
-/// What is known not to be promised, with a model that shows it.
-#[must_use]
-pub fn limits() -> [Bounds; 4] {
-    [
-        Bounds {
-            name: "a holder who does not listen, and a clock that jumps",
-            clock_steps: 1,
-            steps_back: 1,
-            kinds: &[Fault::Deaf],
-            quiet_one_in: u64::MAX,
-            ..Bounds::BASE
-        },
-        Bounds {
-            name: "a name that was forgotten, and a clock that was set back",
-            steps_back: 1,
-            is_strict: true,
-            faults: 0,
-            quiet_one_in: u64::MAX,
-            ..Bounds::BASE
-        },
-        Bounds {
-            name: "a late copy of a request, and a clock that was set back",
-            clock_steps: 1,
-            steps_back: 1,
-            is_strict: true,
-            kinds: &[Fault::Repeat],
-            quiet_one_in: u64::MAX,
-            ..Bounds::BASE
-        },
-        Bounds {
-            name: "a second ask, no wakeup, and a late copy of a renewal by ticket",
-            clients: 1,
-            turns: 2,
-            steers: &[Steer::Ask("eve"), Steer::Ask("bob")],
-            wakeups: 0,
-            kinds: &[Fault::Repeat],
-            ..Bounds::BASE
-        },
     ]
 }

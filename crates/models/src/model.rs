@@ -1,15 +1,10 @@
 //! A world as Stateright sees it.
 
-use std::{
-    collections::hash_map::DefaultHasher,
-    hash::{Hash, Hasher},
-};
-
 use stateright::{Model, Property};
 
 use crate::{
     bounds::Bounds,
-    game::Game,
+    game::{Game, is_sample},
     story,
     world::{Action, Broken, World},
 };
@@ -92,15 +87,7 @@ pub const PROPERTIES: [&str; 13] = [
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {
-        if world.broken().is_some() {
-            return false;
-        }
-        if self.quiet_one_in == 1 {
-            return true;
-        }
-        let mut hasher = DefaultHasher::new();
-        world.hash(&mut hasher);
-        hasher.finish().is_multiple_of(self.quiet_one_in)
+        world.broken().is_none() && is_sample(world, self.quiet_one_in)
     }
 }
 
@@ -117,7 +104,7 @@ impl Game for Bounds {
         world.quiet(self).map_err(|stuck| format!("Stuck({stuck:?})"))
     }
 
-    /// Faults are rarer than what is ordinary, and time passes about every fourth step.
+    /// Faults are rarer than other steps, and time passes in about every fourth step.
     fn rarity(action: &Action) -> usize {
         match action {
             Action::Befall(..) | Action::Forward | Action::Backward => 12,

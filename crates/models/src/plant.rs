@@ -1,22 +1,22 @@
-//! Mistakes put in on purpose, each as a wrapper around the real machines: that the models find them shows
-//! that the models can fail.
+//! Mistakes that are put in on purpose, each as a wrapper around the real machines. The models find
+//! them, which shows that the models can fail.
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Plant {
     /// The session leaves no margin for steps of the store's clock.
     NoMargin,
-    /// The session never looks again by itself, and wakeups are lost.
+    /// The session never looks again unasked, and wakeups are lost.
     NoSecondLook,
-    /// A release or a cancel gives back whatever its client holds, not what its ticket holds.
+    /// A release or a cancel gives back any permit of its client, and not that of its ticket.
     ByClient,
     /// A request carries no deadline.
     NoDeadline,
     /// The ledger does not remember tickets that are over.
     ForgetsPast,
-    /// The ledger's clock follows the store's, however far that jumps.
+    /// The ledger's clock follows the store's, however far the store's jumps.
     FreeClock,
-    /// The ledger admits one more than the limit.
+    /// The ledger admits one permit more than the limit.
     OneTooMany,
     /// The ledger forgets a name though the clock has not passed its last fence.
     ForgetsFence,
@@ -24,13 +24,13 @@ pub enum Plant {
     FenceIsClock,
     /// A ttl that one caller gives is applied to all.
     ShortensAll,
-    /// Who came last is served first.
+    /// The last waiter is served first.
     LastFirst,
     /// The wish for a slot is lost on the way.
     WishLost,
     /// Slots get other names while somebody holds them.
     RenamesInUse,
-    /// Who is asked stays under the lease that its client renews as a whole.
+    /// A holder that is asked stays under the lease that its client renews as a whole.
     AskInPlace,
     /// A second ask takes the place of the first.
     AskReplaced,
@@ -59,7 +59,7 @@ impl Plant {
         Self::AskUntold,
     ];
 
-    /// What is wrong, in words.
+    /// The mistake, in words.
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a mistake put in on purpose does to the machines.
+//! The effect of each mistake on the machines.
 
 use seinpaal_proto::{
     Batch, Configure, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, SlotNames,
@@ -46,7 +46,7 @@ impl Plant {
         }
     }
 
-    /// The ledger before it executes.
+    /// Changes the ledger before it executes a batch.
     pub(crate) fn before(self, ledger: &mut MemoryState, batch: &Batch) {
         if let (Self::AskReplaced, [Request::AskHolder(asked)]) = (self, &batch.requests[..]) {
             return forget_asks(ledger, asked.ticket);
@@ -66,7 +66,7 @@ impl Plant {
         }
     }
 
-    /// The ledger after it executed.
+    /// Changes the ledger after it has executed a batch.
     pub(crate) fn after(self, ledger: &mut MemoryState, batch: &Batch) {
         if self == Self::ForgetsFence && ledger.is_at_rest() && ledger.memories().next().is_none() {
             let Ok(()) = ledger.clear();
@@ -93,7 +93,7 @@ impl Plant {
         }
     }
 
-    /// What the store says of it.
+    /// Changes what the store returns.
     pub(crate) fn outcome(self, bounds: &Bounds, batch: &Batch, outcome: &mut Outcome) {
         if self != Self::NoSecondLook {
             return;
@@ -110,7 +110,7 @@ impl Plant {
         }
     }
 
-    /// The replies as the session takes them.
+    /// Changes the replies as the session takes them.
     pub(crate) fn replies(self, bounds: &Bounds, replies: &mut Replies) {
         if self == Self::AskUntold {
             replies.replies.iter_mut().for_each(leave_out_asks);
@@ -131,7 +131,8 @@ impl Plant {
     }
 }
 
-/// What holders say of themselves is empty in the models, so what is left is nothing.
+/// In the models holders say nothing of themselves, so what they say now is what was asked, and all
+/// of it goes.
 fn forget_asks(ledger: &mut MemoryState, ticket: Ticket) {
     let Ok(entry) = ledger.entry(ticket);
     if let Some(mut entry) = entry {
@@ -149,7 +150,7 @@ fn leave_out_asks(reply: &mut Reply) {
     }
 }
 
-/// Forgets every ticket that is over, and says how many series with them.
+/// Forgets every ticket that is over. Returns how many series are forgotten with them.
 fn forget_what_is_over(ledger: &mut MemoryState) -> u32 {
     let memories: Vec<Memory> = ledger.memories().cloned().collect();
     let mut forgotten = 0;
@@ -169,7 +170,7 @@ fn forget_what_is_over(ledger: &mut MemoryState) -> u32 {
     forgotten
 }
 
-/// Puts the last in line before the first.
+/// Puts the last waiter before the first.
 fn last_comes_first(ledger: &mut MemoryState) {
     let rank_of = |entry: &seinpaal_proto::Entry| match entry.standing {
         Standing::Waiting { rank, .. } => rank,

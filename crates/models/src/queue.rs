@@ -1,4 +1,4 @@
-//! The same for queues: one ledger of a queue, one session that pushes and some that work.
+//! Models of queues: the ledger of one queue, a session that pushes, and sessions that work.
 
 mod act;
 mod action;

@@ -51,7 +51,7 @@ pub enum Life {
 }
 
 impl Program {
-    /// Whether it believes to hold at this time.
+    /// Returns whether it believes to hold at this time.
     fn holds(&self, now: i64) -> bool {
         self.life == Life::Holds && self.notes.get("until").is_none_or(|until| *until > now)
     }

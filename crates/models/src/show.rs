@@ -1,4 +1,4 @@
-//! What was found, as tables and stories.
+//! The results, as tables and stories.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,15 @@ use seinpaal_models::{
     walk::{Walks, walk},
 };
 
-/// Transitions after which an exploration is broken off: what fits into memory.
+/// How many transitions an exploration may have: what fits into memory.
 const MOST: usize = 12_000_000;
-/// Enough for every planted mistake.
+/// How many transitions are enough for every planted mistake.
 const PLANTED: usize = 4_000_000;
 /// Steps of one random history.
 const STEPS: usize = 400;
 
-/// Explores or walks the models of this name, all of them, or all of queues. Says whether every promise was kept.
+/// Explores or walks the models of this name, all models, or all models of queues. Returns whether
+/// every promise was kept.
 pub(crate) fn models(name: &str, time: Duration, seed: u64) -> bool {
     let mut semaphores = (list::explored(), list::walked());
     let mut queues = (queue::list::explored(), queue::list::walked());
@@ -45,7 +46,7 @@ pub(crate) fn models(name: &str, time: Duration, seed: u64) -> bool {
     sum.is_well
 }
 
-/// Leaves those that are asked for, and says how many.
+/// Keeps the models that are asked for, and returns how many there are.
 fn keep<G: Game>(name: &str, models: &mut Vec<G>) -> usize {
     let is_asked = |model: &G| match name {
         "all" => true,
@@ -56,7 +57,7 @@ fn keep<G: Game>(name: &str, models: &mut Vec<G>) -> usize {
     models.len()
 }
 
-/// What has been seen so far.
+/// The sum of all explorations so far.
 struct Sum {
     clock: Shares,
     seed: u64,
@@ -128,7 +129,7 @@ where
     }
 }
 
-/// What does not come about after this, if that is what is wrong.
+/// What does not come about after this history, if that is what is wrong.
 fn why<G: Game>(bounds: &G, actions: &[G::Action]) -> String {
     let mut world = bounds.init_states().swap_remove(0);
     for action in actions {
@@ -155,7 +156,7 @@ fn walked_row<G: Game>(bounds: &G, walks: &Walks<G::Action>) -> bool {
     walks.violation.is_none()
 }
 
-/// Looks for every planted mistake. Says whether all were found.
+/// Looks for every planted mistake. Returns whether all were found.
 pub(crate) fn planted() -> bool {
     let mut is_well = true;
     for plant in Plant::ALL {
@@ -167,7 +168,7 @@ pub(crate) fn planted() -> bool {
     is_well
 }
 
-/// Shows what is not promised. Says whether it is still so.
+/// Shows what is not promised. Returns whether that is still so.
 pub(crate) fn limits() -> bool {
     list::limits().iter().filter(|bounds| !found(*bounds)).count() == 0
 }

@@ -4,18 +4,19 @@ use std::time::{Duration, Instant};
 
 use crate::game::Game;
 
-/// What walking found.
+/// The result of walking.
 #[derive(Debug)]
 pub struct Walks<A> {
-    /// Histories walked.
+    /// How many histories were walked.
     pub histories: u64,
-    /// Steps in all; each is a state looked at.
+    /// How many steps there were. Each leads to a state that is judged.
     pub steps: u64,
     /// How long it took.
     pub took: Duration,
-    /// The most ticks that waiters needed once nothing went wrong any more.
+    /// The most ticks that waiters needed after everything had stopped going wrong.
     pub slowest: u64,
-    /// The first violation: its seed, what it is, and a history made as short as leaving out steps makes it.
+    /// The first violation: its seed, the rule, and a history that is made as short as leaving out
+    /// steps can make it.
     pub violation: Option<(u64, String, Vec<A>)>,
 }
 
@@ -32,7 +33,8 @@ impl Dice {
     }
 }
 
-/// Walks histories of `length` steps from `seed` on, until time is up or something is broken.
+/// Walks histories of `length` steps, beginning with this seed, until the time is up or a rule is
+/// broken.
 #[must_use]
 pub fn walk<G: Game>(
     game: &G,
@@ -91,7 +93,7 @@ fn outcome<G: Game>(game: &G, history: &[G::Action]) -> Result<u64, String> {
     game.broken(&world).map_or_else(|| game.quiet(&world), Err)
 }
 
-/// Plays a history, leaving out what cannot be done.
+/// Plays a history, and leaves out the steps that are impossible.
 fn replay<G: Game>(game: &G, history: &[G::Action]) -> G::State {
     let mut world = begin(game);
     let mut actions = Vec::new();
@@ -107,7 +109,7 @@ fn replay<G: Game>(game: &G, history: &[G::Action]) -> G::State {
     world
 }
 
-/// Leaves out steps for as long as the same thing goes wrong.
+/// Leaves out steps for as long as the same rule is broken.
 fn shorten<G: Game>(game: &G, mut history: Vec<G::Action>) -> Vec<G::Action> {
     let Err(found) = outcome(game, &history) else { return history };
     let mut size = history.len() / 2;

@@ -34,9 +34,9 @@ use terms::Terms;
 
 use crate::bounds::Bounds;
 
-/// Where the clocks begin: far enough from 0 that nothing is before the beginning.
+/// When the clocks begin: far enough from 0 that no instant is negative.
 const START: Micros = 1_000_000 * SECOND;
-/// The store's clock is another than the clients'.
+/// The store's clock differs from the clients'.
 const STORE_AHEAD: Micros = 1_000_000 * SECOND;
 
 /// One moment of everything. Parts that a step does not touch are shared with the moment before.
@@ -44,7 +44,7 @@ const STORE_AHEAD: Micros = 1_000_000 * SECOND;
 pub struct World {
     /// The clients' clock.
     pub now: Micros,
-    /// The store's.
+    /// The store's clock.
     pub store_now: Micros,
     pub(crate) ledger: Arc<MemoryState>,
     pub(crate) clients: Vec<Client>,
@@ -56,31 +56,33 @@ pub struct World {
     pub(crate) ghost: Ghost,
 }
 
-/// What is remembered only to judge by.
+/// Facts that only the judge needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Ghost {
     pub(crate) last_fence: u64,
     pub(crate) granted: BTreeSet<Ticket>,
-    /// The name was forgotten, when the store's clock had passed its fences. Kept only where that may be set back.
+    /// The name was forgotten after the store's clock had passed its fences. Kept only where that
+    /// clock may be set back.
     pub(crate) was_forgotten: bool,
     /// The store's clock was set back.
     pub(crate) was_set_back: bool,
-    /// Nothing has failed, and no clock was set, where ticks are short enough to tell.
+    /// Nothing has failed, no clock was set, and ticks are short enough to tell.
     pub(crate) is_calm: bool,
-    /// Grants that somebody else than their holder ended, and when. Kept while the holder may still believe in them.
+    /// Grants that somebody other than their holder ended, and when. Kept while the holder may
+    /// still believe in them.
     pub(crate) ended: BTreeMap<GrantOf, Micros>,
-    /// Who has attached to what.
+    /// Which client has attached to which ticket.
     pub(crate) attached: Vec<(usize, Ticket)>,
-    /// What the limit is by the rules, where it is not one number all the time.
+    /// The limit by the rules, where it is not one number all the time.
     pub(crate) terms: Option<Terms>,
-    /// What slots are called by the rules, where they have names.
+    /// The slots' names by the rules, where slots have names.
     pub(crate) naming: Option<Naming>,
-    /// What was asked of holders, where they are asked.
+    /// What holders were asked, where they are asked.
     pub(crate) asking: Option<Asking>,
     pub(crate) broken: Option<Broken>,
 }
 
-/// A grant: whose, of which ticket, with which fence.
+/// A grant: its client, its ticket and its fence.
 pub(crate) type GrantOf = (usize, Ticket, u64);
 
 /// A client: its session, and what its program knows.
@@ -89,9 +91,9 @@ pub(crate) struct Client {
     pub(crate) inbox: Inbox,
     pub(crate) session: Arc<Session>,
     pub(crate) life: Life,
-    /// What the store knows of it.
+    /// What the store knows of the client.
     pub(crate) contact: Contact,
-    /// The calls that it waits for, and since when.
+    /// The calls whose answers the client waits for, and since when.
     pub(crate) calls: Vec<(CallId, Micros)>,
     pub(crate) wishes_left: u8,
     pub(crate) wanted: Vec<Ticket>,
@@ -111,30 +113,32 @@ pub(crate) struct Held {
     pub(crate) ticket: Ticket,
     pub(crate) fence: u64,
     pub(crate) permits: u32,
-    /// Until when it is believed in; `None`: as long as the process lives.
+    /// Until when the program believes in it. `None`: for as long as the process lives.
     pub(crate) until: Option<Micros>,
 }
 
-/// What is under way. It arrives before the next tick, unless it is late.
+/// A parcel under way. It arrives before the next tick, unless it is late.
 #[derive(Clone, Debug)]
 pub(crate) struct Parcel {
-    /// It may arrive at any time from now on.
+    /// Whether the parcel may arrive at any time from now on.
     pub(crate) is_late: bool,
     pub(crate) load: Load,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Load {
-    /// To the store; the call is the one that its sender waits for, if it still does.
+    /// A request to the store. `call` is the call whose answer its sender waits for, if it still
+    /// does.
     Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
-    /// To a client that waits for it, with what had been asked of its permits when the store renewed them.
+    /// Replies to a client that waits for them, with what its permits had been asked when the store
+    /// renewed them.
     Replies { to: usize, call: CallId, replies: Arc<Replies>, asked: AskedThen },
-    /// To a client.
+    /// A wakeup for a client.
     Wakeup { to: usize, wakeup: Arc<Wakeup> },
 }
 
 impl World {
-    /// Nobody has done anything yet.
+    /// The first world: nobody has done anything yet.
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
         Self {
@@ -168,13 +172,13 @@ impl World {
         Name::new("n").unwrap_or_else(|_| unreachable!("a letter is a name"))
     }
 
-    /// What clients believe to hold at this moment, in all.
+    /// How many permits clients believe to hold at this moment.
     #[must_use]
     pub fn believed(&self) -> u32 {
         self.beliefs().map(|(_, held)| held.permits).sum()
     }
 
-    /// Who holds and who waits, as the ledger has it.
+    /// The holders and waiters of the ledger.
     pub fn entries(&self) -> impl Iterator<Item = (usize, &Standing)> {
         self.ledger.entries().map(|entry| {
             let owner = self.clients.iter().position(|client| Some(client.inbox) == entry.inbox);
@@ -182,7 +186,7 @@ impl World {
         })
     }
 
-    /// Which rule the last step broke.
+    /// The rule that the last step broke.
     #[must_use]
     pub fn broken(&self) -> Option<Broken> {
         self.ghost.broken

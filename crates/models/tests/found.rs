@@ -1,4 +1,5 @@
-//! The models can fail: every planted mistake is found, and what is not promised is shown not to hold.
+//! The models can fail: they find every planted mistake, and they show that what is not promised
+//! does not hold.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use seinpaal_models::{
     queue,
 };
 
-/// What an exploration finds to be broken.
+/// The rules that an exploration finds broken.
 fn broken<G: Game + Clone + Send + Sync + 'static>(bounds: &G) -> Vec<&'static str> {
     let report = explore(bounds, 1, 2_000_000, Duration::from_secs(3600));
     report.violations.into_iter().map(|(property, _)| property).collect()

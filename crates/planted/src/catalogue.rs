@@ -1,4 +1,4 @@
-//! Which check is put to which mistake, with what.
+//! Which checks look for which mistake, and with which arguments.
 
 use std::fmt;
 
@@ -13,18 +13,18 @@ pub(crate) enum Check {
     Torture,
 }
 
-/// A check with what it is done to, as words of a command line.
+/// A check and its subject, as words of a command line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Orders {
     pub(crate) check: Check,
     /// A store of the conformance suite, or a kind of the torture rig.
     pub(crate) store: &'static str,
-    /// For torture the faults, with commas; otherwise one model or case (of a queue: `queues:case`), `all` of
-    /// semaphores, or all of `queues`.
+    /// For torture the faults, separated by commas. For models and conformance one model or case
+    /// (`queues:case` for a queue), `all` for those of semaphores, or `queues`.
     pub(crate) what: String,
 }
 
-/// Every store that anything is put to.
+/// Every store that a check uses.
 const STORES: &[&str] = &[
     "-",
     "memory",
@@ -76,15 +76,16 @@ impl fmt::Display for Orders {
     }
 }
 
-/// What a check does about a mistake; nothing if it cannot see that part of the product.
+/// The checks of this kind that look for a mistake. There are none if the check cannot see that
+/// part of the product.
 pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
     let is_of = |layers: &[&str]| layers.contains(&bug.layer());
     let one = |store, what| vec![Orders::of(check, store, what)];
     match check {
-        // They have sessions and the ledger, and no store.
+        // Models have the ledger and sessions, and no store.
         Check::Models if is_of(&["ledger", "session"]) => one("-", "all"),
         Check::Models if is_of(&["queue ledger", "queue session"]) => one("-", "queues"),
-        // It has the scripts and the ledger, and no session.
+        // The differential test has the scripts and the ledger, and no session.
         Check::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
         Check::Differential if is_of(&["queue ledger", "queue lua"]) => one("-", "queues"),
         Check::Conformance => {
@@ -100,7 +101,7 @@ pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
     }
 }
 
-/// It drives stores by hand, and sessions in the cases of alarms only.
+/// The conformance suite drives stores by hand. Only the cases of alarms have sessions.
 fn conformance_stores(bug: Bug) -> &'static [&'static str] {
     match bug {
         Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole => &["embedded"],
@@ -118,7 +119,7 @@ fn conformance_stores(bug: Bug) -> &'static [&'static str] {
     }
 }
 
-/// The store that has the mistake, and faults that could bring it out.
+/// The store that has the mistake, and the faults that can bring it out.
 fn torment(bug: Bug) -> (&'static str, &'static str) {
     const LINKS: &str = "kill-worker,stop-worker,cut,lose-reply,partition,delay";
     match bug {
@@ -137,7 +138,7 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
     }
 }
 
-/// A check that is known to find a mistake, and does not take long.
+/// A check that is known to find a mistake quickly.
 pub(crate) fn cheapest(bug: Bug) -> Orders {
     let models = |model| Orders::of(Check::Models, "-", model);
     let case = |store, case| Orders::of(Check::Conformance, store, case);

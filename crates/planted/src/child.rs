@@ -1,4 +1,5 @@
-//! A check in a process of its own: the mistake is that of the whole process, and it may end in any way.
+//! A check in a process of its own. The mistake belongs to the whole process, which may end in any
+//! way.
 
 use std::{
     env, fs,
@@ -12,34 +13,34 @@ use seinpaal_proto::planted::Bug;
 
 use crate::{catalogue::Orders, choice::VARIABLE};
 
-/// No check takes nearly as long.
+/// The longest time of a check. No check takes nearly as long.
 const LONGEST: Duration = Duration::from_secs(600);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// How a check ends that has found something.
+/// The exit status of a check that has found something.
 const BROKEN: u8 = 1;
-/// With what the line begins that says so.
+/// The beginning of the line that tells the finding.
 const FOUND: &str = "found: ";
 
-/// How a check went.
+/// How a check ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
-    /// All is as it should be.
+    /// The check found nothing wrong.
     Kept,
-    /// Something is wrong, and this is what.
+    /// The check found this.
     Broken(String),
-    /// The check could not be done.
+    /// The check could not run.
     Failed(String),
 }
 
 impl Verdict {
-    /// Tells the parent.
+    /// Tells the parent process the result.
     pub(crate) fn tell(found: Option<String>) -> ExitCode {
         let Some(found) = found else { return ExitCode::SUCCESS };
         println!("{FOUND}{}", found.lines().next().unwrap_or_default());
         ExitCode::from(BROKEN)
     }
 
-    /// Does a check, with a mistake or without.
+    /// Runs a check, with a mistake or without.
     pub(crate) fn of(bug: Option<Bug>, orders: &Orders) -> Self {
         Self::try_of(bug, orders).unwrap_or_else(|error| Self::Failed(error.to_string()))
     }
@@ -67,7 +68,7 @@ impl Verdict {
     }
 }
 
-/// How it ended; `None`: it was killed, since it took too long.
+/// Waits for the end of a check. `None` if it took too long and was killed.
 fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     while begun.elapsed() < LONGEST {

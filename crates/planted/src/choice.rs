@@ -1,4 +1,4 @@
-//! Which mistake a process makes.
+//! The mistake that a process makes.
 
 use std::sync::Once;
 
@@ -7,7 +7,7 @@ use seinpaal_proto::planted::{Bug, choose};
 /// The variable that names the mistake of this process.
 pub(crate) const VARIABLE: &str = "SEINPAAL_PLANTED";
 
-/// Makes the mistake that the environment names, if it names one, and says so aloud.
+/// Makes the mistake that the environment names, if it names one, and prints its name.
 ///
 /// # Panics
 /// If there is no such mistake.

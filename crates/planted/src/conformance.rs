@@ -14,7 +14,8 @@ use seinpaal_rig::{RedisServer, SentinelServers};
 use crate::catalogue::Orders;
 
 const REPLICAS: usize = 1;
-/// No case takes nearly as long unless it waits for what never comes.
+/// The longest time of a case. No case takes nearly as long, unless it waits for something that
+/// never comes.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The first case that fails.
@@ -58,7 +59,8 @@ async fn fails(case: &Case, store: &str) -> bool {
     !matches!(done, Ok(Ok(())))
 }
 
-/// As `a_grant_that_no_replica_has_is_not_believed_with_replicated`, a test of its own.
+/// The check of `a_grant_that_no_replica_has_is_not_believed_with_replicated`, which is a test
+/// outside the list of cases.
 async fn believed_without_replicas() -> Option<String> {
     let servers = SentinelServers::start(REPLICAS);
     let url = format!("redis://127.0.0.1:{}?replicated={REPLICAS}", servers.port(servers.master()));
@@ -69,8 +71,9 @@ async fn believed_without_replicas() -> Option<String> {
     permit.is_ok().then(|| "fail-over: a grant that no replica has is believed".to_owned())
 }
 
-/// As `a_killed_connection_comes_back_subscribed_and_says_look_again`, a test of the store's own. Whoever answers after the cut
-/// does so over a new connection, which subscribes before it is used.
+/// The check of `a_killed_connection_comes_back_subscribed_and_says_look_again`, which is a test of
+/// the store. An answer after the cut comes over a new connection, which subscribes before anything
+/// uses it.
 async fn deaf_after_a_cut() -> Option<String> {
     let server = RedisServer::start();
     let connected = Seinpaal::connect(&server.url("")).await;

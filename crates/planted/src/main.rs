@@ -60,7 +60,7 @@ fn some(names: &[&str]) -> ExitCode {
     }
 }
 
-/// What the torture rig starts.
+/// Runs as a worker of the torture rig.
 fn be_worker(orders: &[&str]) -> ExitCode {
     choose_from_environment();
     let orders: Vec<String> = orders.iter().map(ToString::to_string).collect();
@@ -75,7 +75,7 @@ fn be_worker(orders: &[&str]) -> ExitCode {
     )
 }
 
-/// One check in this process, with the mistake that the environment names.
+/// Runs one check in this process, with the mistake that the environment names.
 fn be_check(orders: &[&str]) -> ExitCode {
     choose_from_environment();
     let Some(orders) = Orders::parse(orders) else {

@@ -7,15 +7,16 @@ use std::{
 
 use seinpaal_models::{explore::explore, game::Game, list, queue, walk::walk};
 
-/// Transitions of each exploration: what is near, and what is far.
+/// How many transitions the explorations of near and of far states have.
 const NEAR: usize = 60_000;
 const FAR: usize = 500_000;
-/// Random histories of each kind, and steps of each.
+/// How many random histories of each kind there are, and how many steps each has.
 const HISTORIES: u64 = 5_000;
 const STEPS: usize = 400;
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The model and the promise that is broken first; `what` is one model, `all` those of semaphores, or `queues`.
+/// The first promise that is broken, and its model. `what` is one model, `all` for those of
+/// semaphores, or `queues`.
 pub(crate) fn first_broken(what: &str) -> Option<String> {
     std::panic::set_hook(Box::new(|_| {})); // a machine that panics is found, too
     if what.starts_with("queue") {

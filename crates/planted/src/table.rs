@@ -16,10 +16,11 @@ use crate::{
     child::Verdict,
 };
 
-/// Mistakes looked for at the same time.
+/// How many mistakes are looked for at a time.
 const AT_ONCE: usize = 2;
 
-/// Every check about these mistakes. Ends with 1 if one stays hidden, or a check fails without one.
+/// Runs every check for these mistakes. Ends with 1 if no check finds one of them, or if a check
+/// fails without a mistake.
 pub(crate) fn all(bugs: &[Bug], with_control: bool) -> ExitCode {
     println!(
         "| mistake | in | models | differential | conformance | torture |\n|---|---|---|---|---|---|"
@@ -34,7 +35,7 @@ pub(crate) fn all(bugs: &[Bug], with_control: bool) -> ExitCode {
     if is_well && hidden.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Each mistake under one check that is known to find it.
+/// Looks for each mistake with one check that is known to find it.
 pub(crate) fn quick() -> ExitCode {
     let found = in_turn(Bug::ALL, |bug| {
         let orders = cheapest(*bug);
@@ -71,7 +72,7 @@ fn words(verdict: &Verdict) -> String {
     }
 }
 
-/// Without a mistake, each of these checks passes.
+/// Returns whether each of these checks passes without a mistake.
 fn control() -> bool {
     println!("\nWithout a mistake:\n");
     let kept = in_turn(&every_check(), |orders| {
@@ -83,7 +84,7 @@ fn control() -> bool {
     kept.into_iter().all(|is_kept| is_kept)
 }
 
-/// Every check that is put to any mistake, once.
+/// Every check that looks for any mistake, once.
 fn every_check() -> Vec<Orders> {
     let mut checks: Vec<Orders> = Vec::new();
     for bug in Bug::ALL {
@@ -96,7 +97,7 @@ fn every_check() -> Vec<Orders> {
     checks
 }
 
-/// Does it with each, some at a time, and returns what came of them in order.
+/// Does the work for each, some at a time, and returns the results in order.
 fn in_turn<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let turns = || loop {

@@ -9,7 +9,7 @@ use crate::catalogue::Orders;
 const MINUTES: &str = "0.25";
 const SEED: &str = "3";
 
-/// The first promise that is broken.
+/// The first promise that the run breaks.
 ///
 /// # Panics
 /// If the rig does not know what it is told to do.
@@ -35,7 +35,7 @@ pub(crate) fn first_violation(orders: &Orders) -> Option<String> {
         false => rig::run(&plan).map(|verdict| verdict.violations),
     };
     let _ = fs::remove_file(&plan.history);
-    // Without a mistake the same run goes on to its end.
+    // Without a mistake the same run would go on to its end.
     let Ok(violations) = judged.map_err(|why| eprintln!("{why}")) else {
         return Some("the store answers nobody at the end".to_owned());
     };

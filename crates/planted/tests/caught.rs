@@ -1,4 +1,4 @@
-//! Every mistake is found by some check: a short run of the program, in every test of the project.
+//! Some check finds every mistake: a short run of the program, in every test run of the project.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What a request says of its maker, for people to read. The ledger only carries it.
+//! How a request describes its maker, for people to read. The ledger only carries it.
 
 mod asked;
 mod promise;
@@ -8,14 +8,15 @@ use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 pub use asked::{BadAsk, HandOverAsk, StoredAsk};
 pub use promise::RenewalPromise;
 
-/// Who asks, shown by `show`, `top` and the dashboard. No field may contain control characters.
+/// The maker of a request, as `show`, `top` and the dashboard show it. No field may contain control
+/// characters.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct About {
     /// The program that asks, and its version if it likes.
     pub client: String,
     /// The machine it runs on.
     pub host: String,
-    /// Its process id there.
+    /// The process id there.
     pub pid: u32,
     /// Labels, in the order given.
     pub labels: Vec<(String, String)>,

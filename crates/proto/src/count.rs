@@ -16,7 +16,7 @@ pub struct Limit(u32);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Permits(u32);
 
-/// Who comes first among waiters: −100 to 100, higher first. One step is worth ten seconds of
+/// The rank of a request among waiters: −100 to 100, higher first. One step is worth ten seconds of
 /// waiting, so nobody waits for ever.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Priority(i8);

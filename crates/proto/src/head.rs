@@ -47,8 +47,8 @@ pub enum Field<'a> {
 }
 
 impl Field<'_> {
-    /// Whether a ledger can have written the value. A store that reads a record which others may have damaged must
-    /// ask.
+    /// Returns whether a ledger can have written the value. A store that reads a record which
+    /// others may have damaged must ask.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         match *self {
@@ -121,8 +121,8 @@ macro_rules! head {
                 Ok(Self { $($field: $crate::head::read_field!($sort, from),)* })
             }
 
-            /// Whether the ledger can work with it. A store that reads one that others may have damaged must ask;
-            /// the same goes for the rows beside it.
+            /// Returns whether the ledger can work with it. A store that reads one that others may
+            /// have damaged must ask; the same goes for the rows beside it.
             #[must_use]
             pub fn is_sound(&self) -> bool {
                 $(let $head = self;

@@ -31,7 +31,7 @@ impl Kind {
         }
     }
 
-    /// What a writer asks for.
+    /// The number of permits that a writer asks for.
     #[must_use]
     pub const fn writer() -> Permits {
         Permits::READERS

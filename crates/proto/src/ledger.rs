@@ -44,7 +44,7 @@ const MOST_MEMORIES: u32 = 65_536;
 /// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 
-/// What a store knows of the client behind an inbox.
+/// The state of the client behind an inbox, as far as the store knows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Contact {
     /// The client's process is gone. Its leases and places end now.
@@ -58,9 +58,9 @@ pub enum Contact {
     Alive,
 }
 
-/// What a store knows of its clients, and of itself.
+/// The questions that a ledger has about the store's clients, and about the store.
 pub trait Contacts {
-    /// What the store knows of the client behind this inbox.
+    /// Returns the state of the client behind this inbox.
     fn contact(&mut self, inbox: Inbox) -> Contact;
 
     /// For how long the store admits nobody, because it may have forgotten leases. `None`: it
@@ -71,7 +71,7 @@ pub trait Contacts {
     }
 }
 
-/// What executing a batch gives.
+/// The result of executing a batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Outcome {
     /// For the sender.
@@ -165,7 +165,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Rule 6: whoever frees permits runs all of this, so there is no window between free and granted.
+    /// Rule 6: every request that frees permits runs all of this, so there is no window between
+    /// free and granted.
     fn settle(&mut self) -> Result<(), S::Error> {
         self.expire()?;
         self.serve()

@@ -36,13 +36,13 @@ pub struct MemoryState {
 type Kept<T> = Result<T, Infallible>;
 
 impl MemoryState {
-    /// Whether the name costs nothing.
+    /// Returns whether the name costs nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// Whether nobody holds or waits.
+    /// Returns whether nobody holds or waits.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.entries.is_empty()

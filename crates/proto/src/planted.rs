@@ -22,7 +22,7 @@ macro_rules! bugs {
             /// All of them.
             pub const ALL: &[Self] = &[$($(Self::$bug),*),*];
 
-            /// What it is called.
+            /// The name of the mistake.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -30,7 +30,7 @@ macro_rules! bugs {
                 }
             }
 
-            /// What is wrong, in words.
+            /// The mistake, in words.
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self {
@@ -120,7 +120,7 @@ pub fn choose(bug: Option<Bug>) {
     CHOSEN.0.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
 }
 
-/// Whether this mistake is made.
+/// Returns whether this mistake is made.
 #[cfg(feature = "planted")]
 #[must_use]
 pub fn planted(bug: Bug) -> bool {

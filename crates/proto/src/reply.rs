@@ -1,4 +1,4 @@
-//! What a store answers, and what it tells unasked.
+//! The answers of a store, and its news.
 
 use alloc::vec::Vec;
 
@@ -59,9 +59,9 @@ pub enum Reply {
     OtherKind {
         /// Which ticket; `None` for what has none.
         ticket: Option<Ticket>,
-        /// What it is.
+        /// The stored kind.
         stored: Kind,
-        /// What the caller takes it for.
+        /// The kind that the caller states.
         stated: Kind,
     },
     /// Another limit is stored than the caller stated. Nothing was written.
@@ -148,7 +148,7 @@ pub enum Reply {
     },
     /// The limit now in force.
     Configured {
-        /// That limit.
+        /// The limit.
         limit: u32,
     },
     /// The slots would have got other names, or none, and somebody holds or waits. Nothing was written.
@@ -160,7 +160,7 @@ pub enum Reply {
     Snapshot(Snapshot),
 }
 
-/// What a grant gives.
+/// The result of a grant.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Grant {
     /// Whose.
@@ -177,7 +177,7 @@ pub struct Grant {
     pub valid_for: Option<Micros>,
 }
 
-/// What a renewal by ticket found.
+/// A holder that a renewal by ticket found.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum TicketReply {
@@ -185,11 +185,11 @@ pub enum TicketReply {
     Held {
         /// The number of its grant.
         fence: Fence,
-        /// Its slots.
+        /// The slots.
         slots: Slots,
         /// Their names, in their order, where they have some.
         names: SlotNames,
-        /// What was asked of the holder since the grant, the oldest first; nearly always nothing.
+        /// The asks since the grant, the oldest first. Nearly always there are none.
         asks: Vec<HandOverAsk>,
     },
     /// Still in the queue; nothing was done.
@@ -218,17 +218,17 @@ pub enum Busy {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// It was released.
+    /// The ticket was released.
     Released,
-    /// It was cancelled.
+    /// The ticket was cancelled.
     Cancelled,
-    /// Its lease ran out, or its holder's process is gone.
+    /// The ticket's lease ran out, or its holder's process is gone.
     Expired,
     /// Somebody evicted it.
     Evicted,
-    /// The limit was lowered below what it asked for while it waited.
+    /// The limit was lowered below what the ticket asked for while it waited.
     TooMany,
-    /// It changed hands: another client attached to it, or it was left to itself.
+    /// The ticket changed hands: another client attached to it, or it was left without an owner.
     Attached,
 }
 
@@ -241,11 +241,12 @@ pub struct Wakeup {
     pub name: Name,
     /// About which ticket.
     pub ticket: Ticket,
-    /// What happened.
+    /// The event.
     pub what: What,
 }
 
-/// What a wakeup says. The names of slots are not in it: whoever gets it asks, and hears them then.
+/// The event that a wakeup tells. The names of slots are not in it: a client that hears of its
+/// grant asks, and the answer has them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum What {
@@ -253,7 +254,7 @@ pub enum What {
     Granted {
         /// The number of the grant.
         fence: Fence,
-        /// Its slots.
+        /// The slots.
         slots: Slots,
         /// The limit in force.
         limit: u32,

@@ -1,4 +1,4 @@
-//! What a session asks of a store.
+//! The requests of a session to a store.
 
 use alloc::{string::String, vec::Vec};
 
@@ -101,9 +101,10 @@ pub struct Acquire {
     pub kind: Kind,
     /// How many, all at once.
     pub permits: Permits,
-    /// What the caller believes the limit to be; `None`: whatever is stored, else 1, which is then stored.
+    /// The limit that the caller states. `None` takes the stored limit, or stores 1 if there is
+    /// none.
     pub limit: Option<LimitRule>,
-    /// What to do when they cannot be had at once.
+    /// What to do if the permits cannot be had at once.
     pub enqueue: Enqueue,
     /// Rank among waiters.
     pub priority: Priority,
@@ -141,7 +142,7 @@ pub struct Attach {
     pub margin: Micros,
     /// Refuse this request if the store's clock is past this. `None`: never.
     pub not_after: Option<Micros>,
-    /// What the new holder says of itself, [encoded](crate::About::encode).
+    /// The new holder's description of itself, [encoded](crate::About::encode).
     pub about: String,
 }
 
@@ -152,20 +153,20 @@ pub struct AskHolder {
     pub ticket: Ticket,
     /// A lease that nobody else has. The ticket stands under it until its holder has been told.
     pub lease: LeaseId,
-    /// Who asks, and why.
+    /// The person who asks, and the reason.
     pub ask: HandOverAsk,
 }
 
-/// What a caller believes the limit to be.
+/// The limit that a caller states.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct LimitRule {
     /// That limit.
     pub limit: Limit,
-    /// What to do when another one is stored.
+    /// What to do if another limit is stored.
     pub on_mismatch: OnMismatch,
 }
 
-/// What to do when the stored limit is another than the caller's.
+/// What to do if the stored limit differs from the stated one.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnMismatch {
     /// Refuse the request and tell both numbers, where the other one is by those who hold or wait. One that an operator
@@ -180,7 +181,7 @@ pub enum OnMismatch {
     Exact,
 }
 
-/// What to do when permits cannot be had at once.
+/// What to do if permits cannot be had at once.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Enqueue {
     /// Answer `Busy`.
@@ -197,15 +198,15 @@ pub enum Enqueue {
 pub struct Renew {
     /// Which lease.
     pub lease: LeaseId,
-    /// Its length from now on.
+    /// The length from now on.
     pub ttl: Micros,
     /// As in [`Acquire::margin`].
     pub margin: Micros,
-    /// What stands under it.
+    /// The tickets under the lease.
     pub whom: Whom,
 }
 
-/// What a renewal is for.
+/// The tickets that a renewal is for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Whom {
     /// Everything under the lease, if that is what the sender believes it to be. Holders and waiters alike.
@@ -232,7 +233,7 @@ pub enum Configure {
     Slots(SlotNames),
     /// Lets go of a pinned limit, and of names for slots, at once: what those who hold or wait stated is in force.
     Unpin,
-    /// Admit nobody until resumed; who holds, holds. The reason is for people to read.
+    /// Admit nobody until resumed. Holders go on holding. The reason is for people to read.
     Pause(String),
     /// Admit again.
     Resume,

@@ -216,7 +216,7 @@ impl Session {
 
     // ---- see
 
-    /// Whether nothing is held, wanted, owed or under way.
+    /// Returns whether nothing is held, wanted, owed or under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.tickets.is_empty()

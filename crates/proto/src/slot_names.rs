@@ -16,7 +16,7 @@ pub struct SlotNames(Option<Arc<[String]>>);
 pub enum BadSlotNames {
     /// There is none.
     None,
-    /// There are so many.
+    /// There are too many names.
     TooMany(usize),
     /// One is empty.
     Empty,
@@ -66,7 +66,7 @@ impl SlotNames {
         if names.is_empty() { Self::none() } else { Self(Some(names.into())) }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_none()
@@ -107,7 +107,7 @@ impl SlotNames {
         Some(slots)
     }
 
-    /// Those of these names that another list does not have.
+    /// The names of this list that another list does not have.
     #[must_use]
     pub fn missing_in(&self, other: &Self) -> Self {
         let is_missing = |name: &&str| other.slot(name).is_none();
@@ -123,7 +123,7 @@ impl SlotNames {
         Self::of_list(slots.iter().filter_map(|slot| self.get(slot)).map(String::from).collect())
     }
 
-    /// Whether this list is `other`, perhaps with more names at its end.
+    /// Returns whether this list is `other`, perhaps with more names at its end.
     #[must_use]
     pub fn begins_with(&self, other: &Self) -> bool {
         self.list().starts_with(other.list())

@@ -43,7 +43,7 @@ impl Slots {
         self.ranges().iter().map(count).fold(0, u32::saturating_add)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges().is_empty()
@@ -111,7 +111,7 @@ impl Slots {
         taken
     }
 
-    /// Whether all of `other` is in `self`.
+    /// Returns whether all of `other` is in `self`.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let mut rest = other.clone();

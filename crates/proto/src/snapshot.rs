@@ -1,4 +1,4 @@
-//! What a store answers when it is asked who holds a name and who waits for it.
+//! The answer of a store about the holders and waiters of a name.
 
 use alloc::{string::String, vec::Vec};
 
@@ -18,9 +18,9 @@ pub struct Snapshot {
     pub kind: Option<Kind>,
     /// The limit in force.
     pub limit: u32,
-    /// What those who hold or wait stated, an implied 1 among it.
+    /// The limit that holders and waiters stated, which may be an implied 1.
     pub stated: Option<u32>,
-    /// What an operator pinned.
+    /// The limit that an operator pinned.
     pub pinned: Option<u32>,
     /// Why it is paused, if it is.
     pub paused: Option<String>,
@@ -44,9 +44,9 @@ pub struct Snapshot {
 /// A holder, as shown.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct HolderRow {
-    /// Its ticket.
+    /// The ticket.
     pub ticket: Ticket,
-    /// Its slots, as many as permits.
+    /// The slots, as many as permits.
     pub slots: Slots,
     /// The number of its grant.
     pub fence: Fence,
@@ -59,7 +59,7 @@ pub struct HolderRow {
 }
 
 impl HolderRow {
-    /// What was asked of this grant, the oldest first, and how long ago.
+    /// The asks about this grant, the oldest first, and how long ago each was made.
     pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
         let held_for = self.held_for;
         let asks = StoredAsk::list(&self.about).into_iter();
@@ -70,13 +70,13 @@ impl HolderRow {
 /// A waiter, as shown.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct WaiterRow {
-    /// Its ticket.
+    /// The ticket.
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
     /// The slots that must be among those that it gets.
     pub wishes: Slots,
-    /// Its priority.
+    /// The priority.
     pub priority: i8,
     /// How long it has waited.
     pub waiting_for: Micros,

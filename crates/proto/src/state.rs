@@ -1,4 +1,4 @@
-//! What a ledger remembers of one name, and the small interface behind which stores keep it.
+//! The state of one name in a ledger, and the small interface behind which stores keep it.
 
 use alloc::{string::String, vec::Vec};
 
@@ -61,9 +61,10 @@ impl Head {
         self.pinned.or(self.stated).unwrap_or(1)
     }
 
-    /// Whether the last fence is not behind the store's clock, `now`, yet. Then the name is kept though nobody needs
-    /// anything else of it: a fence made of the clock alone could be one that was given already (rule 10). One
-    /// that is further ahead than [`LONGEST_OWED`] is not kept, so that nothing is left behind for years.
+    /// Returns whether the last fence is not behind the store's clock, `now`, yet. Then the name is
+    /// kept though nobody needs anything else of it: a fence made of the clock alone could be one
+    /// that was given already (rule 10). One that is further ahead than [`LONGEST_OWED`] is not
+    /// kept, so that nothing is left behind for years.
     #[must_use]
     pub fn owes_fence(&self, now: Micros) -> bool {
         (now..=now + LONGEST_OWED).contains(&self.fence)
@@ -71,7 +72,7 @@ impl Head {
 }
 
 impl Lease {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         [self.ttl, self.ends, self.ends_wall].iter().all(|time| *time <= UNBOUNDED)
@@ -82,7 +83,7 @@ impl Lease {
 }
 
 impl Entry {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -110,7 +111,7 @@ impl Memory {
         Self { series, last: 0, until: 0, open: 0, ends: Vec::new() }
     }
 
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_ordered = self.ends.windows(2).all(|two| two[0].0 < two[1].0);
@@ -150,13 +151,13 @@ impl Memory {
 /// A lease: until when everything under it is believed in.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lease {
-    /// Its id.
+    /// The id.
     pub id: LeaseId,
     /// Whose it is, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
     /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
     pub ttl: Micros,
-    /// Its end on the ledger's clock.
+    /// The end on the ledger's clock.
     pub ends: Micros,
     /// When the lease ends on the store's clock. This end counts if the owner is known not to
     /// listen.
@@ -186,25 +187,25 @@ pub struct Entry {
     pub since: Micros,
     /// What it said of itself.
     pub about: String,
-    /// Whether it holds or waits.
+    /// Whether the ticket holds or waits.
     pub standing: Standing,
 }
 
 /// Whether a ticket holds or waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Standing {
-    /// It holds.
+    /// The ticket holds permits.
     Holding {
         /// The number of its grant.
         fence: Fence,
         /// As many slots as permits.
         slots: Slots,
     },
-    /// It waits.
+    /// The ticket waits.
     Waiting {
         /// Smallest first; ties go to the smaller ticket. Arrival less priority times [`AGING`](crate::time::AGING).
         rank: i64,
-        /// Its priority, for display.
+        /// The priority, for display.
         priority: i8,
         /// The lease that the permits will stand under.
         lease: LeaseId,
@@ -217,8 +218,8 @@ pub enum Standing {
     },
 }
 
-/// What is remembered of a series (rule 9): a ticket of it that neither holds nor waits is over if its number is not
-/// above `last`.
+/// The memory of a series (rule 9). A ticket of the series that neither holds nor waits is over if
+/// its number is not above `last`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Memory {
     /// Which series.
@@ -239,7 +240,7 @@ pub struct Memory {
 /// Inside one [`execute`](crate::execute) the ledger reads what it wrote. A store makes all of the
 /// writes of one `execute` take effect together, or none.
 pub trait State {
-    /// What can go wrong underneath.
+    /// The error of the storage underneath.
     type Error;
 
     /// The head, or the default one.
@@ -275,7 +276,7 @@ pub trait State {
     /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
 
-    /// What is remembered of a series.
+    /// Returns the memory of a series.
     fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
     /// Writes a memory, new or changed.
     fn put_memory(&mut self, memory: &Memory) -> Result<(), Self::Error>;

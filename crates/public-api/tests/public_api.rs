@@ -48,7 +48,7 @@ fn methods_and_traits_are_listed_with_the_type_wherever_they_are_written() {
 }
 
 #[test]
-fn a_condition_and_a_hidden_item_are_said_so() {
+fn the_list_marks_conditions_and_hidden_items() {
     let lib = "#[cfg(feature = \"wide\")] pub mod inner; #[doc(hidden)] pub fn peek() {}";
     let api = api_of(lib, "pub const WIDTH: u8 = 3;");
     assert!(api.contains("shop::inner\n    #[cfg(feature = \"wide\")] pub mod\n"), "{api}");

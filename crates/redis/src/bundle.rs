@@ -60,8 +60,7 @@ impl RedisStore {
         Ok(replies)
     }
 
-    /// Asks the replicas once for all. If they fail, that is what came of each batch that needs
-    /// them.
+    /// Asks the replicas once for all. If they fail, each batch that needs them fails.
     async fn confirmed(&self, mut outcomes: Vec<Outcome>, proof: Proof) -> Vec<Outcome> {
         let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(Need::Nothing);
         if let Err(error) = self.meet(most, proof).await {

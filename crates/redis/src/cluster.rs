@@ -84,7 +84,7 @@ struct ClusterLinks {
     looking: tokio::sync::Mutex<()>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     ears: Ears,
-    /// What the first node that answered has shown and said of itself.
+    /// The look at the first node that answered.
     first_look: OnceLock<Look>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
@@ -152,7 +152,7 @@ impl Cluster {
         Ok((done.answer, Proof(done.at)))
     }
 
-    /// What should be changed about the cluster, or how it is used.
+    /// Advice about the cluster, and how it is used.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let mut lines =
             self.shared.first_look.get().map_or_else(Vec::new, |look| look.advice.clone());
@@ -170,7 +170,7 @@ impl Cluster {
         lines
     }
 
-    /// What the node that was asked first says of itself.
+    /// Facts about the node that was asked first.
     pub(super) fn facts(&self) -> Vec<Fact> {
         self.shared.first_look.get().map_or_else(Vec::new, |look| look.facts.clone())
     }

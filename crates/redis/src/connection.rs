@@ -64,12 +64,12 @@ impl Connection {
         self.shared.options.endpoint.scheme()
     }
 
-    /// What should be changed about the server that is connected now.
+    /// Advice about the server that is connected now.
     pub(super) fn advice(&self) -> Vec<Advice> {
         self.shared.advice()
     }
 
-    /// What that server says of itself.
+    /// Facts about that server.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let status = self.shared.status.borrow();
         status.link().map_or_else(Vec::new, |(_, link)| link.site.facts.clone())
@@ -109,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// What `ask` sends is written on this thread, if there is a link.
+    /// Lets `ask` write its request on this thread, if there is a link.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let link = self.shared.status.borrow().link().map(|(_, link)| link.commands.clone());
         match link {
@@ -118,8 +118,8 @@ impl Connection {
         }
     }
 
-    /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
-    /// undo it.
+    /// Returns whether as many replicas as are wanted have what this link wrote until now; if not,
+    /// a fail-over could undo it.
     pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };

@@ -43,7 +43,7 @@ impl RedisEndpoint {
         }
     }
 
-    /// Whether it may move, so that what is found must prove to be a master.
+    /// Returns whether it may move, so that what is found must prove to be a master.
     pub(super) fn may_move(&self) -> bool {
         matches!(self, Self::Sentinels(_))
     }

@@ -54,7 +54,8 @@ const TABLE: [ErrorRule; 31] = [
     ErrorRule("ERR", Internal, Unknown, "the server refuses a command: is it a Redis or Valkey of 6.2 or newer, with scripts allowed?"),
 ];
 
-/// What has no code of its own: code, words of it, what it means and what to do. None of it was executed.
+/// Errors without a code of their own: the code, words of the text, the meaning and the remedy.
+/// None of these was executed.
 #[rustfmt::skip]
 const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
     ("ERR", "max number of clients", Unreachable, "the server has as many clients as it takes: raise its maxclients, or close some"),
@@ -63,13 +64,13 @@ const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
     ("ERR", "only (P|S)SUBSCRIBE", Unreachable, "a proxy mixes up connections: connect to the server itself"),
 ];
 
-/// What became of a batch that the server answered with an error.
+/// The error of a batch that the server answered with an error.
 pub(super) fn of_server(error: &ServerError) -> StoreError {
     let (code, details) = (error.code(), error.details().unwrap_or_default());
     refused(code, details)
 }
 
-/// The same of a server that is not yet known to be the right one.
+/// As above, for a server that may not be the right one.
 pub(super) fn of_server_at(error: &ServerError, shown: &str) -> StoreError {
     at(shown, &of_server(error))
 }
@@ -211,7 +212,7 @@ fn is_bad_database(error: &RedisError) -> bool {
     said.contains("DB index") || said.contains("database")
 }
 
-/// Whether an error arose on this side of the connection.
+/// Returns whether an error arose on this side of the connection.
 fn is_local(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -223,7 +224,7 @@ fn is_local(kind: ErrorKind) -> bool {
     )
 }
 
-/// What a server says, in one line and without what a terminal would obey.
+/// The text of a server in one line, without characters that a terminal would obey.
 pub(super) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())

@@ -1,4 +1,4 @@
-//! What a server gone wrong may answer: the bytes are its reply, as they come over the connection.
+//! Answers of a server gone wrong: the bytes are its reply, as they come over the connection.
 
 use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
@@ -15,7 +15,7 @@ use seinpaal_store::{
     url::{SentinelUrl, StoreUrl},
 };
 
-/// What the client has asked for when it hears one of these answers.
+/// How many requests the client has sent when it hears one of these answers.
 const REQUESTS: usize = 3;
 
 /// An answer of a script; what can be read of it is told to a session.
@@ -178,7 +178,7 @@ pub fn cluster_slots(bytes: &[u8]) {
     }
 }
 
-/// What a sentinel answers to both questions, and what it publishes.
+/// The answers of a sentinel to both questions, and its messages.
 pub fn sentinel(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = sentinel::moved_to(text, "m");
@@ -209,7 +209,7 @@ pub fn quorum_node(bytes: &[u8]) {
     quorum::fuzz_answer(&value);
 }
 
-/// What became of a guarded write.
+/// The result of a guarded write.
 pub fn guarded_write(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     if let Some(Err(error)) = write::read(value) {
@@ -217,7 +217,8 @@ pub fn guarded_write(bytes: &[u8]) {
     }
 }
 
-/// What the Redis crate makes of the bytes. A server's error inside an answer is part of the answer.
+/// The value that the Redis crate reads from the bytes. A server's error inside an answer is part
+/// of the answer.
 fn value(bytes: &[u8]) -> Option<Value> {
     parse_redis_value(bytes).ok()
 }

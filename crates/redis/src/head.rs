@@ -26,7 +26,7 @@ enum Place {
     Ledgers(&'static str),
     /// A field that the scripts keep for themselves: its name, its format, and its value at first.
     Scripts(&'static str, &'static str, &'static str),
-    /// The same, for a field that tables do not have.
+    /// As above, for a field that tables do not have.
     Flags(&'static str),
 }
 

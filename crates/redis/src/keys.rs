@@ -9,7 +9,7 @@ use seinpaal_store::guarded::{encode, hash_tag};
 /// Hash slots of a cluster.
 const SLOTS: u16 = 16_384;
 
-/// What keys and channels start with unless the URL says otherwise.
+/// The prefix of keys and channels, unless the URL has another.
 pub(super) const DEFAULT_PREFIX: &str = "seinpaal:";
 
 /// Builds and reads keys and channels under one prefix, which has no braces in it.
@@ -25,7 +25,7 @@ impl Keys {
         is_plain.then(|| Self { prefix: prefix.to_owned() })
     }
 
-    /// What every key starts with.
+    /// The prefix of every key.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -60,7 +60,7 @@ impl Keys {
         format!("{records}:inbox:{inbox}")
     }
 
-    /// What `SCAN` is to match for the hashes of queues whose names start with `start`.
+    /// The `SCAN` pattern for the hashes of queues whose names start with `start`.
     pub(super) fn queue_pattern(&self, start: &str) -> String {
         format!("{}:q", self.pattern(start))
     }
@@ -78,13 +78,13 @@ impl Keys {
         }
     }
 
-    /// Where it is remembered what became of a guarded write.
+    /// The key that remembers the result of a guarded write.
     pub(super) fn write(&self, name: &Name, id: u128) -> String {
         let [records, _] = self.of(name);
         format!("{records}:w:{id:032x}")
     }
 
-    /// Whether we keep something of our own under this key, or might.
+    /// Returns whether we keep something of our own under this key, or might.
     pub(super) fn is_ours(&self, key: &[u8]) -> bool {
         let rest = key.strip_prefix(self.prefix.as_bytes());
         rest.is_some_and(|rest| rest.starts_with(b"{") || rest.starts_with(b"guard"))
@@ -107,7 +107,7 @@ impl Keys {
         format!("{records}:inbox:{inbox}")
     }
 
-    /// What `SCAN` is to match for the hashes of names that start with `start`.
+    /// The `SCAN` pattern for the hashes of names that start with `start`.
     pub(super) fn pattern(&self, start: &str) -> String {
         format!("{}{{{}*}}", escape_glob(&self.prefix), escape_glob(&encode(start)))
     }
@@ -153,7 +153,7 @@ pub(super) fn slot_of(key: &[u8]) -> u16 {
     hash_slot(tag_of(key))
 }
 
-/// What of a key is hashed: between its first braces, if there is anything.
+/// The part of a key that is hashed: the text between its first braces, if there is any.
 pub(super) fn tag_of(key: &[u8]) -> &[u8] {
     let Some(open) = key.iter().position(|byte| *byte == b'{') else { return key };
     let inside = &key[open + 1..];

@@ -69,7 +69,7 @@ use seinpaal_store::{
 /// Where events are logged: where users of the crate `seinpaal` find this store.
 const TARGET: &str = "seinpaal::store::redis";
 
-/// What an answer may have besides rows.
+/// How many bytes an answer may have besides rows.
 const ANSWER_ROOM: usize = 8 << 20;
 /// A row of a snapshot: its labels, at most four thousand bytes, and numbers.
 const ROW_ROOM: usize = 8 << 10;
@@ -83,7 +83,7 @@ pub struct RedisStore {
     inbox: Inbox,
     now: Option<Arc<AtomicU64>>,
     first_reading: Reading,
-    /// What the server's clock last showed, and when on ours.
+    /// The server's clock when it was last heard, and ours at that moment.
     heard: Mutex<Option<(u64, u64)>>,
 }
 
@@ -118,7 +118,7 @@ impl RedisStore {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// Those for the lean path, if the batch is likely to be plain.
+    /// The keys and arguments for the lean path, if the batch is likely to be plain.
     fn keys_and_arguments_in_form(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
         match script::plain_arguments(batch, self.given_now()) {
             Some(arguments) => (self.keys_of(batch), arguments),

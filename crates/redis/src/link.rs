@@ -34,11 +34,11 @@ use seinpaal_store::{
 /// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// So many commands, or so many bytes of them, are written with one system call if they are asked at once.
+/// The most commands that are written with one system call if they are sent at once.
 const MOST_WRITTEN_AT_ONCE: usize = 1024;
 const LONGEST_WRITE: usize = 64 << 10;
 
-/// What it takes to connect, and where wakeups go.
+/// How to connect, and where wakeups go.
 pub(super) struct ConnectOptions {
     pub(super) endpoint: RedisEndpoint,
     pub(super) keys: Keys,
@@ -61,7 +61,7 @@ pub(super) struct Link {
     subscriber: Option<Arc<Subscriber>>,
 }
 
-/// What a new link has found out about its server.
+/// The findings of a new link about its server.
 pub(super) struct ServerLook {
     pub(super) address: RedisAddress,
     pub(super) reading: Reading,
@@ -105,7 +105,7 @@ impl Drop for Subscriber {
 }
 
 impl ConnectOptions {
-    /// What to connect to, without a password.
+    /// The address, without a password.
     pub(super) fn shown(&self) -> String {
         self.endpoint.to_string()
     }
@@ -174,7 +174,7 @@ impl Link {
         Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
     }
 
-    /// Whether both ends of it still answer.
+    /// Returns whether both ends of it still answer.
     pub(super) async fn is_alive(&mut self) -> bool {
         let ping = redis::cmd("PING");
         let answers = self.commands.send(&ping).await.is_ok();

@@ -15,7 +15,8 @@ use super::{
 };
 use seinpaal_store::StoreError;
 
-/// Names that one script tells of: so many that their calls cost little, and that nobody else waits long.
+/// How many names one script lists: so many that a list needs few calls, and so few that no other
+/// client waits long.
 const PAGE: usize = 500;
 /// Pages that are asked for at once: the server works on one while another is read here.
 const PAGES: usize = 2;
@@ -28,7 +29,7 @@ const PAGE_ROWS: usize = 1024;
 
 type Listed = BTreeMap<Name, Snapshot>;
 
-/// What a page says of a name.
+/// The row of a name in a page.
 enum Told {
     Listed(Snapshot),
     /// Nobody is there, and nothing is configured.
@@ -79,7 +80,7 @@ impl RedisStore {
         self.look_at(&unclear, listed).await
     }
 
-    /// What a script tells of so many names.
+    /// Asks a script for these names.
     async fn page(&self, names: &[Name]) -> Result<Vec<Told>, StoreError> {
         let (keys, arguments) = self.keys_and_arguments_of_page(names);
         let room = ANSWER_ROOM + PAGE_ROWS * 2 * ROW_ROOM;
@@ -87,7 +88,7 @@ impl RedisStore {
         read(&answer, names.len()).ok_or_else(|| reply::unreadable("list", &answer))
     }
 
-    /// Those of an inspection of the first name, and the keys of the others.
+    /// The keys and arguments of an inspection of the first name, and the keys of the others.
     fn keys_and_arguments_of_page(&self, names: &[Name]) -> (Vec<String>, Vec<Vec<u8>>) {
         let (mut keys, mut arguments) = (Vec::new(), Vec::new());
         for (i, name) in names.iter().enumerate() {
@@ -124,7 +125,7 @@ impl RedisStore {
     }
 }
 
-/// What is kept at a name may be damaged, which is nothing to the others.
+/// A name's data may be damaged, which must not hide the others.
 pub(super) fn take_look<S>(
     name: &Name,
     look: Result<Option<S>, StoreError>,

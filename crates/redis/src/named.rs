@@ -16,7 +16,7 @@ pub(super) fn encoded(names: &SlotNames) -> String {
     text
 }
 
-/// What was encoded; an empty text is no names.
+/// Decodes the names. An empty text has none.
 pub(super) fn decoded(text: &str) -> Option<SlotNames> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -24,7 +24,7 @@ use crate::{
     servers::Servers,
 };
 
-/// What a test puts in place of something of the store's: see `rigged.rs`.
+/// The parts of the store that a test replaces: see `rigged.rs`.
 #[derive(Default)]
 pub(crate) struct Overrides {
     pub(crate) now: Option<Arc<AtomicU64>>,
@@ -59,7 +59,7 @@ impl RedisStore {
         }
     }
 
-    /// The same with a URL that is parsed already.
+    /// As [`connect`](Self::connect), with a parsed URL.
     ///
     /// # Errors
     /// As [`RedisStore::connect`].

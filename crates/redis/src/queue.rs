@@ -97,8 +97,8 @@ fn room_of(batch: &Batch) -> usize {
     (2 * items).saturating_add(rows.sum::<usize>().saturating_mul(4 * ROW_ROOM))
 }
 
-/// Whoever is told that an item is in, that it is theirs or that it is done goes by that. What was refused or
-/// only read is nothing that could be undone.
+/// A client that is told that an item is in the queue, is its own or is done relies on that. A
+/// refusal or a mere look is nothing that a fail-over could undo.
 fn need_of(reply: &Reply) -> Need {
     match reply {
         Reply::Late

@@ -87,7 +87,7 @@ struct Quorum {
     dice: AtomicU64,
 }
 
-/// What fences are made of.
+/// The facts that fences are made of.
 #[derive(Default)]
 struct Clock {
     /// The latest of the nodes' clocks, and when it was heard.
@@ -115,7 +115,7 @@ impl QuorumStore {
         }
     }
 
-    /// The same with a URL that is parsed already.
+    /// As [`connect`](Self::connect), with a parsed URL.
     ///
     /// # Errors
     /// As [`QuorumStore::connect`].
@@ -229,8 +229,8 @@ impl Quorum {
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// So many of these slots, from somewhere in the middle on: whoever proposes at the same time begins
-    /// elsewhere.
+    /// This many of the slots, from somewhere in the middle on: another client that proposes at the
+    /// same time begins elsewhere.
     fn some_of(&self, free: &Slots, permits: u32) -> Option<Slots> {
         let total = free.count();
         if total < permits {
@@ -250,7 +250,7 @@ impl Quorum {
             Request::Acquire(ask) => Some(ask.ttl),
             Request::Attach(ask) => Some(ask.ttl),
             Request::Detach { ttl, .. } => Some(*ttl),
-            // What stands under a lease as a whole was acquired with its ttl, or only waits.
+            // A ticket under a lease as a whole was acquired with the lease's ttl, or only waits.
             Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,
         });

@@ -45,7 +45,7 @@ struct Round {
     result: Answer<u32>,
 }
 
-/// Those of a node of a cluster, where the map tells how many there are.
+/// The replicas of a node of a cluster, where the map tells how many there are.
 impl Default for Replicas {
     fn default() -> Self {
         let round = Mutex::new(Round { covers: 0, result: Ok(0) });
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_is_no_master_and_who_will_not_say_is_believed() {
+    fn a_replica_is_no_master_and_a_server_that_will_not_say_is_believed() {
         let role = |role: &str| Value::Array(vec![Value::BulkString(role.into())]);
         assert!(is_no_master(&role("slave")) && is_no_master(&role("sentinel")));
         assert!(!is_no_master(&role("master")) && !is_no_master(&Value::Nil));

@@ -1,4 +1,5 @@
-//! What the scripts answer. Every answer begins with a word; an unknown one is damage, not a guess.
+//! The answers of the scripts. Every answer begins with a word, and an unknown word is damage and
+//! no guess.
 
 mod line;
 mod snapshot;
@@ -16,7 +17,7 @@ pub(super) use self::words::{Words, number};
 use super::{error::one_line, named::decoded};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-/// Reads the answer of a script to a batch of so many requests.
+/// Reads the answer of a script to a batch of this many requests.
 pub(super) fn parse(
     value: Value,
     script: &'static str,
@@ -44,8 +45,9 @@ pub(super) fn of_batch(
     replies.ok_or_else(|| unreadable(script, &value))
 }
 
-/// What was asked, with what the answer adds: of each acquire fence, first slot and time. If it adds nothing, the only
-/// acquire has now as fence, the first slots, and all of its ttl.
+/// The replies to a batch: the requests, with what the answer adds. It has fence, first slot and
+/// time of each acquire. If it adds nothing, the only acquire has now as fence, the first slots,
+/// and all of its ttl.
 fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
     let is_alone = grants.is_empty() && batch.requests.len() == 1;
     let mut grants = grants.chunks_exact(20);
@@ -90,7 +92,7 @@ pub(super) fn exact(bytes: &[u8], at: usize) -> Option<u64> {
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)
 }
 
-/// The script ran; only what it said is lost.
+/// The script ran, and only its answer is lost.
 pub(super) fn unreadable(script: &str, value: &Value) -> StoreError {
     let message = format!(
         "the script {script} answered {}, which cannot be read: is there a proxy that changes replies?",

@@ -85,7 +85,7 @@ impl Operation {
         }
     }
 
-    /// Whether its script takes packed requests.
+    /// Returns whether its script takes packed requests.
     fn may_be_plain(self) -> bool {
         matches!(self, Self::Acquire | Self::Renew | Self::Release | Self::Step)
     }
@@ -128,7 +128,7 @@ pub(super) struct Mutation {
     pub(super) to: String,
 }
 
-/// Whether a script has this text.
+/// Returns whether a script has this text.
 pub(super) fn is_anywhere(text: &str) -> bool {
     let others = [FORMS, OVER, LEAN, GUARD, TOGETHER, BUNDLE, QUEUE].concat();
     others.contains(text) || SCRIPTS.iter().any(|row| row.source.contains(text))

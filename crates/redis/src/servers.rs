@@ -100,8 +100,8 @@ impl Servers {
         }
     }
 
-    /// Whether as many replicas as are wanted have what was written there until now; if not, a fail-over
-    /// could undo it.
+    /// Returns whether as many replicas as are wanted have what was written there until now; if
+    /// not, a fail-over could undo it.
     pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
         match (self, proof) {
             (Self::One { connection, .. }, Proof::One(proof)) => connection.confirm(proof).await,
@@ -159,7 +159,7 @@ impl Servers {
         }
     }
 
-    /// Whether the keys of one script have to be in one slot.
+    /// Returns whether the keys of one script have to be in one slot.
     pub(super) fn has_slots(&self) -> bool {
         matches!(self, Self::Cluster(_))
     }

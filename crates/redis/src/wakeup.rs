@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_says_who_is_called_who_watches_and_what_is_lost() {
+    fn a_queue_tells_of_calls_watches_and_losses() {
         let keys = Keys::new("seinpaal:").unwrap();
         let name = Name::new("two words").unwrap();
         let delivery = queue::Delivery { id: queue::ItemId(5), fence: Fence(9) };

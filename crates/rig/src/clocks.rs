@@ -1,4 +1,5 @@
-//! Wall clocks of single processes, set by the library of `faketime`. Monotonic clocks are left alone.
+//! Wall clocks of single processes, set by the library of `faketime`. The library leaves monotonic
+//! clocks alone.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
@@ -6,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::redis::RedisServer;
 
-/// One clock a process, all right at first.
+/// One wall clock for each process. Every clock is right at first.
 #[derive(Debug)]
 pub struct Clocks {
     dir: TempDir,
@@ -22,18 +23,18 @@ impl Clocks {
         Ok(Self { dir: tempfile::tempdir()?, library: library() })
     }
 
-    /// Whether clocks can be set here.
+    /// Returns whether clocks can be set on this machine.
     #[must_use]
     pub fn can_be_set(&self) -> bool {
         self.library.is_some()
     }
 
-    /// What a process must be started with so that its clock can be set.
+    /// Returns the environment with which a process must start so that its clock can be set.
     #[must_use]
     pub fn environment(&self, whose: &str) -> Vec<(String, String)> {
         let Some(library) = &self.library else { return Vec::new() };
-        // The library and jemalloc, which servers are built with, each ask the other first: so the C library's
-        // own malloc goes between.
+        // The library and jemalloc, which servers are built with, each ask the other first. The C
+        // library's own malloc between them breaks that circle.
         let preload = match libc() {
             Some(libc) => format!("{library}:{libc}"),
             None => library.clone(),
@@ -51,8 +52,9 @@ impl Clocks {
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
     }
 
-    /// Starts a server with this clock, and sees that the clock can be set: one that only seems to be
-    /// set would prove nothing. Where clocks cannot be set it has the machine's.
+    /// Starts a server with this clock, and checks that the clock can be set: a clock that only
+    /// seems to be set would prove nothing. Where clocks cannot be set, the server has the clock of
+    /// the machine.
     ///
     /// # Errors
     /// If it does not start, or its clock cannot be set.
@@ -77,7 +79,7 @@ impl Clocks {
         }
     }
 
-    /// Sets a clock to be off by so many seconds, at once.
+    /// Sets a clock at once to be this many seconds ahead, or behind if negative.
     ///
     /// # Panics
     /// If the setting cannot be written.
@@ -93,12 +95,13 @@ impl Clocks {
     }
 }
 
-/// The server's clock, in seconds.
+/// Asks a server for its clock, in seconds.
 fn time(server: &RedisServer) -> io::Result<Option<i64>> {
     Ok(server.say(&["TIME"])?.first().and_then(|seconds| seconds.parse().ok()))
 }
 
-/// Where it lies, by what the program makes of its environment; the one for programs with threads.
+/// Returns the path of the library for programs with threads, as `faketime` hands it to its
+/// children.
 fn library() -> Option<String> {
     let output =
         Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
@@ -107,7 +110,7 @@ fn library() -> Option<String> {
     (!library.is_empty()).then(|| library.to_owned())
 }
 
-/// Where the C library lies that this program runs on.
+/// Returns the path of the C library that this program runs on.
 fn libc() -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let path = maps.lines().filter_map(|line| line.split_whitespace().nth(5));

@@ -1,4 +1,4 @@
-//! Redis clusters: real nodes on free ports, gone with their handle.
+//! Redis clusters: real nodes on free ports. They end when their handle is dropped.
 
 mod node;
 mod slots;
@@ -15,8 +15,9 @@ use crate::{
     program,
 };
 
-/// The same where nothing is killed: on a machine that is busy a node that lives is silent for longer
-/// than the usual time, and a replica that takes its place lacks what it had just written.
+/// The same time-out for clusters in which nothing is killed. On a busy machine a living node can
+/// be silent for longer than the usual time, and the replica that takes its place lacks the last
+/// writes.
 const PATIENT: &str = "15000";
 const SLOTS: usize = 16384;
 
@@ -36,7 +37,7 @@ impl RedisCluster {
         Self::start_with(3, 1, &[])
     }
 
-    /// Starts so many masters with so many replicas each, with these arguments.
+    /// Starts this many masters with this many replicas each, and these arguments.
     ///
     /// # Panics
     /// If `redis-server` is missing or the nodes do not come to agree.
@@ -58,7 +59,8 @@ impl RedisCluster {
         cluster
     }
 
-    /// One for the whole test program, for tests that only use it. It ends with the program.
+    /// One cluster for the whole test program, for tests that only use it. The cluster ends with
+    /// the program.
     ///
     /// # Panics
     /// As [`RedisCluster::start`].
@@ -67,27 +69,27 @@ impl RedisCluster {
         static SHARED: OnceLock<Arc<RedisCluster>> = OnceLock::new();
         let start = || {
             let cluster = Self::start_with(3, 1, &["--cluster-node-timeout", PATIENT]);
-            // Nobody waits for that process: it ends after us.
+            // Nobody waits for the process that ends the nodes, because it ends after this program.
             mem::forget(end_with_this_program(cluster.nodes.iter().map(Node::place)));
             Arc::new(cluster)
         };
         SHARED.get_or_init(start).clone()
     }
 
-    /// All nodes, masters first at the start.
+    /// All nodes. At the start the masters come first.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// As clients write it: the first three nodes.
+    /// The cluster's URL, which names the first three nodes.
     #[must_use]
     pub fn url(&self) -> String {
         let nodes = self.nodes.iter().take(3).map(|node| format!("127.0.0.1:{}", node.port()));
         format!("redis+cluster://{}", nodes.collect::<Vec<_>>().join(","))
     }
 
-    /// Adds a master without slots, and waits until all know it.
+    /// Adds a master without slots, and waits until all nodes know it.
     ///
     /// # Panics
     /// If they do not come to agree.
@@ -110,7 +112,8 @@ impl RedisCluster {
         self.nodes[node].kill();
     }
 
-    /// Starts a killed node again at its place, and waits until it follows a master or is one.
+    /// Starts a killed node again at its place, and waits until the node follows a master or is
+    /// one.
     ///
     /// # Panics
     /// If it does not come up.
@@ -123,12 +126,12 @@ impl RedisCluster {
         self.nodes[node].pause();
     }
 
-    /// Lets it go on.
+    /// Lets a stopped node go on.
     pub fn resume(&self, node: usize) {
         self.nodes[node].resume();
     }
 
-    /// Waits until every node that is up says that all is well and every replica is in step.
+    /// Waits until every node that is up reports a healthy cluster and every replica is in step.
     ///
     /// # Panics
     /// If that does not come about.
@@ -139,8 +142,8 @@ impl RedisCluster {
         });
     }
 
-    /// Waits until every replica of a master has what the master has been told so far. `WAIT` would not do: it waits
-    /// for what its own connection wrote.
+    /// Waits until every replica of a master has all that the master has been told so far. `WAIT`
+    /// would not do, since it waits only for writes of its own connection.
     ///
     /// # Panics
     /// If that does not come about.

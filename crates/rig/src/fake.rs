@@ -1,4 +1,4 @@
-//! A server that plays a Redis, and does what no real one would do on demand.
+//! A server that plays a Redis, and does on demand what no real server would do.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,19 +11,19 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What it does about a command.
+/// What the server does about a command.
 pub enum Act {
-    /// What a Redis without keys would do.
+    /// Answer as a Redis without keys would.
     AsUsual,
-    /// Says this, as it is.
+    /// Send these bytes unchanged.
     Say(Vec<u8>),
-    /// Closes the connection.
+    /// Close the connection.
     Close,
-    /// Says this again and again, until nobody listens any more.
+    /// Send these bytes again and again, until the client no longer listens.
     Flood(Vec<u8>),
 }
 
-/// A server on a port of its own. It lasts as long as the program.
+/// A server on a port of its own. It runs as long as the program.
 #[derive(Clone, Debug)]
 pub struct FakeServer {
     port: u16,
@@ -31,7 +31,8 @@ pub struct FakeServer {
 }
 
 impl FakeServer {
-    /// Starts one that asks what to do about each command: its words, the first in capitals.
+    /// Starts a server that asks `act` about each command. `act` gets the command's words, the
+    /// first in capitals.
     ///
     /// # Panics
     /// If there is no free port.
@@ -40,7 +41,8 @@ impl FakeServer {
         Self::greet(None, act)
     }
 
-    /// Starts one that says this to whoever connects, and closes the connection.
+    /// Starts a server that sends these bytes to each client that connects, and closes the
+    /// connection.
     ///
     /// # Panics
     /// If there is no free port.
@@ -49,13 +51,13 @@ impl FakeServer {
         Self::greet(Some(format!("{said}\r\n")), |_| Act::Close)
     }
 
-    /// As clients write it.
+    /// The server's URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// How many connections were taken until now.
+    /// How many connections the server has taken so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::SeqCst)
@@ -123,7 +125,7 @@ fn read_number(reader: &mut impl BufRead, kind: char) -> Option<usize> {
     line.trim_end().strip_prefix(kind)?.parse().ok()
 }
 
-/// A list of nothing from every script.
+/// Answers as a Redis without keys would. Every script returns an empty list.
 fn as_usual(words: &[String]) -> String {
     let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
     let word = |at: usize| words.get(at).map_or("", String::as_str);

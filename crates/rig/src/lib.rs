@@ -1,4 +1,4 @@
-//! What every suite stands on: real servers, wall clocks that can be set, and a network and a store
+//! The base of every suite: real servers, wall clocks that can be set, and a network and a store
 //! that go wrong on demand.
 //!
 //! Each server runs in a temporary directory of its own on a free port. It is killed by its process

@@ -1,4 +1,4 @@
-//! What all servers have in common: they are processes on free ports.
+//! Processes on free ports, which is what all servers are.
 
 use std::{
     io,
@@ -12,13 +12,13 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a server may take to start, and servers to agree, on a busy machine. No verdict depends
-/// on it.
+/// on this time.
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
-/// Somebody else may take a free port before the server has it.
+/// How often to try another port: another process may take a free port before the server does.
 pub(crate) const TRIES: usize = 5;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 ///
 /// # Panics
 /// With `what`, if that takes more than a minute.
@@ -26,17 +26,18 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + BOUND;
     while !holds() {
         assert!(Instant::now() < deadline, "not in time: {what}");
-        // A real process can only be asked again. What is decided is whether, not when.
+        // Nothing tells when a real process is ready, so the only way is to ask again. The result
+        // is whether the condition came true, and never how fast.
         thread::park_timeout(LOOK_EVERY);
     }
 }
 
-/// A port that nobody listens on.
+/// Returns a port that nobody listens on.
 pub fn free_port() -> u16 {
     free_ports(1)[0]
 }
 
-/// Ports that nobody listens on, all different.
+/// Returns ports that nobody listens on, all different.
 pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     let bind = |_| TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let listeners: Vec<_> = (0..count).map(bind).collect();
@@ -51,13 +52,13 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// Kills it, and waits for its end.
+/// Kills a process, and waits for its end.
 pub(crate) fn end(child: &mut Child) {
     let _ = (child.kill(), child.wait()); // both fail only if it has ended already
 }
 
-/// Starts a process that kills these and removes their directories when this program ends. Statics
-/// are not dropped, so whoever keeps servers in one needs it.
+/// Starts a process that kills these servers and removes their directories when this program ends.
+/// Rust does not drop statics, so servers in a static need it.
 pub(crate) fn end_with_this_program<'a>(servers: impl Iterator<Item = (u32, &'a Path)>) -> Child {
     let clean_up = "read -r _; while [ $# -gt 1 ]; do kill -9 \"$1\"; rm -rf \"$2\"; shift 2; done";
     let mut shell = Command::new("sh");
@@ -65,12 +66,12 @@ pub(crate) fn end_with_this_program<'a>(servers: impl Iterator<Item = (u32, &'a 
     for (pid, directory) in servers {
         shell.arg(pid.to_string()).arg(directory);
     }
-    // Its standard input ends with us, when nobody is left who has the other end.
+    // The shell's standard input ends when the last process that holds its other end has ended.
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     shell.spawn().expect("a shell")
 }
 
-/// Starts a program, or says what to do about its absence.
+/// Starts a program. If the program is missing, the error says how to get it.
 pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
     command.spawn().map_err(|error| {
         let program = command.get_program().display();

@@ -1,4 +1,4 @@
-//! Which server all harnesses start, and what it can do.
+//! Which server program the harnesses start, and what that program can do.
 
 use std::{
     ffi::OsString,
@@ -9,19 +9,19 @@ use std::{
 /// The variable that names the program: a `redis-server` or `valkey-server` of any version.
 pub const VARIABLE: &str = "SEINPAAL_TEST_SERVER";
 
-/// The program that `SEINPAAL_TEST_SERVER` names, else the `redis-server` of this machine.
+/// The program that `SEINPAAL_TEST_SERVER` names, or else this machine's `redis-server`.
 #[must_use]
 pub fn program() -> OsString {
     std::env::var_os(VARIABLE).unwrap_or_else(|| "redis-server".into())
 }
 
-/// A command that starts it, once it has its arguments.
+/// A command that starts the program, once arguments are added.
 #[must_use]
 pub fn command() -> Command {
     Command::new(program())
 }
 
-/// Its version: the first two numbers.
+/// The first two numbers of the program's version.
 ///
 /// # Panics
 /// If it is missing, or says no version.
@@ -34,7 +34,8 @@ pub fn version() -> (u32, u32) {
     *VERSION
 }
 
-/// Whether it can be a node of a cluster that is promised: sharded channels came with 7.0.
+/// Returns whether the program can be a node of a cluster that Seinpaal supports. Such a cluster
+/// needs sharded channels, which came with 7.0.
 #[must_use]
 pub fn can_be_a_cluster() -> bool {
     version() >= (7, 0)
@@ -52,7 +53,7 @@ fn what_it_says() -> String {
     String::from_utf8_lossy(&said.stdout).into_owned()
 }
 
-/// `Redis server v=7.0.15 sha=...`, `Valkey server v=9.1.2 ...`.
+/// Reads `Redis server v=7.0.15 sha=...` or `Valkey server v=9.1.2 ...`.
 fn read_version(said: &str) -> Option<(u32, u32)> {
     let (_, rest) = said.split_once("v=")?;
     let mut numbers = rest.split(['.', ' ']).map_while(|number| number.parse().ok());

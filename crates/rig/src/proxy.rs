@@ -1,4 +1,4 @@
-//! A TCP proxy that does wrong on demand.
+//! A TCP proxy that makes faults on demand.
 
 mod passing;
 
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// Which way bytes go.
+/// The direction in which bytes go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Way {
     /// From the client to the server.
@@ -22,31 +22,32 @@ pub enum Way {
     Answer,
 }
 
-/// What the proxy does. What names a way happens once, to the next bytes that go that way, unless it
-/// is said to last.
+/// What the proxy does. A mode that names a direction happens once, to the next bytes in that
+/// direction, unless its description says that it lasts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Mode {
-    /// All as it should be.
+    /// Pass everything on.
     Pass,
-    /// Everything comes later by this much.
+    /// Pass everything on later, by this much.
     Delay(Duration),
-    /// Nothing comes through; what was sent comes when it is over, new connections among it.
+    /// Pass nothing on. When this mode ends, the proxy passes on what was sent meanwhile, and
+    /// accepts the connections that were made.
     Hold,
-    /// After so many bytes more the connection is cut.
+    /// Cut the connection after this many more bytes.
     CutAfter(Way, usize),
-    /// What is sent is lost, and the connection cut.
+    /// Lose what is sent, and cut the connection.
     Lose(Way),
-    /// What is sent is lost, and nobody is told. It lasts.
+    /// Lose what is sent, and tell nobody. This lasts.
     Swallow(Way),
-    /// What is sent is spoilt so that it cannot be taken for anything else.
+    /// Spoil what is sent, so that it cannot be taken for anything else.
     Garble(Way),
-    /// This way is closed, the other stays open.
+    /// Close this direction, and leave the other open.
     Close(Way),
-    /// Every connection is cut, and new ones are closed at once. It lasts.
+    /// Cut every connection, and close new ones at once. This lasts.
     Refuse,
 }
 
-/// In front of one server. Its connections end with it.
+/// A proxy in front of one server. The connections through it end with it.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
@@ -59,36 +60,38 @@ struct Shared {
     mode: Mutex<Mode>,
     changed: Condvar,
     trap: Mutex<Option<Trap>>,
-    /// How often a trap has closed.
+    /// How many traps have closed.
     trapped: AtomicUsize,
-    /// Those that are open, and some that were: whoever carries a connection owns it.
+    /// The connections that are open, and some that were. The threads that carry a connection own
+    /// it.
     streams: Mutex<Vec<Weak<TcpStream>>>,
     connections: AtomicUsize,
-    /// Connections are counted. Those up to this number are dead.
+    /// Connections have numbers. Those up to this number are dead.
     dead: AtomicUsize,
     is_over: AtomicBool,
 }
 
-/// Whether a request is the one that is waited for.
+/// Tells whether a request is the one that a trap waits for.
 type IsFor = dyn Fn(&[u8]) -> bool + Send;
 
-/// What waits for a request.
+/// A trap, which waits for one request.
 struct Trap {
     is_for: Box<IsFor>,
     act: Act,
 }
 
-/// What becomes of the request that a trap waited for. It is passed on in any case.
+/// What happens after the request that a trap waited for. The proxy passes the request on in any
+/// case.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Its connection is cut before the answer.
+    /// The proxy cuts the connection before the answer.
     Cut,
-    /// From then on the proxy does this.
+    /// The proxy enters this mode.
     Set(Mode),
 }
 
 impl Proxy {
-    /// Stands in front of the server at this port of this machine.
+    /// Starts a proxy in front of the server at this port of this machine.
     ///
     /// # Errors
     /// If there is no port for it.
@@ -111,19 +114,19 @@ impl Proxy {
         Ok(Self { port, shared })
     }
 
-    /// Where clients go.
+    /// The port that clients connect to.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// As clients of a Redis write it.
+    /// The proxy's URL, for clients of a Redis.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// From now on does this.
+    /// Enters a mode.
     pub fn set(&self, mode: Mode) {
         self.shared.set(mode);
         if mode == Mode::Refuse {
@@ -131,27 +134,27 @@ impl Proxy {
         }
     }
 
-    /// Passes the next request on for which this holds, and does this from then on. A trap that was
-    /// there before is gone.
+    /// Passes on the next request for which `is_for` holds, and then enters this mode. Replaces the
+    /// trap that was set before.
     pub fn set_after(&self, is_for: impl Fn(&[u8]) -> bool + Send + 'static, mode: Mode) {
         *lock(&self.shared.trap) = Some(Trap { is_for: Box::new(is_for), act: Act::Set(mode) });
     }
 
-    /// Passes the next request with this text in it on, which the server executes, and cuts its
-    /// connection before the answer.
+    /// Passes on the next request that contains this text, so that the server executes it, and cuts
+    /// its connection before the answer.
     pub fn cut_after(&self, text: &str) {
         let text = text.to_owned();
         let is_for = move |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&text);
         *lock(&self.shared.trap) = Some(Trap { is_for: Box::new(is_for), act: Act::Cut });
     }
 
-    /// How many requests were followed by what was set for them.
+    /// How many requests have been caught by a trap.
     #[must_use]
     pub fn trapped(&self) -> usize {
         self.shared.trapped.load(Ordering::SeqCst)
     }
 
-    /// Whether what was to happen once has happened, or comes to in this time.
+    /// Waits this long for a mode that happens once to have happened, and returns whether it has.
     #[must_use]
     pub fn has_happened_within(&self, time: Duration) -> bool {
         let mode = lock(&self.shared.mode);
@@ -159,15 +162,15 @@ impl Proxy {
         *waited.unwrap_or_else(PoisonError::into_inner).0 == Mode::Pass
     }
 
-    /// Cuts every connection that there is.
+    /// Cuts every open connection.
     pub fn cut(&self) {
         for stream in lock(&self.shared.streams).drain(..).filter_map(|it| it.upgrade()) {
             let _ = stream.shutdown(Shutdown::Both); // it may be closed already
         }
     }
 
-    /// Every connection that there is dies without a word: it passes nothing any more, and nobody is
-    /// told. New ones live.
+    /// Makes every open connection dead without a sign: the proxy passes nothing on any more, and
+    /// tells neither side. New connections live.
     pub fn kill_without_a_word(&self) {
         self.shared.dead.store(self.connections(), Ordering::SeqCst);
     }

@@ -1,4 +1,5 @@
-//! A single Redis server for a test: how it is started, and where it listens. Its deaths are in `life.rs`.
+//! A single Redis server for a test: how it starts, and where it listens. `life.rs` has the ways in
+//! which it ends.
 
 mod life;
 
@@ -16,12 +17,13 @@ use crate::{
     say::say,
 };
 
-/// How long an answer may take. Some questions are told to take seconds.
+/// How long an answer may take. Some questions take seconds on purpose.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// A running server (see [`program`](crate::program)) that listens on a port of this machine and on a Unix socket.
-/// It keeps both, and its directory, when it is killed and started again. Dropping this kills the server
-/// by its process id, and shows the end of its log if the test failed.
+/// A running server (see [`program`](crate::program)) that listens on a port of this machine and on
+/// a Unix socket. The server keeps both, and its directory, when it is killed and started again.
+/// Dropping the handle kills the server by its process id, and shows the end of its log if the test
+/// failed.
 #[derive(Debug)]
 pub struct RedisServer {
     port: u16,
@@ -74,9 +76,9 @@ impl RedisServer {
         assert!(made.is_ok_and(|made| made.success()), "no locale: run ./test, which installs it");
         let named = |variable: &str, value: &str| (variable.to_owned(), value.to_owned());
         let place = locales.path().display().to_string();
-        // Read when it starts.
+        // The server reads the variable when it starts.
         let server = Self::within(&[], &[named("LC_ALL", "en_US.UTF-8"), named("LOCPATH", &place)]);
-        // English puts "a" before "B". By their bytes "B" comes first.
+        // English sorts "a" before "B". Their bytes sort "B" first.
         let sorted = server.say(&["EVAL", "return 'a' < 'B' and 1 or 0", "0"]).expect("an answer");
         assert_eq!(sorted, ["1"], "this server compares bytes");
         server
@@ -108,37 +110,37 @@ impl RedisServer {
         server.try_start_again().map(|()| server)
     }
 
-    /// Where it listens.
+    /// The port that the server listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its URL, with `options` like `"?prefix=a:"`.
+    /// The server's URL, with `options` like `"?prefix=a:"`.
     #[must_use]
     pub fn url(&self, options: &str) -> String {
         format!("redis://127.0.0.1:{}{options}", self.port)
     }
 
-    /// The Unix socket on which it listens, too.
+    /// The Unix socket that the server also listens on.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("redis.sock")
     }
 
-    /// The URL of its socket, with `options` like `"?prefix=a:"`.
+    /// The URL of the socket, with `options` like `"?prefix=a:"`.
     #[must_use]
     pub fn socket_url(&self, options: &str) -> String {
         format!("unix://{}{options}", self.socket().display())
     }
 
-    /// Where it keeps what it keeps.
+    /// The directory of the server's files.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The process, for tests that look at it.
+    /// The server's process id, for tests that look at the process.
     ///
     /// # Panics
     /// If it was killed.
@@ -147,13 +149,13 @@ impl RedisServer {
         self.child.as_ref().expect("it is up").id()
     }
 
-    /// Whether it was not killed.
+    /// Returns whether the server is up, which it is until it is killed.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.child.is_some()
     }
 
-    /// Says something to it: see [`say`].
+    /// Sends a command to the server: see [`say`].
     ///
     /// # Errors
     /// If it is not there, is silent for twenty seconds, or refuses.
@@ -162,7 +164,7 @@ impl RedisServer {
     }
 }
 
-/// Whether another process has taken the port that was free when it was chosen.
+/// Returns whether another process has taken the port since it was chosen.
 pub(crate) fn is_taken(error: &io::Error) -> bool {
     error.to_string().contains("already in use")
 }

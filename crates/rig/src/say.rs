@@ -1,4 +1,4 @@
-//! Questions to a Redis, without a client library.
+//! Commands to a Redis, without a client library.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-/// Says something to the server at this port of this machine and returns its answer: the parts of a
-/// list one by one, lists in lists flattened, and nothing as an empty text.
+/// Sends a command to the server at this port of this machine. Returns the answer: the parts of a
+/// list one by one, lists in lists flattened, and a missing value as an empty text.
 ///
 /// # Errors
 /// If the server is not there, is silent for so long, or refuses.
@@ -17,7 +17,7 @@ pub fn say(port: u16, words: &[&str], patience: Duration) -> io::Result<Vec<Stri
     say_on(stream, words)
 }
 
-/// The same on a connection that there is.
+/// As [`say`], on an open connection.
 pub(crate) fn say_on(mut stream: impl Read + Write, words: &[&str]) -> io::Result<Vec<String>> {
     let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
     let words: Vec<_> = words.iter().map(bulk).collect();

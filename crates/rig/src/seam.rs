@@ -1,5 +1,5 @@
-//! One wrapper around a store. Whatever a suite wants to do to calls and news on their way stands in
-//! a [`Between`], so no suite implements the whole of `Store` again.
+//! One wrapper around a store. A suite that wants to change calls or news on their way writes a
+//! [`Between`], so no suite implements the whole of `Store` again.
 
 mod faults;
 mod script;
@@ -20,8 +20,8 @@ pub use script::{Fault, Faults, Operation};
 /// The answer of a store to one call.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// What stands between a client and its store. Each method has the store behind it at hand, and by
-/// default passes the call on unchanged.
+/// The piece between a client and its store. Each method gets the store behind it, and by default
+/// passes the call on unchanged.
 pub trait Between: fmt::Debug + Send + Sync + 'static {
     /// A batch about permits.
     fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
@@ -38,7 +38,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         store.call_in_place(batch)
     }
 
-    /// Batches about several names, in one step. The store has one.
+    /// Batches about several names, in one step. The store behind has such a step.
     fn call_together<'a>(
         &'a self,
         store: &'a dyn Store,
@@ -79,13 +79,13 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         store.list_queues(prefix)
     }
 
-    /// Something that the store says unasked to the client with this inbox, who listens at `client`.
+    /// News that the store sends unasked to the client with this inbox, who listens at `client`.
     fn tell(&self, _inbox: Inbox, client: &NewsSender, news: News) {
         let _ = client.send(news); // a client that is gone hears nothing
     }
 }
 
-/// Passes batches on to a store that has a step for several names.
+/// Passes batches on to a store that can execute several names in one step.
 ///
 /// # Panics
 /// The store has none.
@@ -101,14 +101,15 @@ pub struct Interposed {
 }
 
 impl Interposed {
-    /// Puts `between` in front of `store`. News do not pass here: see [`news_through`].
+    /// Puts `between` in front of `store`. News do not pass through the result: see
+    /// [`news_through`].
     #[must_use]
     pub fn new(store: Arc<dyn Store>, between: Arc<dyn Between>) -> Arc<Self> {
         Arc::new(Self { store, between })
     }
 }
 
-/// Where a store is to send its news, so that `between` passes them on to `client`.
+/// Returns where a store must send its news, so that `between` passes them on to `client`.
 ///
 /// # Panics
 /// Outside a tokio runtime.
@@ -180,7 +181,7 @@ impl Store for Interposed {
         self.store.one_step().is_some().then_some(self)
     }
 
-    /// Each batch is to pass [`Between::call`].
+    /// Each batch must pass [`Between::call`], so the wrapper has no bundles.
     fn bundles(&self) -> Option<&dyn Bundles> {
         None
     }

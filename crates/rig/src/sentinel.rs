@@ -1,4 +1,4 @@
-//! A master, its replicas and the sentinels that watch over them, with ways to break and mend them.
+//! A master, its replicas and the sentinels that watch them, with ways to break and mend them.
 
 use std::{
     io,
@@ -10,36 +10,39 @@ use tempfile::TempDir;
 
 use crate::{process::until, redis::RedisServer, say::say};
 
-/// What the sentinels call the master.
+/// The name under which the sentinels know the master.
 pub const MASTER: &str = "seinpaal-test";
 
-/// How many sentinels there are; two of them must agree.
+/// How many sentinels there are. Two of them must agree.
 const SENTINELS: usize = 3;
-/// A server that is stopped is soon asked again.
+/// How long a server may take to answer. A stopped server is asked again soon.
 const ANSWER: Duration = Duration::from_secs(1);
-/// Milliseconds. A sentinel connects to a new master only a second after it last tried, and with less than that it
-/// finds it down, and replaces it, before it has asked.
+/// The silence, in milliseconds, after which a sentinel takes a server for down. A sentinel
+/// connects to a new master only a second after its last try. With a shorter time it would take
+/// that master for down, and replace it, before it has asked.
 const DOWN_AFTER: u32 = 1500;
 
-/// A master with replicas behind three sentinels. Killed, by their process ids, when dropped.
+/// A master with replicas behind three sentinels. Dropping this kills them by their process ids.
 #[derive(Debug)]
 pub struct SentinelServers {
     nodes: Vec<RedisServer>,
     sentinels: Vec<Sentinel>,
 }
 
-/// One of those who watch, with its configuration, which it rewrites.
+/// A sentinel with its configuration file, which it rewrites.
 #[derive(Debug)]
 struct Sentinel {
     server: RedisServer,
     _configuration: TempDir,
 }
 
-/// Servers are dear to start, so tests that break nothing share them. They are gone with the last one.
+/// Servers are dear to start, so tests that break nothing share them. The servers end with the last
+/// such test.
 static SHARED: LazyLock<Mutex<Weak<SentinelServers>>> = LazyLock::new(Mutex::default);
 
 impl SentinelServers {
-    /// A master with two replicas that tests of this process share: to be left whole.
+    /// A master with two replicas that the tests of this process share. A test must leave them
+    /// whole.
     ///
     /// # Panics
     /// If a program is missing or does not start.
@@ -51,7 +54,8 @@ impl SentinelServers {
         servers
     }
 
-    /// Starts a master with this many replicas, and three sentinels that have found them and each other.
+    /// Starts a master with this many replicas, and three sentinels that have found the servers and
+    /// each other.
     ///
     /// # Panics
     /// If a program is missing or does not start.
@@ -62,14 +66,15 @@ impl SentinelServers {
         let replica = || RedisServer::with(&replica_of(&port.to_string()));
         let nodes = std::iter::once(master).chain((0..replicas).map(|_| replica())).collect();
         let mut servers = Self { nodes, sentinels: Vec::new() };
-        // Sentinels ask the master for its replicas when they start, and then every ten seconds only.
+        // Sentinels ask the master for its replicas when they start, and then only every ten
+        // seconds.
         until("replicas follow", || servers.connected_replicas(0) == Some(replicas));
         servers.sentinels = (0..SENTINELS).map(|_| Sentinel::start(port)).collect();
         servers.until_whole();
         servers
     }
 
-    /// As clients write it, with `options` like `"?replicated=1"`.
+    /// The URL of the sentinels, with `options` like `"?replicated=1"`.
     #[must_use]
     pub fn url(&self, options: &str) -> String {
         let sentinel = |sentinel: &Sentinel| format!("127.0.0.1:{}", sentinel.server.port());
@@ -77,7 +82,7 @@ impl SentinelServers {
         format!("redis+sentinel://{hosts}/{MASTER}{options}")
     }
 
-    /// How many servers there are, the master among them.
+    /// How many servers there are, including the master.
     #[must_use]
     pub fn count(&self) -> usize {
         self.nodes.len()
@@ -89,7 +94,7 @@ impl SentinelServers {
         self.sentinels.iter().map(|sentinel| sentinel.server.port()).collect()
     }
 
-    /// Which server is the master, as most sentinels see it.
+    /// Returns which server is the master, as most sentinels see it.
     ///
     /// # Panics
     /// If they do not agree in time.
@@ -106,25 +111,25 @@ impl SentinelServers {
         found.expect("seen just now")
     }
 
-    /// The servers that are not the master.
+    /// The servers other than the master.
     #[must_use]
     pub fn replicas(&self) -> Vec<usize> {
         let master = self.master();
         (0..self.nodes.len()).filter(|node| *node != master).collect()
     }
 
-    /// Where a server listens.
+    /// The port that a server listens on.
     #[must_use]
     pub fn port(&self, node: usize) -> u16 {
         self.nodes[node].port()
     }
 
-    /// All servers, and then the sentinels.
+    /// All servers, followed by the sentinels.
     pub fn servers(&self) -> impl Iterator<Item = &RedisServer> {
         self.nodes.iter().chain(self.sentinels.iter().map(|sentinel| &sentinel.server))
     }
 
-    /// Kills a server (`SIGKILL`). What it knew is gone.
+    /// Kills a server (`SIGKILL`). Its memory is gone.
     pub fn kill(&mut self, node: usize) {
         self.nodes[node].kill();
     }
@@ -134,17 +139,17 @@ impl SentinelServers {
         self.nodes[node].pause();
     }
 
-    /// Lets it go on.
+    /// Lets a stopped server go on.
     pub fn resume(&self, node: usize) {
         self.nodes[node].resume();
     }
 
-    /// Lets all servers go on that were not killed.
+    /// Lets every stopped server go on.
     pub fn resume_all(&self) {
         self.nodes.iter().filter(|node| node.is_up()).for_each(RedisServer::resume);
     }
 
-    /// Stops a sentinel (`SIGKILL`) for good.
+    /// Kills a sentinel (`SIGKILL`) for good.
     pub fn kill_sentinel(&mut self, sentinel: usize) {
         self.sentinels[sentinel].server.kill();
     }
@@ -154,13 +159,13 @@ impl SentinelServers {
         self.sentinels[sentinel].server.pause();
     }
 
-    /// Whether a server answers.
+    /// Returns whether a server answers.
     #[must_use]
     pub fn is_up(&self, node: usize) -> bool {
         self.ask(node, "PING").is_ok()
     }
 
-    /// Asks a server one thing, in words; the answer comes in parts.
+    /// Sends a server one command, in words, and returns the parts of the answer.
     ///
     /// # Errors
     /// If it cannot be reached.
@@ -168,7 +173,7 @@ impl SentinelServers {
         ask(self.nodes[node].port(), question)
     }
 
-    /// Starts a server that was killed as a replica of the master of now.
+    /// Starts a killed server as a replica of the present master.
     ///
     /// # Panics
     /// If it does not start.
@@ -178,8 +183,9 @@ impl SentinelServers {
         self.nodes[node].start_again_with(&replica_of(&master.to_string()));
     }
 
-    /// From now on nothing that the master writes reaches a replica, as if its network were cut; `SIGSTOP`
-    /// alone would not do, since the kernel keeps what was sent. The replicas are paused until resumed.
+    /// Keeps the master's further writes from every replica, as a cut network would. `SIGSTOP`
+    /// alone would not do, since the kernel keeps what was sent. The replicas stay paused until
+    /// they are resumed.
     ///
     /// # Panics
     /// If the master cannot be reached.
@@ -190,7 +196,7 @@ impl SentinelServers {
         until("its replicas are gone", || self.connected_replicas(master) == Some(0));
     }
 
-    /// Waits until most sentinels know a server other than `old` as master.
+    /// Waits until most sentinels know a master other than `old`.
     ///
     /// # Panics
     /// If that does not come about.
@@ -198,8 +204,8 @@ impl SentinelServers {
         until("another server is promoted", || self.master() != old);
     }
 
-    /// Waits until the master has all replicas, and all sentinels know all servers and each other and
-    /// find nothing wrong.
+    /// Waits until the master has all replicas, and all sentinels know all servers and each other
+    /// and report no fault.
     ///
     /// # Panics
     /// If that does not come about.
@@ -220,7 +226,7 @@ impl SentinelServers {
         until("all replicas follow", || self.connected_replicas(master) == Some(replicas));
     }
 
-    /// How many replicas a server has that follow it without lagging behind.
+    /// How many replicas follow a server without lagging behind.
     #[must_use]
     pub fn connected_replicas(&self, node: usize) -> Option<usize> {
         let info = self.ask(node, "INFO replication").ok()?.pop()?;
@@ -245,7 +251,7 @@ impl Sentinel {
         Self { server, _configuration: configuration }
     }
 
-    /// Where this sentinel sees the master.
+    /// The port at which this sentinel sees the master.
     fn master_port(&self) -> Option<u16> {
         let address =
             ask(self.server.port(), &format!("SENTINEL GET-MASTER-ADDR-BY-NAME {MASTER}")).ok()?;
@@ -269,7 +275,7 @@ fn replica_of(master: &str) -> [&str; 3] {
     ["--replicaof", "127.0.0.1", master]
 }
 
-/// Asks a server one thing, in words.
+/// Sends a server one command, in words.
 fn ask(port: u16, question: &str) -> io::Result<Vec<String>> {
     let words: Vec<_> = question.split(' ').collect();
     say(port, &words, ANSWER)

@@ -16,9 +16,9 @@ use tempfile::TempDir;
 use crate::process::{BOUND, TRIES, end, end_with_this_program, free_port, free_ports, spawn};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Where Debian puts the program.
+/// The directory of the program in Debian.
 const JARS: &str = "/usr/share/java";
-/// A virtual machine that starts fast and stays small.
+/// Options for a virtual machine that starts fast and stays small.
 const JAVA: [&str; 8] = [
     "-Xmx128m",
     "-XX:+UseSerialGC",
@@ -30,7 +30,8 @@ const JAVA: [&str; 8] = [
     "-Dzookeeper.4lw.commands.whitelist=*",
 ];
 
-/// A running ensemble. Killed, by process id, when dropped; if the test failed its logs are shown.
+/// A running ensemble. Dropping this kills its servers by their process ids, and shows their logs
+/// if the test failed.
 #[derive(Debug)]
 pub struct ZookeeperEnsemble {
     servers: Vec<Server>,
@@ -43,7 +44,7 @@ struct Server {
     running: Option<Running>,
 }
 
-/// A server, and a process that kills it should this one end without doing so.
+/// A server, and a process that kills it if this program ends without doing so.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -54,7 +55,7 @@ struct Running {
 static SHARED: OnceLock<ZookeeperEnsemble> = OnceLock::new();
 
 impl ZookeeperEnsemble {
-    /// A server that all tests of this process share; each has a chroot of its own in it.
+    /// A server that all tests of this process share. Each test has a chroot of its own in it.
     ///
     /// # Panics
     /// As [`start`](Self::start).
@@ -62,7 +63,7 @@ impl ZookeeperEnsemble {
         SHARED.get_or_init(|| Self::start(1))
     }
 
-    /// Starts this many servers that choose a leader among them; one stands alone.
+    /// Starts this many servers that choose a leader among them. One server stands alone.
     ///
     /// # Panics
     /// If Java or ZooKeeper is missing, or they do not start.
@@ -79,7 +80,7 @@ impl ZookeeperEnsemble {
         panic!("ZooKeeper does not start")
     }
 
-    /// As clients write it, without the chroot.
+    /// The URL of the ensemble, without a chroot.
     #[must_use]
     pub fn url(&self) -> String {
         let servers: Vec<_> =
@@ -87,13 +88,13 @@ impl ZookeeperEnsemble {
         format!("zookeeper://{}", servers.join(","))
     }
 
-    /// Where each server listens.
+    /// The port of each server.
     #[must_use]
     pub fn ports(&self) -> Vec<u16> {
         self.servers.iter().map(|server| server.port).collect()
     }
 
-    /// Which server leads (or stands alone), once one does.
+    /// Returns which server leads, or stands alone, once one does.
     #[must_use]
     pub fn leader(&self) -> Option<usize> {
         self.servers.iter().position(|server| {
@@ -110,14 +111,14 @@ impl ZookeeperEnsemble {
         }
     }
 
-    /// Starts a server that was killed, with the data it had.
+    /// Starts a killed server again with the data it had.
     ///
     /// # Panics
     /// If Java or ZooKeeper is missing.
     pub fn revive(&mut self, server: usize) {
         let server = &mut self.servers[server];
         let child = launch(server.dir.path());
-        // A shared ensemble has no handle that is ever dropped.
+        // A shared ensemble has a handle that nobody ever drops.
         let reaper = end_with_this_program([(child.id(), server.dir.path())].into_iter());
         server.running = Some(Running { child, reaper });
     }
@@ -136,7 +137,7 @@ impl ZookeeperEnsemble {
         false
     }
 
-    /// The ids of the sessions that it knows, as it prints them.
+    /// The ids of a server's sessions, as the server prints them.
     #[must_use]
     pub fn sessions(&self) -> String {
         self.leader().map_or_else(String::new, |leader| ask(self.servers[leader].port, "dump"))
@@ -210,11 +211,11 @@ fn launch(dir: &Path) -> Child {
 fn class_path() -> String {
     let jar = PathBuf::from(JARS).join("zookeeper.jar");
     assert!(jar.exists(), "{} is missing: run ./test, which gets it", jar.display());
-    // The jar names those it needs beside it.
+    // The jar names the other jars it needs.
     jar.display().to_string()
 }
 
-/// Asks one of the four-letter questions. Nothing is said by a server that is not there.
+/// Asks one of the four-letter questions. The answer of a missing server is empty.
 fn ask(port: u16, question: &str) -> String {
     let mut said = String::new();
     let mut talk = || -> std::io::Result<()> {
@@ -223,7 +224,7 @@ fn ask(port: u16, question: &str) -> String {
         stream.write_all(question.as_bytes())?;
         stream.read_to_string(&mut said).map(drop)
     };
-    // What was said before it hung up counts.
+    // What the server sent before it hung up counts.
     let _ = talk();
     said
 }

@@ -57,8 +57,9 @@ struct AllTried {
 /// The request that failed among several, and why.
 #[derive(Clone, Debug, Error)]
 #[error("{name}: {error}")]
+#[non_exhaustive]
 pub struct AcquireAllError {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Why.
     #[source]

@@ -66,10 +66,10 @@ pub enum ReleaseError {
 #[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// It was released.
+    /// The ticket was released.
     #[error("it was released")]
     Released,
-    /// It was cancelled.
+    /// The ticket was cancelled.
     #[error("it was cancelled")]
     Cancelled,
     /// Its lease ran out.
@@ -78,10 +78,10 @@ pub enum Ended {
     /// Somebody evicted it.
     #[error("somebody evicted it")]
     Evicted,
-    /// The limit was lowered below what it asked for.
+    /// The limit was lowered below what the ticket asked for.
     #[error("the limit was lowered below what it asked for")]
     TooMany,
-    /// It changed hands: somebody attached to it.
+    /// The ticket changed hands: another client attached to it.
     #[error("another client attached to it")]
     Attached,
 }
@@ -145,7 +145,7 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
-    /// Who asks a holder to hand over, or why, cannot be told.
+    /// The name of the person who asks, or the reason, cannot be told to a holder.
     #[error(transparent)]
     Ask(BadAsk),
     /// No deliveries, or too many.
@@ -180,12 +180,13 @@ pub enum AdminError {
     /// A ttl or a reason outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
-    /// The name is a mutex or a readers-writer lock, whose limit is what it is.
+    /// The name is a mutex or a readers-writer lock, whose limit is fixed.
     #[error("the limit of a {0} cannot be changed")]
     FixedLimit(Kind),
-    /// The slots have names, which whoever holds or waits goes by: until nobody does, names can only be added at the end.
+    /// The slots have names that holders and waiters go by. While there are any, names can only be
+    /// added at the end.
     #[error(
-        "somebody holds or waits, and goes by the names of the slots ({}): add names at the end, or wait until nobody \
+        "holders and waiters go by the names of the slots ({}): add names at the end, or wait until nobody \
          holds or waits; `pause` lets nobody new in until then",
         named(.names)
     )]

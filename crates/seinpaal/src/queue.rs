@@ -31,7 +31,7 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// What a handler may fail with.
+/// The error of a handler.
 #[cfg(feature = "serde")]
 type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 

@@ -247,14 +247,15 @@ impl Seinpaal {
         self.handle.store().advice()
     }
 
-    /// Returns what is known about the store, as it was seen when this connected: its version, what it keeps, how far its
-    /// clock is from this machine's. What a server does not say is missing.
+    /// Returns the facts about the store, as they were when this connected: its version, what it
+    /// keeps, how far its clock is from this machine's. A fact that a server does not tell is
+    /// missing.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         self.handle.store().facts()
     }
 
-    /// Returns what kind of store this is and what it can do.
+    /// Returns the kind of this store, and its abilities.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
         self.handle.store().abilities()

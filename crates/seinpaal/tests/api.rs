@@ -79,7 +79,7 @@ async fn a_waiter_of_another_connection_is_woken_by_a_release(url: &str) -> Resu
 async fn a_timeout_leaves_the_queue(url: &str) -> Result {
     let semaphore = connect(url).await.semaphore("timeout");
     let _permit = semaphore.acquire().await?;
-    // What a store that lives does not leave unanswered: a shorter timeout may be the store's.
+    // A timeout that a living store keeps. A shorter one may be the store's.
     let refused = semaphore.acquire().timeout(Duration::from_secs(1)).await;
     assert!(matches!(refused, Err(AcquireError::TimedOut)));
     eventually(&semaphore, |seen| seen.waiting_total == 0).await;
@@ -148,7 +148,8 @@ async fn a_thousand_tasks_share_a_connection(url: &str) -> Result {
     let tasks: Vec<_> = (0..1000)
         .map(|_| {
             let permit = semaphore.acquire().into_future();
-            // Dropped in its task: a quorum keeps no order, and who comes first may have been spawned last.
+            // The permit is dropped in its own task: a quorum keeps no order, and the first to hold
+            // may have been spawned last.
             tokio::spawn(async move { permit.await.map(drop) })
         })
         .collect();

@@ -1,4 +1,4 @@
-//! What can be sent and shared between threads is part of the promise.
+//! Which types can be sent and shared between threads is part of the promise.
 
 use std::future::IntoFuture;
 

@@ -62,7 +62,7 @@ async fn files() -> [Files; 2] {
     [as_they_are, vec![read("seinpaal.db")]]
 }
 
-/// So many tickets that the name does not fit into one record.
+/// Adds so many tickets that the name does not fit into one record.
 async fn fill(store: &Arc<EmbeddedStore>, me: Inbox, name: &str, limit: u32) {
     for ticket in 100..180 {
         ask(store, me, name, acquire(ticket, limit, true)).await.unwrap();

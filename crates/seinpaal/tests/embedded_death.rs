@@ -139,7 +139,7 @@ fn processes_in_different_pid_namespaces_see_each_other_live_and_die() {
 }
 
 #[test]
-fn a_death_is_noticed_of_those_who_came_to_hold_after_the_waiter_came() {
+fn a_waiter_notices_the_death_of_a_later_holder() {
     let dir = tempfile::tempdir().unwrap();
     let mut clients = [1, 2, 3].map(|_| Client::start(dir.path()));
     assert_eq!(clients[0].order("acquire n 1 1"), "granted");
@@ -231,7 +231,7 @@ fn neither_killed_holders_nor_killed_waiters_are_counted() {
 
 /// A list looks at most names without writing them. At a name of somebody who is dead it inspects, as if it were alone.
 #[test]
-fn a_list_counts_nobody_who_was_killed_at_a_name_that_nobody_touched_since() {
+fn a_list_counts_no_killed_client_at_an_untouched_name() {
     let dir = tempfile::tempdir().unwrap();
     let [mut dead, mut alive, mut watcher] = [(); 3].map(|()| Client::start(dir.path()));
     assert_eq!(dead.order("acquire n 3 1"), "granted");

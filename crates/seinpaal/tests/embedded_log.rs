@@ -53,7 +53,7 @@ impl Client {
     }
 }
 
-/// Whether the gate can be had within five seconds.
+/// Returns whether the gate can be had within five seconds.
 async fn is_free(gate: &File) -> bool {
     for _ in 0..5000 {
         if flock(gate, FlockOperation::NonBlockingLockExclusive).is_ok() {

@@ -163,7 +163,7 @@ async fn a_reboot_keeps_items_and_returns_those_in_work_with_their_delivery_coun
     assert_eq!(b.work(3).await, " one 2 two 1");
 }
 
-/// Whoever has the answer to a push finds the item in what the disk had when it said that it has all.
+/// A client that has the answer to a push finds the item in what the disk had when it confirmed.
 #[tokio::test]
 async fn a_push_is_answered_when_the_disk_has_it() {
     let (dir, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -242,7 +242,7 @@ fn acknowledge(delivery: Delivery) -> Request {
 }
 
 #[tokio::test]
-async fn a_queue_of_which_only_memories_are_left_costs_nothing_after_a_while() {
+async fn a_queue_with_only_memories_left_costs_nothing_after_a_while() {
     let dir = tempfile::tempdir().unwrap();
     let now = Arc::new(AtomicU64::new(1_800_000_000 * SECOND));
     let a = Worker::open_with_clock(dir.path(), Clock::Manual(Arc::clone(&now)));

@@ -72,7 +72,7 @@ fn release(ticket: u128) -> Request {
     Request::Release { ticket: Ticket(ticket), slots: None }
 }
 
-/// What a reboot looks like to the store: the kernel names another boot.
+/// Makes a reboot, as the store sees it: the kernel names another boot.
 fn reboot(dir: &Path) {
     let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
     db.execute("UPDATE boot SET id = 'another'", []).unwrap();

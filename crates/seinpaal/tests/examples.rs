@@ -1,4 +1,4 @@
-//! Each example of fencing ends well only if a holder who is late was refused.
+//! Each example of fencing ends well only if a late holder was refused.
 
 use std::{
     env,

@@ -1,28 +1,16 @@
-//! What can be in a guarded write, and what is answered where a command cannot work.
+//! The commands of a guarded write, and the answers where a command cannot work.
 
 #[path = "support/asks.rs"]
 mod asks;
+#[path = "support/guarded.rs"]
+mod guarded;
 
 use std::time::Duration;
 
-use asks::plain;
-use redis::{Cmd, FromRedisValue, cmd};
-use seinpaal::{BadGroup, Group, GuardedError, Permit, Seinpaal, Semaphore, Value, blocking};
+use guarded::{get, held, say};
+use redis::cmd;
+use seinpaal::{BadGroup, Group, GuardedError, Value, blocking};
 use seinpaal_rig::RedisServer;
-
-async fn say<T: FromRedisValue>(server: &RedisServer, command: &mut Cmd) -> T {
-    command.query_async(&mut plain(&server.socket_url("")).await).await.unwrap()
-}
-
-async fn get(server: &RedisServer, key: &str) -> Option<String> {
-    say(server, cmd("GET").arg(key)).await
-}
-
-async fn held(url: &str) -> (Semaphore, Permit) {
-    let semaphore = Seinpaal::connect(url).await.unwrap().semaphore("n").limit(1);
-    let permit = semaphore.acquire().await.unwrap();
-    (semaphore, permit)
-}
 
 fn bytes(text: &str) -> Value {
     Value::Bytes(text.as_bytes().to_vec())

@@ -2,30 +2,19 @@
 
 #[path = "support/asks.rs"]
 mod asks;
+#[path = "support/guarded.rs"]
+mod guarded;
 #[path = "guarded_writes/late.rs"]
 mod late;
 
 use std::time::Duration;
 
 use asks::plain;
-use redis::{Cmd, FromRedisValue, cmd};
-use seinpaal::{GuardedError, Permit, Seinpaal, Semaphore, Value, store::StoreErrorKind};
+use guarded::{get, held, say};
+use redis::cmd;
+use seinpaal::{GuardedError, Seinpaal, Value, store::StoreErrorKind};
 use seinpaal_rig::Proxy;
 use seinpaal_rig::RedisServer;
-
-async fn say<T: FromRedisValue>(server: &RedisServer, command: &mut Cmd) -> T {
-    command.query_async(&mut plain(&server.socket_url("")).await).await.unwrap()
-}
-
-async fn get(server: &RedisServer, key: &str) -> Option<String> {
-    say(server, cmd("GET").arg(key)).await
-}
-
-async fn held(url: &str) -> (Semaphore, Permit) {
-    let semaphore = Seinpaal::connect(url).await.unwrap().semaphore("n").limit(1);
-    let permit = semaphore.acquire().await.unwrap();
-    (semaphore, permit)
-}
 
 #[tokio::test]
 async fn a_permit_that_was_released_or_evicted_writes_nothing() {

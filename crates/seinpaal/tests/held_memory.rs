@@ -1,5 +1,5 @@
-//! What a client keeps of a name at which it holds a permit, counted by the allocator. A test program of its own,
-//! because the count is of the whole process.
+//! The memory that a client keeps of a name at which it holds a permit, counted by the allocator.
+//! This is a test program of its own, because the count is of the whole process.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

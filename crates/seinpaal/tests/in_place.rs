@@ -1,4 +1,5 @@
-//! What waits for nobody is done within its first poll, on the thread that polls; and nothing waits for itself.
+//! A request that waits for nobody is done within its first poll, on the thread that polls, and
+//! nothing waits for itself.
 #![cfg(feature = "embedded")]
 
 use std::{

@@ -48,7 +48,8 @@ async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: 
     }
 }
 
-/// For `crates/planted`: the first of so many histories on which the scripts and the ledger differ.
+/// For `crates/planted`: the first of this many histories on which the scripts and the ledger
+/// differ.
 #[cfg(feature = "planted")]
 #[allow(dead_code, reason = "it is called from there")]
 pub(crate) async fn differs(histories: u64) -> Option<String> {

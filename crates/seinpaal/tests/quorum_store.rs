@@ -118,7 +118,7 @@ async fn one_node_that_is_paused_holds_up_nobody_for_long() {
         assert!(is_granted(&client.attempt(ticket, 1).await));
         client.ask(release(ticket)).await.unwrap();
     }
-    // It is waited for once, and not again before it has answered.
+    // The silent node is waited for once, and not again before it has answered.
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     nodes.servers[0].resume();
 }

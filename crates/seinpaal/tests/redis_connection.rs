@@ -1,4 +1,4 @@
-//! How the Redis store connects, what it says when it cannot, and how it comes back.
+//! How the Redis store connects, the errors if it cannot, and how it comes back.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -10,25 +10,14 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, acquire, is_granted, plain};
+use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::cmd;
-use seinpaal::store::{Certainty, News, StoreError, StoreErrorKind};
+use seinpaal::store::{Certainty, News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);
-const SECRET: &str = "s3cret";
-
-async fn refusal(url: &str) -> StoreError {
-    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
-    let text = format!("{error} {error:?}");
-    assert!(!text.contains(SECRET), "{text}");
-    assert!(!error.to_string().contains('\n'), "{error}");
-    assert_eq!(error.certainty(), Certainty::NotExecuted);
-    error
-}
-
 fn with_users<'a>(users: &[&'a str]) -> Vec<&'a str> {
     users.iter().flat_map(|user| ["--user"].into_iter().chain(user.split(' '))).collect()
 }
@@ -89,7 +78,7 @@ async fn a_user_without_the_permissions_it_takes_is_forbidden() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_said_to_be() {
+async fn a_missing_database_is_reported() {
     let server = RedisServer::start();
     let error = refusal(&server.socket_url("?db=99")).await;
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
@@ -202,7 +191,7 @@ async fn a_server_that_stops_in_mid_call_leaves_the_outcome_unknown() {
     let expected = (StoreErrorKind::Unreachable, Certainty::Unknown);
     assert_eq!((error.kind(), error.certainty()), expected, "{error}");
     assert_eq!(next(&mut client).await, News::LookAgain);
-    // The same ticket finds out.
+    // The same ticket finds out whether the first request was executed.
     let reply = client.acquire("n", 2).await;
     assert!(matches!(reply, Reply::Queued { waiting: 1, .. }), "{reply:?}");
 }

@@ -74,7 +74,8 @@ async fn first_different(
     None
 }
 
-/// For `crates/planted`: the first of so many histories on which the scripts and the ledger differ.
+/// For `crates/planted`: the first of this many histories on which the scripts and the ledger
+/// differ.
 #[cfg(feature = "planted")]
 #[allow(dead_code, reason = "it is called from there")]
 pub(crate) async fn differs(histories: u64) -> Option<String> {

@@ -19,10 +19,10 @@ fn is_call(words: &[String]) -> bool {
     words[0] == "EVALSHA" && words[2] != "0"
 }
 
-/// What an attack is called, which command it answers, and with what.
+/// An attack: its name, the command that it answers, and the answer.
 type Attack = (&'static str, fn(&[String]) -> bool, Vec<u8>);
 
-/// What a hostile server says, and when.
+/// The answers of a hostile server, and when it gives them.
 fn attacks() -> Vec<Attack> {
     let is_hello: fn(&[String]) -> bool = |words| words[0] == "HELLO";
     let is_info = |words: &[String]| words[0] == "INFO";
@@ -120,7 +120,7 @@ async fn a_connection_that_is_lost_once_comes_back_at_once() {
     });
     let client = Client::connect(&server.url(), 1).await;
     client.ask("n", acquire(1)).await.unwrap_err();
-    // What a fake says cannot be read, but it has said it.
+    // The fake's answer cannot be read, but it is an answer.
     let error = client.ask("n", acquire(1)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     assert_eq!(server.connections(), 2);
@@ -233,7 +233,7 @@ const REFUSALS: [(&str, &str, StoreErrorKind, &str); 22] = [
 ];
 
 #[tokio::test]
-async fn each_refusal_of_a_server_is_said_in_words_of_its_own() {
+async fn each_refusal_of_a_server_has_its_own_message() {
     for (when, said, kind, words) in REFUSALS {
         let answer = format!("{said}\r\n").into_bytes();
         let server = match when {

@@ -1,4 +1,5 @@
-//! What a user of a Redis may do, and what is said about what it may not: when it connects, not when it is too late.
+//! The rights of a Redis user. A missing right is reported when the client connects, and not when
+//! it is too late.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -48,7 +49,7 @@ fn lines(advice: &[Advice]) -> String {
     advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// All that is said when such a user connects.
+/// All messages when a user with these rights connects.
 async fn said_to(rights: &[String]) -> String {
     let (_server, url) = server_for(rights);
     match connect(&url).await {

@@ -1,4 +1,4 @@
-//! How the Redis store finds a master through sentinels, and what it says when it cannot.
+//! How the Redis store finds a master through sentinels, and the errors if it cannot.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -14,29 +14,15 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, acquire, is_granted, plain};
+use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::aio::MultiplexedConnection;
-use seinpaal::store::{
-    Certainty, StoreError,
-    StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable},
-};
+use seinpaal::store::StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable};
 use seinpaal_rig::{MASTER, SentinelServers};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on its length.
 const LONG: Duration = Duration::from_secs(30);
-const SECRET: &str = "s3cret";
-
-async fn refusal(url: &str) -> StoreError {
-    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
-    let text = format!("{error} {error:?}");
-    assert!(!text.contains(SECRET), "{text}");
-    assert!(!error.to_string().contains('\n'), "{error}");
-    assert_eq!(error.certainty(), Certainty::NotExecuted);
-    error
-}
-
 async fn is_refused(url: &str, kind: StoreErrorKind, advice: &str) {
     let error = refusal(url).await;
     assert_eq!(error.kind(), kind, "{url}: {error}");
@@ -44,7 +30,7 @@ async fn is_refused(url: &str, kind: StoreErrorKind, advice: &str) {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_address_is_said() {
+async fn a_wrong_address_is_explained() {
     let servers = SentinelServers::shared();
     let (sentinel, server) = (servers.sentinel_ports()[0], servers.port(servers.master()));
     let at = |port, master| format!("redis+sentinel://127.0.0.1:{port}/{master}");
@@ -82,7 +68,7 @@ async fn sentinels_and_servers_have_logins_of_their_own() {
 }
 
 #[tokio::test]
-async fn of_sentinels_that_disagree_the_one_with_the_latest_configuration_is_right() {
+async fn among_sentinels_that_disagree_the_latest_configuration_wins() {
     let server = RedisServer::start();
     let port = server.port();
     let (late, early) = (sentinel_that_says(free_port(), 5), sentinel_that_says(port, 7));
@@ -103,7 +89,7 @@ async fn a_sentinel_that_says_nothing_holds_up_nobody_for_long() {
 }
 
 #[tokio::test]
-async fn a_replica_is_not_taken_for_the_master_whoever_says_so() {
+async fn a_replica_is_never_taken_for_the_master() {
     let replica = RedisServer::with(&["--replicaof", "127.0.0.1", "1"]);
     let port = replica.port();
     let sentinel = sentinel_that_says(port, 1);
@@ -129,7 +115,7 @@ async fn a_master_that_moves_while_the_old_one_hangs_is_followed_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_move_of_which_nobody_was_told_is_noticed_by_who_begins_to_listen() {
+async fn a_client_that_begins_to_listen_notices_an_unannounced_move() {
     let (old, new) = (RedisServer::start(), RedisServer::start());
     let sentinel = Sentinel::that_says(old.port(), 1);
     sentinel.once_asked_says(new.port());
@@ -173,7 +159,7 @@ struct Sentinel {
     says: Arc<Says>,
 }
 
-/// What it says, and who listens.
+/// The answers of the sentinel, and its listeners.
 struct Says {
     master: AtomicU16,
     next: AtomicU16,

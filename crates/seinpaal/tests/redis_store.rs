@@ -1,5 +1,5 @@
-//! What the Redis store does on a real server beyond what the ledger says: commands, keys, memory that is
-//! full, scripts that are forgotten.
+//! The Redis store on a real server, beyond what the ledger says: commands, keys, full memory,
+//! forgotten scripts.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -112,7 +112,7 @@ async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_aske
             assert!(is_granted(&client.acquire(&name, 1).await));
             client.acquire(&name, 2).await;
         }
-        // Its master is not there, so it keeps what it has.
+        // The replica's master is not there, so it keeps its data.
         say::<()>(&mut behind, cmd("REPLICAOF").arg("127.0.0.1").arg(1)).await;
         let error = client.ask(&name, request.clone()).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{request:?}: {error}");

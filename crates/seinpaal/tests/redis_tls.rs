@@ -50,7 +50,7 @@ async fn a_server_is_trusted_that_the_named_authority_has_signed() {
 }
 
 #[tokio::test]
-async fn each_fault_of_a_certificate_is_said_in_words_of_its_own() {
+async fn each_fault_of_a_certificate_has_its_own_message() {
     let files = Files::make();
     let options = files.options(None);
     for (name, words) in
@@ -82,7 +82,7 @@ async fn a_cluster_is_reached_over_tls_with_a_client_certificate() {
     let slots: Vec<u16> = (0..16_384).collect();
     cmd("CLUSTER").arg("ADDSLOTS").arg(slots).exec_async(&mut behind).await.unwrap();
     let url = format!("rediss+cluster://127.0.0.1:{port}{}", files.options(Some("client")));
-    // It takes a moment to find that all slots are served.
+    // The cluster takes a moment to find that all slots are served.
     let is_well = async {
         let mut state = cmd("CLUSTER");
         state.arg("INFO");
@@ -145,7 +145,8 @@ async fn the_provider_that_others_have_installed_is_neither_used_nor_changed() {
     assert!(CryptoProvider::get_default().unwrap().cipher_suites.is_empty());
 }
 
-/// What is read from the environment, and what is installed in a process, is looked at in a child of its own.
+/// Settings that are read from the environment, or installed in a process, are tested in a child
+/// process.
 #[tokio::test]
 async fn the_authority_in_the_environment_is_trusted_and_no_provider_is_installed() {
     let test = "the_authority_in_the_environment_is_trusted_and_no_provider_is_installed";

@@ -137,7 +137,7 @@ async fn a_user_who_may_not_ask_for_info_is_told_so_at_connect() {
 }
 
 #[tokio::test]
-async fn a_server_without_memory_to_note_it_stays_guarded_and_lets_go_of_what_is_held() {
+async fn a_server_without_memory_stays_guarded_and_still_takes_releases() {
     let server = RedisServer::start();
     let url = server.socket_url("?restart-guard=1250ms");
     let semaphore = mutex(&url, SHORT).await;

@@ -19,7 +19,7 @@ async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a
     let clock = ServerClock::new();
     let server = clock.server();
     let mut fences = Vec::new();
-    // What happens when, in seconds by the server's clock.
+    // The acquires, in seconds by the server's clock.
     for (at, ticket) in [(HOUR, 1), (0, 2), (60, 3), (HOUR / 2, 4), (2 * HOUR, 5)] {
         clock.set(&server, at).await;
         fences.push(fence_of_a_new_client(&server, ticket).await.0);
@@ -80,7 +80,7 @@ impl ServerClock {
         self.0.server(Self::OF, &[]).unwrap()
     }
 
-    /// Sets it to be ahead by so many seconds, and sees that it is.
+    /// Sets the clock to be ahead by this many seconds, and checks that it is.
     async fn set(&self, server: &RedisServer, ahead: i64) {
         self.0.set(Self::OF, ahead);
         let mut behind = plain(&server.socket_url("")).await;

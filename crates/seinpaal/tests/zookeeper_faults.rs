@@ -134,7 +134,8 @@ async fn a_connection_that_comes_back_in_time_keeps_the_permit_and_hears_what_it
     assert_eq!(client.ask("mine", release(1)).await.unwrap(), left);
 }
 
-/// Whether one of these requests is a transaction: each is a length, a number, and what it wants.
+/// Returns whether one of these requests is a transaction: each is a length, a number, and what it
+/// wants.
 fn has_transaction(mut bytes: &[u8]) -> bool {
     const TRANSACTION: [u8; 4] = 14_i32.to_be_bytes();
     while let Some((head, _)) = bytes.split_at_checked(12) {

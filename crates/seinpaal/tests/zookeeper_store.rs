@@ -131,7 +131,7 @@ async fn a_client_that_comes_back_to_a_name_that_came_back_does_not_take_one_for
 }
 
 #[tokio::test]
-async fn more_waiters_than_fit_are_refused_and_those_who_are_there_are_served() {
+async fn waiters_beyond_the_most_are_refused_and_the_others_are_served() {
     let client = Client::connect(&url("full"), 1).await;
     granted(client.ask("n", acquire(1)).await.unwrap());
     let mut next = 2_u128;
@@ -191,7 +191,7 @@ async fn what_somebody_else_put_there_is_said_to_be_damaged() {
 }
 
 #[tokio::test]
-async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
+async fn data_of_another_version_is_reported_and_left_unchanged() {
     let client = Client::connect(&url("version"), 1).await;
     support::put("/store/version/names/n", &[9, 0, 0, 0]).await;
     let error = client.ask("n", acquire(1)).await.unwrap_err();

@@ -33,7 +33,7 @@ const HEADERS: [(&str, &str); 6] = [
 /// How long a request may take that is not a stream.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Who a request is from.
+/// The sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) may_act: bool,
@@ -118,7 +118,7 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     pair.split_once(':').map(|(_, password)| password.to_owned())
 }
 
-/// The same refusal, as a problem for programs.
+/// The refusal as a problem for programs.
 fn as_problem(refused: &Response) -> Response {
     let (title, words) = match refused.status() {
         StatusCode::UNAUTHORIZED => {
@@ -138,14 +138,16 @@ fn unauthorised() -> Response {
     (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
 }
 
-/// Whether each host that a request names is one of ours: there may be several, and an address that names one besides.
+/// Returns whether each host that a request names is one of ours: there may be several, and an
+/// address that names one besides.
 fn names_us(uri: &Uri, headers: &HeaderMap, known: &[String]) -> bool {
     let named = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let mut hosts = named.chain(uri.authority().map(Authority::as_str)).peekable();
     hosts.peek().is_some() && hosts.all(|host| is_known_host(host, known))
 }
 
-/// Whether a request came to us on purpose. A foreign page whose name has been made to point here names itself.
+/// Returns whether a request came to us on purpose. A foreign page whose name has been made to
+/// point here names itself.
 fn is_known_host(host: &str, known: &[String]) -> bool {
     let name = without_port(host);
     let is_loopback = matches!(name, "localhost" | "[::1]") || is_loopback_v4(name);
@@ -163,7 +165,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether a form was sent by one of our own pages, as far as the browser says where from.
+/// Returns whether a form was sent by one of our own pages, as far as the browser says where from.
 pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
@@ -175,7 +177,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     origin.unwrap_or(true) && site.unwrap_or(true)
 }
 
-/// Whether this is the secret that our forms carry.
+/// Returns whether this is the secret that our forms carry.
 pub(crate) fn is_our_form(inner: &Inner, csrf: &str) -> bool {
     is_same(&inner.csrf, csrf)
 }

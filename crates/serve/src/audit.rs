@@ -1,4 +1,5 @@
-//! Who changed what, and why: the last changes in memory, all of them in a file if one is named.
+//! The audit: who changed what, and why. The last changes are in memory, and all of them in a file
+//! if one is named.
 
 use std::{
     collections::VecDeque,
@@ -26,7 +27,7 @@ pub(crate) struct Change {
     /// `name` or `queue`.
     pub(crate) kind: &'static str,
     pub(crate) name: String,
-    /// The action, and what it was done to.
+    /// The action, and its target.
     pub(crate) what: String,
     pub(crate) reason: String,
     /// Why it failed; empty if it was done.
@@ -35,7 +36,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The same, as it may stand on a page.
+    /// The entry, as it may stand on a page.
     fn shown(&self) -> Self {
         let shown = |text: &str| plain(text).into_owned();
         Self {
@@ -99,7 +100,7 @@ pub(crate) fn now() -> String {
     instant(since.as_secs())
 }
 
-/// The same of any moment, in seconds since 1970.
+/// The text of any moment, in seconds since 1970.
 pub(crate) fn instant(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(i64::try_from(days).unwrap_or_default());

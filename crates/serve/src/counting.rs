@@ -24,7 +24,7 @@ async fn read_on(pages: Weak<Source>, names: HashSet<String>) {
     }
 }
 
-/// What the store does not answer is missed, and the next reading is too far away to count.
+/// A reading that the store does not answer is missing, and the next one is too far away to count.
 async fn read(source: &Source, name: &str) {
     if let Ok(mut seen) = source.seinpaal.semaphore(name).snapshot().await {
         source.history.learn(&mut seen);

@@ -19,7 +19,7 @@ use crate::{
 /// The longest reason, in characters. A store keeps 512 bytes.
 const MOST_REASON: usize = 200;
 const MOST_REASON_BYTES: usize = 512;
-/// The longest word for who asks a holder to hand over, in bytes. A store keeps 128.
+/// The longest name of a person who asks, in bytes. A store keeps 128.
 const MOST_BY_BYTES: usize = 128;
 /// How many dead letters are asked for at once.
 const PAGE: u32 = 100;
@@ -87,7 +87,7 @@ impl fmt::Display for Undone {
     }
 }
 
-/// Whether this can be kept as a reason, and shown.
+/// Returns whether this can be kept as a reason, and shown.
 pub(crate) fn is_reason(text: &str) -> bool {
     let is_short = text.chars().count() <= MOST_REASON && text.len() <= MOST_REASON_BYTES;
     is_short && !text.chars().any(char::is_control)
@@ -145,7 +145,7 @@ impl Deed {
     }
 }
 
-/// What the holder reads, who may be far away.
+/// The name that the holder reads. The holder may be far away.
 fn asker(visitor: &Visitor) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
     let who = visitor.who.replace("this machine", &host);

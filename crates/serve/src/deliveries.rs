@@ -1,4 +1,4 @@
-//! Items that this program holds for somebody who said how long.
+//! Items that this program holds for a client that said for how long.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ enum Order {
     Finish(How, oneshot::Sender<Result<(), FinishError>>),
 }
 
-/// What becomes of an item.
+/// The end of an item.
 pub(crate) enum How {
     Acknowledge,
     Fail(String, Duration),
@@ -105,7 +105,7 @@ async fn hold(
                 How::Fail(reason, delay) => item.fail(&reason, delay).await.map(drop),
                 How::GiveBack(delay) => item.give_back(delay).await,
             };
-            // Who asked may have gone.
+            // The client that asked may have gone.
             let _ = reply.send(finished);
         }
     }
@@ -127,7 +127,7 @@ async fn next_finish(
         match order {
             Order::Finish(how, reply) => return Some((how, reply)),
             Order::Renew(ttl, reply) => {
-                // It never ends sooner than it would have.
+                // The delivery never ends sooner than it would have.
                 until = until.max(Instant::now() + ttl);
                 let _ = reply.send(());
             }

@@ -1,4 +1,4 @@
-//! Who holds the names that a list shows: a list has only how many.
+//! The holders of the names that a list shows, since a list has only their number.
 
 use std::{
     collections::HashMap,
@@ -43,7 +43,7 @@ impl Glances {
         rows.iter().map(|row| self.filled(row)).collect()
     }
 
-    /// Who held it a moment ago.
+    /// The holders of a moment ago.
     fn holders(&self, row: &Snapshot) -> Option<Vec<Holder>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let glance = all.get(row.name.as_str())?;

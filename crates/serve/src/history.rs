@@ -65,7 +65,7 @@ impl History {
         self.learn_at(seen, self.now(), |_| ());
     }
 
-    /// The same; returns the name's past and what the clock says.
+    /// As above, and returns the name's past and the time of the clock.
     pub(crate) fn look(&self, seen: &mut Snapshot) -> (Past, Duration) {
         let now = self.now();
         (self.learn_at(seen, now, Past::clone), now)
@@ -144,7 +144,7 @@ impl Past {
         self.coarse.note(now, bucket);
     }
 
-    /// Whoever waited before and holds now has waited; whoever held before and does not now has held.
+    /// A waiter that holds now has waited, and a holder that does not hold now has held.
     fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &Tally) {
         let waits: Vec<Span> = self.line.meet(seen, now);
         let holds = self.times.look(seen, now);

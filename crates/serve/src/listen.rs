@@ -15,7 +15,7 @@ use crate::tls::{self, Certificate};
 
 /// How many connections there may be.
 const CONNECTIONS: usize = 4096;
-/// How long a client may take to say what it wants.
+/// How long a client may take to send its request's head.
 const HEADERS: Duration = Duration::from_secs(10);
 /// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times as long encoded.
 const MOST_HEADERS: usize = 32 * 1024;
@@ -34,7 +34,7 @@ pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
     accept(listener, router, None).await
 }
 
-/// The same over TLS. A client has 10 s to agree on keys, too.
+/// As [`serve`], over TLS.
 ///
 /// # Errors
 /// None today.

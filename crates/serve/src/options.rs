@@ -17,7 +17,8 @@ pub struct Options {
     pub allow_actions: bool,
     /// Whether programs can take permits and items by HTTP. Default: no. They can look in any case.
     pub api: bool,
-    /// Whom to admit. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
+    /// The clients to admit. Default: anybody who can reach the port, as
+    /// [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
     /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
     /// names another host is refused, or a foreign page could read this one through its visitor's browser.
@@ -57,7 +58,7 @@ pub enum BadOption {
     Audit(PathBuf, io::Error),
     /// This is no name.
     Name(String, BadName),
-    /// So many names are to be counted, which is more than may be.
+    /// The options ask to count this many names, which is more than may be.
     MetricsOf(usize),
     /// The system has no random numbers.
     Random,

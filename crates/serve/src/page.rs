@@ -24,7 +24,7 @@ use crate::{
 const FEW: usize = 8;
 const MANY: usize = 500;
 
-/// What surrounds every page.
+/// The frame around every page.
 pub(crate) struct Around<'a> {
     pub(crate) title: String,
     pub(crate) tab: &'static str,
@@ -182,7 +182,7 @@ pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
         .map_err(|error| format!("This is not a name: {error}."))
 }
 
-/// What changed.
+/// The page of changes.
 pub(crate) async fn changes(
     State(inner): State<Arc<Inner>>,
     Extension(visitor): Extension<Visitor>,
@@ -191,7 +191,7 @@ pub(crate) async fn changes(
     whole(&Changes { frame, changes: inner.audit.last(None, MANY) })
 }
 
-/// That the program runs; nothing of the store.
+/// Answers that the program runs. Says nothing about the store.
 pub(crate) async fn health() -> &'static str {
     "ok\n"
 }
@@ -204,7 +204,7 @@ pub(crate) async fn not_found(
     notice(&inner, &visitor, StatusCode::NOT_FOUND, "Not found", words)
 }
 
-/// What a stream is about, from its fields.
+/// The subject of a stream, from its fields.
 pub(crate) fn subject(fields: &FieldMap) -> Option<Subject> {
     match fields.get("of")?.as_str() {
         "names" => Some(Subject::Names(Query::from_fields(fields))),
@@ -225,7 +225,7 @@ async fn look(inner: &Arc<Inner>, subject: Subject) -> Result<Frame, Box<Respons
     }
 }
 
-/// What is wrong with the data of a frame.
+/// The sentence about data of a frame that are out of date or missing.
 pub(crate) fn trouble(frame: &Frame) -> String {
     match &frame.trouble {
         Some((since, words)) => format!(

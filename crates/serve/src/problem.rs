@@ -75,7 +75,7 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, title, detail)
     }
 
-    /// Whether the only remedy is to ask again.
+    /// Returns whether the only remedy is to ask again.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.status, 429 | 503 | 504)
     }

@@ -18,7 +18,7 @@ pub(crate) struct Inner {
     pub(crate) answers: Answers,
     /// Items that are held for programs.
     pub(crate) deliveries: Deliveries,
-    /// What every form of this program has in it, and no foreign page knows.
+    /// The secret in every form of this program, which no foreign page knows.
     pub(crate) csrf: String,
 }
 

@@ -1,4 +1,4 @@
-//! What pages are made of.
+//! The data that pages are made of.
 
 use seinpaal::Seinpaal;
 

@@ -30,7 +30,7 @@ struct Of {
 
 type Histograms = Family<Of, Histogram, fn() -> Histogram>;
 
-/// What was counted since the program started.
+/// The counts since the program started.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     names: HashSet<String>,

@@ -4,10 +4,10 @@ use std::{fmt, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 /// The shortest token, in characters.
 const LEAST_TOKEN: usize = 16;
-/// What others may do with a file.
+/// The rights of others to a file.
 const OTHERS: u32 = 0o077;
 
-/// What somebody may do.
+/// The rights of a visitor.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Role {
     /// Look.
@@ -40,7 +40,7 @@ impl fmt::Debug for Tokens {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BadTokens {
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable(io::Error),
     /// Others than its owner can read it.
     Exposed,

@@ -17,7 +17,7 @@ use crate::source::Source;
 pub(crate) use headline::{Headline, about};
 pub(crate) use query::{Page, Query};
 
-/// What a page is about.
+/// The subject of a page.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Subject {
     /// All names, or those that the query finds.

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_which_nothing_was_read_has_a_place_for_each_part() {
+    fn a_page_without_data_has_a_place_for_each_part() {
         let places = Frame::default().with_places(&["head", "rest"]);
         let ids = places.parts.map(|parts| parts.iter().map(|part| part.id).collect::<Vec<_>>());
         assert_eq!(ids, [["head", "rest"], ["head", "rest"]]);

@@ -32,7 +32,7 @@ fn certificate(folder: &Path) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_comes_over_tls_to_who_trusts_the_certificate_and_to_nobody_else() -> Outcome {
+async fn only_a_client_that_trusts_the_certificate_gets_a_page_over_tls() -> Outcome {
     let folder = tempfile::tempdir()?;
     certificate(folder.path())?;
     let chain = folder.path().join("chain.pem");

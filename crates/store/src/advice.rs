@@ -1,4 +1,4 @@
-//! What a store says of itself, for people: facts, and what should be changed.
+//! Facts about a store, and advice on what to change, for people.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Advice {
     /// Whether a promise may be broken: a permit could be given twice, or taken from a holder that
     /// renews it. Otherwise something is merely slower, or could go unnoticed.
     pub is_risk: bool,
-    /// What is wrong and how to mend it, in one line.
+    /// The fault and its remedy, in one line.
     pub text: String,
 }
 
@@ -26,7 +26,7 @@ impl Advice {
         Self { is_risk: false, text: text.into() }
     }
 
-    /// The same, and before it where that is.
+    /// As this advice, with the place in front of it.
     #[must_use]
     pub fn at(self, place: &str) -> Self {
         Self { text: format!("{place}: {}", self.text), ..self }
@@ -45,12 +45,12 @@ impl fmt::Display for Advice {
 pub struct Fact {
     /// What, in a word or two: `version`, `memory limit`.
     pub what: &'static str,
-    /// How it is.
+    /// The value of the fact.
     pub value: String,
 }
 
 impl Fact {
-    /// What is known, and how it is.
+    /// A fact: its name and its value.
     #[must_use]
     pub fn new(what: &'static str, value: impl Into<String>) -> Self {
         Self { what, value: value.into() }

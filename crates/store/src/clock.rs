@@ -12,7 +12,7 @@ use seinpaal_proto::time::{Micros, micros};
 
 use crate::boottime;
 
-/// What a store's clock showed.
+/// A reading of a store's clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Reading {
     /// Microseconds since 1970, as the store believes.

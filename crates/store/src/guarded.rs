@@ -26,7 +26,7 @@ pub struct Command {
     pub args: Vec<Vec<u8>>,
 }
 
-/// What a command answered.
+/// The answer of a command.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
@@ -63,7 +63,7 @@ impl Value {
     }
 }
 
-/// What a store is to write: who must hold, and what.
+/// A guarded write: the permit that must be held, and the commands.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GuardedWrite {
     /// The name whose permits they are.
@@ -72,7 +72,7 @@ pub struct GuardedWrite {
     pub held: Vec<(Ticket, Fence)>,
     /// Drawn at random for this write. The store applies the write once, however often it arrives.
     pub id: u128,
-    /// What to do.
+    /// The commands.
     pub group: Group,
 }
 
@@ -104,7 +104,7 @@ pub enum GuardedError {
         command: usize,
         /// What the server said.
         why: String,
-        /// What the commands before it answered.
+        /// The answers of the commands before it.
         answers: Vec<Value>,
     },
     /// The store did not answer in time: the group was applied wholly, once, or not at all.
@@ -159,7 +159,7 @@ impl Group {
     /// The most bytes of all keys and arguments together.
     pub const MOST_BYTES: usize = 8 << 20;
 
-    /// What the group is made of, or what is wrong with it.
+    /// Returns the commands of the group, or what is wrong with it.
     pub fn check(&self) -> Result<(), BadGroup> {
         if let Some(bad) = &self.bad {
             return Err(bad.clone());

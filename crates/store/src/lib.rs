@@ -41,7 +41,7 @@ pub use together::Together;
 /// A boxed future, so that stores can be used as `dyn Store`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What becomes of a guarded write.
+/// The result of a guarded write.
 pub type Written<'a> = BoxFuture<'a, Result<Vec<Value>, GuardedError>>;
 
 /// A record in a store's directory that a child signs between fork and exec: see
@@ -49,7 +49,7 @@ pub type Written<'a> = BoxFuture<'a, Result<Vec<Value>, GuardedError>>;
 #[derive(Clone, Debug)]
 pub struct ChildRecord(#[doc(hidden)] pub Arc<dyn SignedByChild>);
 
-/// What a store prepares for the child.
+/// The preparation of a store for a child process.
 #[doc(hidden)]
 pub trait SignedByChild: fmt::Debug + Send + Sync {
     /// See [`ChildRecord::sign`].
@@ -78,7 +78,7 @@ impl ChildRecord {
     }
 }
 
-/// What a store says unasked.
+/// The messages that a store sends unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum News {
     /// Something happened to a ticket of this client.
@@ -101,11 +101,11 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 ///
 /// No method has a default, so that a store that forwards to another cannot forget one.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
-    /// What this store is and can do.
+    /// The kind of this store, and its abilities.
     fn abilities(&self) -> Abilities;
 
-    /// What the store's clock showed when the store was opened. Requests carry a deadline on that
-    /// clock, and so does the very first one (docs/internals/protocol.md, rule 16).
+    /// The store's clock when the store was opened. Requests carry a deadline on that clock, and so
+    /// does the very first one (docs/internals/protocol.md, rule 16).
     fn first_reading(&self) -> Reading;
 
     /// The longest time for which this client may believe in a lease that it does not renew.
@@ -121,10 +121,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// with. `None`: any ttl.
     fn longest_ttl(&self) -> Option<Duration>;
 
-    /// What should be changed about the store so that its promises hold, for people to read.
+    /// Advice about the store: what to change so that its promises hold, for people to read.
     fn advice(&self) -> Vec<Advice>;
 
-    /// What is known about the store, for people to read.
+    /// Facts about the store, for people to read.
     fn facts(&self) -> Vec<Fact>;
 
     /// An answer about this name is overdue: the store has been silent for `silence`. This
@@ -142,7 +142,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// needs no runtime.
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>>;
 
-    /// Whether [`call_in_place`](Self::call_in_place) ever executes a batch.
+    /// Returns whether [`call_in_place`](Self::call_in_place) ever executes a batch.
     fn answers_in_place(&self) -> bool;
 
     /// The means to send calls on the caller's thread. `None`: a task of the store sends them.
@@ -247,7 +247,7 @@ pub fn no_queues(scheme: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// What a store is and can do.
+/// The kind of a store, and its abilities.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-/// What is worked on, and by whom it may be entered.
+/// A value, and the rule about which thread may work on it.
 #[derive(Debug)]
 pub struct Room<T> {
     /// `None`: the owner has not come yet, or has gone.
@@ -65,7 +65,7 @@ impl<T> Room<T> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether somebody has panicked inside.
+    /// Returns whether somebody has panicked inside.
     pub fn is_in_disorder(&self) -> bool {
         self.inside.is_poisoned()
     }

@@ -1,4 +1,4 @@
-//! What a store says when it cannot answer.
+//! The errors of stores that cannot answer.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -25,19 +25,20 @@ impl Error for StoreError {
     }
 }
 
-/// What kind of trouble a store is in, and so what to do about it.
+/// The kind of a store's trouble, and what to do about it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// It cannot be reached, or is starting, failing over or busy: try again later.
+    /// The store cannot be reached, or is starting, failing over or busy. Try again later.
     Unreachable,
-    /// It refuses this user, or the directory's permissions do: ask for access.
+    /// The store or the permissions of its directory refuse this user. Ask for access.
     Forbidden,
-    /// It is set up in a way that cannot work (network file system, wrong option, too old): change that.
+    /// The store is set up in a way that cannot work: a network file system, a wrong option, an old
+    /// version. Change that.
     Misconfigured,
-    /// It has no room (full disk, out of memory): make some.
+    /// The store has no room, on its disk or in memory. Make some.
     Full,
-    /// What is kept there is not ours or is damaged.
+    /// The store's data is damaged, or belongs to another program.
     Corrupt,
     /// Another version of Seinpaal wrote it, and this one cannot read it: use that version, or
     /// another store.
@@ -51,9 +52,9 @@ pub enum StoreErrorKind {
 /// Whether the batch that failed was executed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Certainty {
-    /// It was not.
+    /// The batch was not executed.
     NotExecuted,
-    /// It may have been. Sending the same tickets again is safe, and tells.
+    /// The batch may have been executed. Sending the same tickets again is safe, and tells.
     Unknown,
 }
 
@@ -63,31 +64,31 @@ impl StoreError {
         Self { kind, certainty, message: message.into(), source: None }
     }
 
-    /// The same with the error that caused it.
+    /// Adds the error that caused this one.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(Arc::from(source.into()));
         self
     }
 
-    /// Whether the error is about one record only, so that others may be fine.
+    /// Returns whether the error is about one record only, so that others may be fine.
     pub fn is_about_what_is_kept(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::OtherVersion)
     }
 
-    /// What kind of trouble it is.
+    /// The kind of the trouble.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 
-    /// Whether the batch was executed.
+    /// Returns whether the batch was executed.
     #[must_use]
     pub fn certainty(&self) -> Certainty {
         self.certainty
     }
 
-    /// What the error means to a session.
+    /// The error as a session sees it.
     pub fn as_failure(&self) -> Failure {
         Failure {
             maybe_executed: self.certainty != Certainty::NotExecuted,
@@ -96,7 +97,7 @@ impl StoreError {
         }
     }
 
-    /// Whether trying again later can help.
+    /// Returns whether trying again later can help.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Unreachable | StoreErrorKind::Full)

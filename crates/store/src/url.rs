@@ -86,7 +86,7 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
-    /// Whether there is a password in it, which its text form leaves out.
+    /// Returns whether there is a password in it, which its text form leaves out.
     #[must_use]
     pub fn has_password(&self) -> bool {
         match self {
@@ -125,7 +125,7 @@ impl StoreUrl {
         }
     }
 
-    /// The same, to be changed.
+    /// The options of a Redis store, to change them.
     pub fn redis_options_mut(&mut self) -> Option<&mut RedisOptions> {
         match self {
             Self::Redis(url) => Some(&mut url.options),
@@ -207,7 +207,7 @@ fn parse_memory(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BadStoreUrl {
-    /// It does not start with a scheme.
+    /// The URL does not start with a scheme.
     #[error("not a store URL: it starts with none of {KNOWN}")]
     NoScheme,
     /// Nobody knows this scheme.
@@ -236,7 +236,7 @@ pub enum BadStoreUrl {
     /// The port is not a number from 1 to 65535.
     #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
     BadPort,
-    /// So many nodes are no quorum.
+    /// This many nodes are no quorum.
     #[error(
         "a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT"
     )]
@@ -280,7 +280,7 @@ pub enum BadStoreUrl {
     BadOption {
         /// The option.
         option: &'static str,
-        /// What it can be.
+        /// The values that the option can have.
         wanted: &'static str,
     },
 }

@@ -48,7 +48,7 @@ pub fn plan(args: &[String]) -> Result<Plan, String> {
 }
 
 impl Plan {
-    /// A run of a minute with all that the store promises to survive.
+    /// The default run: a minute with every fault that the store promises to survive.
     #[must_use]
     pub fn new(kind: Kind, program: PathBuf) -> Self {
         let name = format!("torture-{}.history", std::process::id());
@@ -69,7 +69,7 @@ impl Plan {
     }
 }
 
-/// Reads the words with which the rig starts a worker.
+/// Reads the arguments with which the rig starts a worker.
 ///
 /// # Errors
 /// What is wrong.
@@ -124,7 +124,7 @@ pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("not a number: {text}"))
 }
 
-/// Reads the command line, with an [`io::Error`] for `main`.
+/// Turns a message into an [`io::Error`], for `main`.
 ///
 /// # Errors
 /// Always.

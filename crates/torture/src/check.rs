@@ -20,69 +20,73 @@ pub use self::{
 };
 use crate::history::{Event, What};
 
-/// What is checked.
+/// The rule that is checked.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Check {
-    /// No more than `limit` permits are believed in at any moment.
+    /// Workers believe in at most `limit` permits at any moment.
     Limit,
-    /// No slot is believed in twice at any moment.
+    /// At most one worker believes in a slot at any moment.
     Slot,
     /// Fences grow.
     Fence,
-    /// They do also where the store's clock is behind the fence: it was ahead before, or is behind now.
+    /// Fences also grow where the store's clock is behind the fence, because the clock was ahead
+    /// before, or is behind now.
     FenceBehind,
     /// A ticket is granted once.
     Ticket,
-    /// Who stood in line before another asked is granted before it.
+    /// A waiter that stood in line before another asked is granted before it.
     Order,
-    /// What is free is granted to who waits, in time.
+    /// A free permit is granted to a waiter in time.
     Wakeup,
-    /// What was answered as pushed is in the queue until it is acknowledged or dead.
+    /// An item whose push was answered is in the queue until it is acknowledged or dead.
     ItemLost,
-    /// Nothing is pushed twice, and nothing that was acknowledged is delivered again.
+    /// No item is pushed twice, and no acknowledged item is delivered again.
     Again,
-    /// Two do not believe in one item at one time.
+    /// At most one worker believes in an item at a time.
     ItemTwice,
-    /// Where nothing fails nobody is in danger, loses, or is granted what hardly lasts.
+    /// Where nothing fails, no worker is in danger, loses a permit, or is granted one that hardly
+    /// lasts.
     Alarm,
-    /// Nothing is left when all have gone.
+    /// Nothing remains at the store when all workers have gone.
     Left,
-    /// What must come about comes about.
+    /// What must happen does happen.
     Hang,
 }
 
-/// Something that must not be.
+/// A breach of a rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Violation {
-    /// Of what.
+    /// The rule.
     pub check: Check,
     /// When, in microseconds.
     pub at: u64,
-    /// Who did what.
+    /// What happened, and to which worker.
     pub story: String,
 }
 
-/// How long it took from free to granted, in microseconds.
+/// The time from free to granted of one permit, in microseconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Wait {
-    /// How it came to be free.
+    /// How the permit became free.
     pub cause: Cause,
     /// The time.
     pub time: u64,
-    /// The part of it in which the store could grant nothing, be it for a fault or for what its servers make of one.
+    /// The part of the time in which the store could grant nothing, whether for a fault or for what
+    /// its servers do about one.
     pub outage: u64,
-    /// What it may have had to wait for.
+    /// What the grant may have had to wait for.
     pub bound: Bound,
-    /// The part of it that is not held against the store: that, and the time that it is given afterwards.
+    /// The part of the time that does not count against the store: the outage, and the time that
+    /// the store is given afterwards.
     pub covered: u64,
 }
 
-/// What a history says.
+/// The verdict on a history.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// Grants.
     pub acquisitions: u64,
-    /// Permits that were lost by their holders.
+    /// Permits that their holders lost.
     pub lost: u64,
     /// Workers killed, and how many permits and places in line died with them.
     pub killed: [u64; 3],
@@ -90,15 +94,16 @@ pub struct Verdict {
     pub stopped: [u64; 3],
     /// Requests that ended without a permit, by the reason.
     pub refused: BTreeMap<String, u64>,
-    /// Faults, by name.
+    /// Faults, by their names.
     pub faults: BTreeMap<String, u64>,
-    /// Pairs of requests whose order the history proves, and how many of them a fault excuses.
+    /// Pairs of requests whose order the history proves, and how many of these pairs a fault
+    /// excuses.
     pub pairs: [u64; 2],
     /// Times from free to granted.
     pub waits: Vec<Wait>,
     /// Broken promises.
     pub violations: Vec<Violation>,
-    /// What was broken and not promised.
+    /// Breaches of rules that the store does not promise.
     pub counted: Vec<Violation>,
 }
 
@@ -165,13 +170,13 @@ fn ends(events: &[Event], found: &mut Vec<Violation>) {
 }
 
 impl Verdict {
-    /// The times from free to granted, shortest first, of those causes that are wanted.
+    /// The times from free to granted for these causes, shortest first.
     #[must_use]
     pub fn waits_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time)
     }
 
-    /// The same, less the time in which the store could grant nothing.
+    /// As [`waits_of`](Self::waits_of), less the time in which the store could grant nothing.
     #[must_use]
     pub fn delays_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time - wait.outage)

@@ -1,4 +1,5 @@
-//! The one clock of all histories: it never steps, counts while the machine sleeps, and is the same for every process.
+//! The one clock of all histories. It never steps, counts while the machine sleeps, and is the same
+//! for every process.
 
 /// Microseconds since the machine started.
 #[must_use]

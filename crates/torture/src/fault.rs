@@ -14,7 +14,7 @@ macro_rules! catalogue {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$fault),*];
 
-            /// What it is called on the command line and in histories.
+            /// The fault's name, on the command line and in histories.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {

@@ -1,4 +1,4 @@
-//! The history: one line an event. A process writes the line before it acts on the event.
+//! The history: one line for each event. A process writes the line before it acts on the event.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::clock;
 
-/// Something that happened: to semaphores, unless said otherwise.
+/// An event. It is about semaphores, unless its description says otherwise.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Event<W = What> {
     /// When, in microseconds of [`clock::now`].
     pub at: u64,
-    /// To whom: `rig`, or a worker's life such as `w1.3`.
+    /// The process that the event is about: `rig`, or a worker's life such as `w1.3`.
     pub who: String,
-    /// What.
+    /// The event itself.
     #[serde(flatten)]
     pub what: W,
 }
 
-/// What can happen. Requests are named by `req`, unique in a history.
+/// The kinds of events. `req` names a request, and is unique in a history.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[allow(missing_docs)] // what they have in common is said once, above and at each variant
@@ -34,21 +34,23 @@ pub enum What {
     Started,
     /// A worker has closed its connection and ends.
     Ended,
-    /// A request is about to be made. It waits at most so many microseconds; `None`: for ever. 0: not at all.
+    /// A request is about to be made. It waits at most this many microseconds. `None` waits for
+    /// ever, and 0 not at all.
     Ask { req: String, name: String, permits: u32, timeout: Option<u64> },
-    /// The store has said that it stands in line.
+    /// The store has answered that the request stands in line.
     Queued { req: String, waiting: u32 },
-    /// The permit is in hand, believed in until this moment if it is not renewed (`None`: for life).
+    /// The permit is in hand, and believed in until this moment unless it is renewed. `None`: for
+    /// as long as the process lives.
     Granted { req: String, ticket: String, fence: u64, slots: Vec<u32>, until: Option<u64> },
-    /// It is still believed in, now until this moment.
+    /// The permit is still believed in, now until this moment.
     Held { req: String, until: Option<u64> },
-    /// The holder was told that the lease was not renewed.
+    /// The holder was told that its lease was not renewed.
     Danger { req: String },
     /// The holder was told of the loss.
     Lost { req: String, how: String },
     /// The permit is about to be given back.
     Releasing { req: String },
-    /// The store has answered that.
+    /// The store has answered the release.
     Released { req: String, held: bool },
     /// The request is about to be dropped.
     Withdrawn { req: String },
@@ -56,35 +58,37 @@ pub enum What {
     Refused { req: String, why: String },
     /// The rig is about to kill a worker's life.
     Killing { life: String },
-    /// The rig is about to stop it (`SIGSTOP`).
+    /// The rig is about to stop a worker's life (`SIGSTOP`).
     Stopping { life: String },
-    /// It was told to go on.
+    /// The stopped life was told to go on.
     Continued { life: String },
-    /// The rig begins a fault; of one worker, or of all (`None`).
+    /// The rig begins a fault, at one worker or, with `None`, at all.
     FaultBegins { fault: String, worker: Option<usize> },
-    /// The fault is undone, what it hit is up again.
+    /// The fault is undone, and the process that it hit is up again.
     FaultEnds { fault: String, worker: Option<usize> },
-    /// The store cannot grant anything from now on: a master is away, or is without the replicas that it needs.
+    /// From now on the store can grant nothing: a master is away, or lacks the replicas that it
+    /// needs.
     Broken,
-    /// It can again.
+    /// The store can grant again.
     Whole,
-    /// What somebody who looks sees when all have gone.
+    /// What an observer sees at a name after all workers have gone.
     Left { name: String, permits: u32, waiting: u32 },
     /// What the store still keeps then.
     Kept { what_is_kept: String },
     /// The limits of the queue.
     Limits { limit: u32, group_limit: u32 },
-    /// An item is about to be pushed, due after so many microseconds.
+    /// An item is about to be pushed. It is due after this many microseconds.
     Push { req: String, delay: u64, group: Option<String> },
-    /// It is in the queue.
+    /// The item is in the queue.
     Pushed { req: String, id: u64 },
-    /// It is not, or maybe.
+    /// The item is not in the queue, or, with `maybe`, nobody knows.
     NotPushed { req: String, maybe: bool, why: String },
     /// A worker is about to wait for an item.
     Pop { req: String },
-    /// It got none.
+    /// The worker got no item.
     PopEnded { req: String, why: String },
-    /// An item is in hand, believed in until this moment if its lease is not renewed (`None`: for life).
+    /// An item is in hand, and believed in until this moment unless its lease is renewed. `None`:
+    /// for as long as the process lives.
     Delivered {
         req: String,
         payload: String,
@@ -93,25 +97,25 @@ pub enum What {
         group: Option<String>,
         until: Option<u64>,
     },
-    /// It is still believed in, now until this moment.
+    /// The item is still believed in, now until this moment.
     InHand { id: u64, fence: u64, until: Option<u64> },
-    /// The worker was told of the loss.
+    /// The worker was told that it lost the item.
     ItemLost { id: u64, fence: u64 },
-    /// A delivery is about to be ended.
+    /// The worker is about to end a delivery.
     Finishing { id: u64, fence: u64, how: String },
-    /// The store has answered that.
+    /// The store has answered the end of a delivery.
     Finished { id: u64, fence: u64, end: String },
-    /// What is in the queue when all have gone and everything was taken out.
+    /// What is in the queue when all workers have gone and every item was taken out.
     QueueLeft { ready: u32, delayed: u32, in_work: u32 },
-    /// An item that was still delayed then, and was cancelled: the store's clock was set.
+    /// An item was still delayed then, because the store's clock was set, and was cancelled.
     StillDelayed { id: u64 },
-    /// A dead letter that is there then.
+    /// A dead letter is in the queue then.
     DeadLetter { id: u64 },
-    /// Something did not come about in time.
+    /// Something did not happen in time.
     Hangs { what_hangs: String },
 }
 
-/// Writes events to the end of a file. Clones write to the same one.
+/// Writes events to the end of a file. Clones write to the same file.
 #[derive(Clone, Debug)]
 pub struct Pen {
     file: Arc<File>,
@@ -119,7 +123,7 @@ pub struct Pen {
 }
 
 impl Pen {
-    /// Opens the file for `who`, and makes it if it is not there.
+    /// Opens the file for `who`, and creates it if it is missing.
     ///
     /// # Errors
     /// As for any file.
@@ -128,12 +132,12 @@ impl Pen {
         Ok(Self { file: Arc::new(file), who: who.to_owned() })
     }
 
-    /// Writes down what happens now.
+    /// Writes down an event of this moment.
     pub fn write(&self, what: impl Serialize) {
         self.write_at(clock::now(), what);
     }
 
-    /// Writes down what happened at a moment shortly before.
+    /// Writes down an event of a moment shortly before.
     ///
     /// # Panics
     /// If it cannot be written: a history with gaps proves nothing.
@@ -141,7 +145,8 @@ impl Pen {
         let event = Event { at, who: self.who.clone(), what };
         let mut line = serde_json::to_vec(&event).expect("events are plain data");
         line.push(b'\n');
-        // One write to the end of a file: lines of different processes do not mix, and none is torn.
+        // An event is a single write to the end of a file, so lines of different processes do not
+        // mix, and no line is torn.
         (&*self.file).write_all(&line).expect("the history can be written");
     }
 }

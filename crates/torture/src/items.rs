@@ -1,4 +1,5 @@
-//! A load of items: a queue is filled, and worker processes that are killed all the time empty it.
+//! A load of items: one task fills a queue, and worker processes empty it, which are killed all the
+//! time.
 //!
 //! [`queue`](crate::queue) judges what workers believe while everything goes wrong. This judges items by their
 //! numbers, so it can count many more: none may be lost, done twice, or out of order.
@@ -19,7 +20,7 @@ use store::{ItemStore, StoreFault};
 /// The queue.
 pub const NAME: &str = "torture";
 
-/// A run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct ItemPlan {
     /// The store.
@@ -28,24 +29,24 @@ pub struct ItemPlan {
     pub items: u64,
     /// How many worker processes there are.
     pub workers: usize,
-    /// How many items each works on at once.
+    /// How many items each worker takes at a time.
     pub concurrency: u32,
-    /// A worker is killed, and replaced, this often; `None`: never.
+    /// How often a worker is killed and replaced. `None` kills none.
     pub kill_every: Option<Duration>,
-    /// What happens to the store, and how often.
+    /// The fault of the store, and how often it happens.
     pub faults: (StoreFault, u32),
-    /// What is left to chance.
+    /// The seed of all that is drawn.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
-    /// The file to write to.
+    /// The file that the history goes to.
     pub history: PathBuf,
-    /// The program that is a worker when told so.
+    /// The program that runs as a worker when it is told to.
     pub program: PathBuf,
 }
 
 impl ItemPlan {
-    /// What is judged in such a run.
+    /// The rules of such a run.
     #[must_use]
     pub fn rules(&self) -> ItemRules {
         let may_forget = self.kind.may_forget() && self.faults.1 > 0;

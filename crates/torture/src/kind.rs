@@ -1,4 +1,4 @@
-//! The kinds of stores that can be tortured, a file each.
+//! The kinds of stores that the rig can torture, a file each.
 
 mod cluster;
 mod embedded;
@@ -12,7 +12,7 @@ use seinpaal_rig::Clocks;
 
 use crate::{check::Terms, fault::Fault, lookout::Watched, scene::Scene};
 
-/// How long clients may take to find the next master or leader once it is there.
+/// How long clients may take to find the next master or leader once there is one.
 const RECOVERY: Duration = Duration::from_secs(5);
 
 /// A kind of store.
@@ -20,7 +20,7 @@ const RECOVERY: Duration = Duration::from_secs(5);
 pub enum Kind {
     /// A directory of this machine.
     Embedded,
-    /// One Redis, which keeps what it knows on disk.
+    /// One Redis, which keeps its data on disk.
     Redis,
     /// One Redis that keeps nothing, with the restart guard.
     Guarded,
@@ -34,33 +34,35 @@ pub enum Kind {
     Zookeeper,
 }
 
-/// A store with its servers, if it has any, started for a run.
+/// A store and its servers, started for a run.
 pub trait Site: Send {
-    /// The ports that clients go to; each worker gets a proxy in front of each.
+    /// The ports that clients connect to. Each worker gets a proxy in front of each port.
     fn upstreams(&self) -> Vec<u16>;
 
-    /// The URL of the store by way of these ports.
+    /// The store's URL, by way of these ports.
     fn url(&self, ports: &[u16]) -> String;
 
-    /// Does a fault that is the store's own, from beginning to end.
+    /// Does a fault that only this store has, from beginning to end.
     ///
     /// # Errors
     /// If it could not be done, or not be undone.
     fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()>;
 
-    /// Servers that must have masters and replicas, so that a lookout can see when they can grant nothing.
+    /// The servers that must have masters and replicas, so that a lookout can see when they can
+    /// grant nothing.
     fn watched(&self) -> Option<Watched> {
         None
     }
 
-    /// What is kept of names that nobody uses. The API has been asked about them already.
+    /// What the store keeps of names that nobody uses. The rig has asked the API about them
+    /// already.
     ///
     /// # Errors
     /// If the store cannot be asked.
     fn kept(&self) -> io::Result<Vec<String>>;
 
-    /// Sets the clocks of servers whose clocks were set so that all fences are behind them: until then a name is
-    /// kept, and for nothing else.
+    /// Moves the clocks that the rig has set past all fences. Until then the store keeps the names,
+    /// for their fences alone.
     fn outlast_fences(&self, _clocks: &Clocks) {}
 }
 
@@ -92,7 +94,7 @@ impl Kind {
         })
     }
 
-    /// What the checker holds against it.
+    /// The rules that the checker holds against the store.
     #[must_use]
     pub fn terms(self, ttl: Duration) -> Terms {
         match self {
@@ -100,7 +102,7 @@ impl Kind {
             Self::Redis => Terms::of_server(ttl),
             Self::Guarded => Terms::of_server(ttl).after_faults(redis::GUARD * 5 / 4),
             Self::Sentinel => Terms::of_server(ttl).after_faults(RECOVERY),
-            // For so long after a name has come to another node nobody is taken for gone.
+            // For this long after a name has moved to another node, no client counts as gone.
             Self::Cluster => Terms::of_server(ttl).after_faults(Duration::from_secs(15)),
             Self::Quorum => {
                 Terms { ordered: false, ..Terms::of_server(ttl) }.after_faults(redis::GUARD * 5 / 4)
@@ -111,7 +113,7 @@ impl Kind {
         }
     }
 
-    /// What it is called.
+    /// The store's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! A rig that tortures stores: real processes, real servers, real faults, and a checker of what was written down.
+//! A rig that tortures stores: real processes, real servers, real faults, and a checker of the
+//! history that they write.
 //!
 //! ```text
 //!   rig ──starts──▶ servers ◀── proxy ◀── workers (this program again, public API only)

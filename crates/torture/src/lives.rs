@@ -37,7 +37,7 @@ impl Lives {
         Self { pen: pen.clone(), workers: all }
     }
 
-    /// What a worker's present life is called.
+    /// The name of a worker's present life.
     fn name(&self, worker: usize) -> String {
         format!("w{worker}.{}", self.workers[worker].lives)
     }
@@ -64,7 +64,7 @@ impl Lives {
         Ok(())
     }
 
-    /// Stops the worker (`SIGSTOP`) for so long.
+    /// Stops the worker (`SIGSTOP`) for this long.
     pub(crate) fn stop(&self, worker: usize, time: Duration) {
         let Some(process) = &self.workers[worker].process else { return };
         self.pen.write(What::Stopping { life: self.name(worker) });
@@ -74,7 +74,8 @@ impl Lives {
         signal(process.id(), Signal::CONT);
     }
 
-    /// Tells all to finish, by the end of their standard input, and waits until they have, but no longer than `bound`.
+    /// Tells all workers to finish, by the end of their standard input. Waits until they have
+    /// ended, at most for `bound`.
     pub(crate) fn finish(&mut self, bound: Duration) {
         for process in self.workers.iter_mut().filter_map(|worker| worker.process.as_mut()) {
             drop(process.stdin.take());

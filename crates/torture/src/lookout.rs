@@ -1,5 +1,5 @@
-//! The lookout: sees when a store with replicas can grant, and when it cannot, whatever fault it is that is to
-//! blame and however long its servers take to sort themselves out.
+//! The lookout: it sees when a store with replicas can grant and when it cannot, whichever fault is
+//! the cause, and however long the servers take.
 
 use std::{
     sync::{
@@ -18,26 +18,26 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A server that takes longer for a word answers nobody.
+/// How long a server may take to answer. A slower server answers nobody.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What to look at.
+/// The servers to look at.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// Where the servers listen.
+    /// The ports of the servers.
     pub ports: Vec<u16>,
-    /// How many masters with a replica that follows it there are when all is well.
+    /// How many masters have a replica that follows them when all is well.
     pub masters: usize,
 }
 
-/// Threads that look, one a server. They end with this.
+/// The threads that look, one for each server. They end with this value.
 #[derive(Debug)]
 pub struct Lookout {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What was last seen of each server: whether it is a master with a replica, and when that was.
+/// The last look at each server: whether it is a master with a replica, and when the look was.
 struct Seen {
     pen: Pen,
     masters: usize,
@@ -46,7 +46,7 @@ struct Seen {
 }
 
 impl Lookout {
-    /// Looks from now on, and writes down what changes.
+    /// Looks from now on, and writes down each change.
     #[must_use]
     pub fn start(watched: &Watched, pen: &Pen) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -81,7 +81,7 @@ fn look(port: u16, server: usize, seen: &Mutex<Seen>, is_over: &AtomicBool) {
 }
 
 impl Seen {
-    /// What went away was last there when it was last seen.
+    /// Takes a look at a server. A server that is away was last there when it was last seen.
     fn take(&mut self, server: usize, is_well: bool) {
         let now = clock::now();
         let (was_well, last) = std::mem::replace(&mut self.servers[server], (is_well, now));
@@ -93,7 +93,8 @@ impl Seen {
     }
 }
 
-/// A master's answer is its role, its offset and three words about each replica that follows it.
+/// Returns whether a replica follows. A master answers with its role, its offset, and three words
+/// about each replica that follows it.
 fn has_replica(role: &[String]) -> bool {
     role.first().is_some_and(|role| role == "master") && role.len() > 2
 }

@@ -59,7 +59,7 @@ fn torment(args: &[String]) -> io::Result<ExitCode> {
     told(&plan.history, args, verdict.violations.is_empty())
 }
 
-/// Judges once more what an earlier run wrote down.
+/// Judges the history of an earlier run again.
 fn judge(args: &[String]) -> io::Result<ExitCode> {
     let plan = args::plan(args).or_else(args::refuse)?;
     let verdict = rig::judge(&plan)?;
@@ -73,7 +73,7 @@ fn torment_queue(plan: &Plan, args: &[String]) -> io::Result<ExitCode> {
     told(&plan.history, args, verdict.violations.is_empty())
 }
 
-/// Removes the history of a run in which no promise was broken, unless it was asked for.
+/// Removes the history of a run that broke no promise, unless the command line asks for it.
 fn told(history: &Path, args: &[String], is_well: bool) -> io::Result<ExitCode> {
     let is_kept = args.iter().any(|arg| arg == "--history");
     if is_well {

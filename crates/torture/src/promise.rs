@@ -7,13 +7,14 @@ use crate::{check::Check, fault::Fault, kind::Kind};
 pub enum Promise {
     /// All checks hold.
     Survives,
-    /// All checks hold but these, a stated exception, whose breaches are counted.
+    /// All checks hold but these. They are a stated exception, and their breaches are counted.
     SurvivesBut(&'static [Check]),
-    /// Not promised: done only when asked for, and breaches of these checks are counted.
+    /// Nothing is promised. The fault is done only on request, and breaches of these checks are
+    /// counted.
     Breaks(&'static [Check]),
 }
 
-/// A fault that can be done to a store, what is promised, and where that is written.
+/// A fault that the rig can do to a store, the promise about it, and the heading that states it.
 pub type Row = (Fault, Promise, &'static str);
 
 const LIVES: &str = "At most `limit` while the store lives";
@@ -25,12 +26,12 @@ const QUORUM: &str = "Quorum";
 const PAUSED: &str = "A paused holder";
 const FENCE: &str = "The fence strictly grows";
 
-/// Newcomers get in beside holders that have not noticed yet, the line begins anew.
+/// Newcomers get in beside holders that have not noticed yet, and the line begins anew.
 const MEMORY: Promise = Promise::Breaks(&[Check::Limit, Check::Slot, Check::Order, Check::Wakeup]);
-/// A name that was forgotten when the clock was behind its fences may repeat one.
+/// A name that was forgotten while the clock was behind its fences may repeat a fence.
 const CLOCK: Promise = Promise::SurvivesBut(&[Check::FenceBehind]);
 
-/// What happens to a process and to a link, whatever the store.
+/// Faults of a process and of a link, which any store can meet.
 const CLIENTS: &[Row] = &[
     (Fault::KillWorker, Promise::Survives, CRASH),
     (Fault::StopWorker, Promise::Survives, PAUSED),
@@ -95,7 +96,7 @@ const NODES: &[Row] = &[
 const ENSEMBLE: &[Row] =
     &[(Fault::FailOver, Promise::Survives, LIVES), (Fault::KillReplica, Promise::Survives, LIVES)];
 
-/// All that can be done to a store.
+/// All faults that the rig can do to a store.
 #[must_use]
 pub fn rows(kind: Kind) -> Vec<Row> {
     let parts: &[&[Row]] = match kind {
@@ -110,14 +111,14 @@ pub fn rows(kind: Kind) -> Vec<Row> {
     parts.concat()
 }
 
-/// The faults that it promises to survive.
+/// The faults that the store promises to survive.
 #[must_use]
 pub fn survived(kind: Kind) -> Vec<Fault> {
     let is_survived = |row: &Row| (!matches!(row.1, Promise::Breaks(_))).then_some(row.0);
     rows(kind).iter().filter_map(is_survived).collect()
 }
 
-/// The checks whose breaches are counted and not held against a store under these faults.
+/// The checks whose breaches under these faults are counted, and not held against a store.
 #[must_use]
 pub fn not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -134,7 +135,8 @@ pub fn not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
     checks
 }
 
-/// The same of queues. A store that loses its memory loses items and what it knew of those that were done.
+/// The same checks for queues. A store that loses its memory loses items, and forgets which items
+/// were done.
 #[must_use]
 pub fn queue_not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
     let forgets = |row: &Row| faults.contains(&row.0) && row.1 == MEMORY;
@@ -153,7 +155,7 @@ pub fn queue_not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
         ];
     }
     if faults.contains(&Fault::ClockServer) {
-        // Delays, order and the looks of idle workers are on that clock.
+        // Delays, order and the looks of idle workers go by that clock.
         checks.extend([Check::Fence, Check::Order, Check::Wakeup]);
     }
     checks

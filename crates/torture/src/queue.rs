@@ -1,4 +1,4 @@
-//! The same rig with queues: workers that push, pop and end deliveries, and a checker of what they wrote.
+//! The rig with queues: workers that push, pop and end deliveries, and a checker of their history.
 
 pub mod check;
 pub mod end;
@@ -8,9 +8,9 @@ mod tale;
 mod tests;
 mod verdict;
 
-/// The one queue.
+/// The queue's name.
 pub const NAME: &str = "work";
-/// How many items of it may be in work.
+/// How many items of the queue may be in work.
 pub const LIMIT: u32 = 5;
-/// How many of a group.
+/// How many items of a group may be in work.
 pub const GROUP_LIMIT: u32 = 1;

@@ -1,4 +1,4 @@
-//! What a run prints.
+//! The report of a run.
 
 use std::fmt::{self, Write};
 
@@ -8,14 +8,14 @@ use crate::{
     rig::Plan,
 };
 
-/// The most violations that are told in full.
+/// How many breaches are told in full.
 const TOLD: usize = 10;
 
-/// The whole report, ending with a line.
+/// The whole report, which ends with a line.
 #[must_use]
 pub fn report(plan: &Plan, verdict: &Verdict) -> String {
     let mut text = String::new();
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = write(&mut text, plan, verdict);
     text
 }
@@ -71,11 +71,11 @@ fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
     )
 }
 
-/// The report about a queue, ending with a line.
+/// The report about a queue, which ends with a line.
 #[must_use]
 pub fn queue(plan: &Plan, verdict: &queue::check::Verdict) -> String {
     let mut text = String::new();
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = write_queue(&mut text, plan, verdict);
     text
 }
@@ -135,7 +135,7 @@ fn told(text: &mut String, what: &str, violations: &[Violation]) -> fmt::Result 
     Ok(())
 }
 
-/// The middle, the longest but for one in a hundred, and the longest, and how many there are.
+/// The median, the longest but for one in a hundred, the longest, and the number of times.
 fn times(sorted: &[u64]) -> String {
     let at =
         |share: usize| sorted.get((sorted.len() * share / 100).min(sorted.len().saturating_sub(1)));

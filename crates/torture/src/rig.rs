@@ -22,35 +22,36 @@ use crate::{
     scene::Scene,
 };
 
-/// A timer, and the machine being busy.
+/// The longest time for prompt actions: a timer, and a busy machine.
 const PROMPT: Duration = Duration::from_secs(3);
-/// How often an idle worker looks by itself.
+/// How often an idle worker looks without a call.
 const LOOK: Duration = Duration::from_secs(60);
-/// How long clients may take to find a server again, and be found.
+/// How long clients may take to find a server again, and to be found.
 const RECOVERY: Duration = Duration::from_secs(30);
 const MS: Duration = Duration::from_millis(1);
-/// What to do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The store.
     pub kind: Kind,
-    /// For how long faults are done.
+    /// How long the rig makes faults.
     pub time: Duration,
-    /// For how long nothing is done after that: what a fault has left behind shows when no other hides it.
+    /// How long the rig makes no fault after that. What a fault has left behind shows when no other
+    /// fault hides it.
     pub calm: Duration,
-    /// From which everything is drawn.
+    /// The seed of all that is drawn.
     pub seed: u64,
     /// The faults.
     pub faults: Vec<Fault>,
     /// How many workers there are.
     pub workers: usize,
-    /// How many tasks each has.
+    /// How many tasks each worker has.
     pub tasks: u64,
     /// The ttl.
     pub ttl: Duration,
     /// The names and their limits.
     pub names: Vec<(String, u32)>,
-    /// Where the history goes.
+    /// The file that the history goes to.
     pub history: PathBuf,
     /// Whether workers use a queue and not semaphores.
     pub queue: bool,
@@ -165,7 +166,8 @@ impl Rig<'_> {
         if fault == Fault::KillWorker { self.crew.begin_life(victim) } else { Ok(()) }
     }
 
-    /// A fault of a worker's connections. Where it has several proxies it is one of them, or all.
+    /// Does a fault to a worker's connections. If the worker has several proxies, the fault hits
+    /// one of them, or all.
     fn link(&mut self, fault: Fault, victim: usize) {
         let proxies = self.crew.proxies(victim);
         let all = self.scene.draw.chance(50);
@@ -201,7 +203,7 @@ fn lasting(fault: Fault, draw: &mut Draw) -> Mode {
     }
 }
 
-/// Faults that happen once, some times in a row.
+/// Does the faults that happen once, some of them several times in a row.
 fn spoil(fault: Fault, proxy: &Proxy, scene: &mut Scene<'_>) {
     for _ in 0..=scene.draw.below(4) {
         let way = scene.draw.pick(&[Way::Request, Way::Answer]);

@@ -1,4 +1,4 @@
-//! What a fault can use: random numbers, the clocks, and time to wait.
+//! What a fault has at hand: random numbers, the clocks, and time.
 
 use std::{thread, time::Duration};
 
@@ -6,15 +6,16 @@ use seinpaal_rig::Clocks;
 
 use seinpaal_draw::Draw;
 
-/// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
+/// The steps of clocks, in seconds, in either direction. Keys on a server end half a day early when
+/// its clock is set this far.
 const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
-/// The longest of them.
+/// The longest step.
 pub const LONGEST_STEP: i64 = 6 * 3_600;
 
 /// What a fault has at hand.
 #[derive(Debug)]
 pub struct Scene<'a> {
-    /// Chance.
+    /// The random numbers.
     pub draw: Draw,
     /// The wall clocks.
     pub clocks: &'a Clocks,
@@ -23,13 +24,13 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Waits for a time between the two.
+    /// Waits for a time between these two.
     pub fn wait(&mut self, shortest: Duration, longest: Duration) {
         thread::sleep(self.draw.between(shortest, longest));
     }
 
-    /// Sets a clock and sets it back, with renewals of everything after each: one step between two is what
-    /// stores promise to survive.
+    /// Sets a clock and sets it back. Every holder renews after each step, since stores promise to
+    /// survive one step between two renewals.
     pub fn set_clock(&mut self, whose: &str) {
         let step = self.draw.pick(&STEPS);
         let step = if self.draw.chance(50) { step } else { -step };

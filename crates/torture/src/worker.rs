@@ -25,22 +25,22 @@ use crate::{
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
-/// How to be a worker.
+/// The orders of a worker.
 #[derive(Clone, Debug)]
 pub struct Orders {
     /// The store.
     pub url: String,
-    /// Whose life this is.
+    /// The name of this life.
     pub who: String,
-    /// The file to write to.
+    /// The file that the history goes to.
     pub history: PathBuf,
-    /// What is left to chance.
+    /// The seed of all that is drawn.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
     /// How many tasks ask at once.
     pub tasks: u64,
-    /// The names and their limits; none: the queue.
+    /// The names and their limits. With no names, the worker uses the queue.
     pub names: Vec<(String, u32)>,
 }
 
@@ -80,7 +80,8 @@ pub fn work(orders: Orders) -> io::Result<()> {
     Ok(())
 }
 
-/// Turns true when standard input ends: so the rig tells its workers to finish, also by its own end.
+/// Turns true when standard input ends. The rig tells its workers to finish in this way, also by
+/// its own end.
 pub(crate) fn stop_with_stdin() -> watch::Receiver<bool> {
     let (sender, stop) = watch::channel(false);
     thread::spawn(move || {
@@ -90,7 +91,8 @@ pub(crate) fn stop_with_stdin() -> watch::Receiver<bool> {
     stop
 }
 
-/// Connects however often it takes, since the store may be in the middle of a fault. `None`: it was told to stop.
+/// Connects, however often it takes, since the store may be in the middle of a fault. `None` if the
+/// worker was told to stop.
 pub(crate) async fn connect(
     url: &str,
     who: &str,
@@ -157,8 +159,8 @@ impl Worker {
             }
             asking.await.map(Some)
         };
-        // Written before the request is dropped, which happens before the branch's own code runs: another process may
-        // have its permits by then.
+        // This line is written before the request is dropped, and the drop happens before the
+        // branch's own code runs. By then another process may have the permits.
         let withdrawn = async {
             turn.until_withdrawn(stop).await;
             self.pen.write(What::Withdrawn { req: req.to_owned() });
@@ -239,7 +241,8 @@ impl Worker {
     }
 }
 
-/// Until when the holder believes. The moment comes first: so it is never overstated.
+/// Until when the holder believes in its permit. The moment is read first, so the belief is never
+/// overstated.
 fn belief(permit: &Permit) -> (u64, Option<u64>) {
     let at = clock::now();
     let until = permit

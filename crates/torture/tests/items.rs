@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// Runs the rig as people do, and returns what it printed.
+/// Runs the rig as people do, and returns its output.
 #[track_caller]
 fn torment(options: &[&str]) -> String {
     let output =
@@ -34,7 +34,8 @@ fn a_redis_loses_no_item_though_workers_are_killed() {
 
 #[test]
 fn a_redis_that_syncs_its_file_always_loses_no_item_when_it_is_killed() {
-    // Every write is on the disk before it is answered: with `everysec` a slow disk may cost a second of them.
+    // With `redis-always` every write is on the disk before it is answered. With `everysec` a slow
+    // disk may cost a second of writes.
     let options = ["--store", "redis-always", "--restart", "1", "--items", "6000", "--seed", "7"];
     let said = torment(&options);
     assert_eq!(count(&said, "faults of the store"), 1, "{said}");

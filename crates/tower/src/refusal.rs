@@ -29,13 +29,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether others had all permits for as long as the request waited, or too many waited.
+    /// Returns whether others had all permits for as long as the request waited, or too many
+    /// waited.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Acquire { error, .. } if error.is_busy())
     }
 
-    /// Whether the store did not answer, or the connection to it is closed.
+    /// Returns whether the store did not answer, or the connection to it is closed.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Acquire { error, .. } if error.is_unavailable())

@@ -147,9 +147,9 @@ pub struct Shown<'a> {
     /// Left out where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     guarded_for_ms: Option<u128>,
-    /// Who holds, in the order of their grants.
+    /// The holders, in the order of their grants.
     holders: Vec<HolderRow<'a>>,
-    /// Who waits, in the order in which they will be served.
+    /// The waiters, in the order in which they will be served.
     waiters: Vec<WaiterRow<'a>>,
 }
 
@@ -180,7 +180,7 @@ struct HolderRow<'a> {
     /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have renewed it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_renewed_ms: Option<u128>,
-    /// Who asked it to hand over, the oldest first; left out if nobody did.
+    /// The asks to hand over, the oldest first. Left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asked: Vec<AskedRow<'a>>,
 }
@@ -202,7 +202,7 @@ struct AskedRow<'a> {
 struct WaiterRow<'a> {
     /// The id of the request, 32 hexadecimal digits.
     ticket: String,
-    /// Its place in line, from 1.
+    /// The place in line, from 1.
     position: usize,
     /// How many permits.
     permits: u32,

@@ -41,7 +41,7 @@ pub fn cut(text: &str, most: usize) -> String {
     if most == 0 { kept } else { format!("{kept}\u{2026}") }
 }
 
-/// The same, of its end: what is cut off before it leaves an ellipsis.
+/// As the function above, at the end of the text: an ellipsis stands for what is cut off.
 #[must_use]
 pub fn cut_start(text: &str, most: usize) -> String {
     if width(text) <= most {

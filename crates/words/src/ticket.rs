@@ -10,7 +10,7 @@ use seinpaal::{Snapshot, Ticket};
 
 /// How many digits a ticket has.
 pub const DIGITS: usize = 32;
-/// Those of its number in the series.
+/// The digits of the number in the series.
 const NUMBER_DIGITS: usize = 8;
 /// At least so many are shown. Fewer might be those of a ticket that comes later, and hit that.
 const LEAST: usize = 8;
@@ -35,13 +35,14 @@ impl ShortTickets {
         let at = self.0.partition_point(|other| *other < ticket);
         let before = self.0[..at].iter().rev();
         let behind = self.0[at..].iter().filter(|other| **other != ticket);
-        // Whoever shares fewer digits than are shown anyway makes no difference, nor does anybody further off.
+        // A ticket that shares fewer digits than are shown anyway makes no difference, and neither
+        // does one further off.
         let near = |other: &&Ticket| shared(ticket, **other) >= LEAST;
         shortest(ticket, before.take_while(near).chain(behind.take_while(near)).copied())
     }
 }
 
-/// The same for one ticket of a snapshot.
+/// As above, for one ticket of a snapshot.
 #[must_use]
 pub fn short(seen: &Snapshot, ticket: Ticket) -> String {
     shortest(ticket, tickets(seen).filter(|other| *other != ticket))
@@ -108,7 +109,7 @@ impl TicketStart {
         if self.number.is_some() { None } else { self.begin.parse().ok() }
     }
 
-    /// Whether this ticket may be meant.
+    /// Returns whether this ticket may be meant.
     #[must_use]
     pub fn means(&self, ticket: Ticket) -> bool {
         let is_number = self.number.is_none_or(|number| number == ticket.number());

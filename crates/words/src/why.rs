@@ -19,7 +19,7 @@ use crate::{
 
 const MOST_HOLDERS: usize = 3;
 
-/// Who asked a holder to hand over, how long ago, and why.
+/// The asks to hand over: by whom, how long ago, and why.
 #[must_use]
 pub fn asked(ask: &HandOverAsk, ago: Duration) -> String {
     plain(&format!("{} asked {} ago: {}", ask.by(), age(ago), ask.reason())).into_owned()
@@ -198,7 +198,7 @@ fn who(seen: &Snapshot, ticket: Ticket) -> String {
     }
 }
 
-/// Who it is: process, host and labels.
+/// The description of a client: process, host and labels.
 #[must_use]
 pub fn origin(about: &About) -> String {
     let labels = about.labels.iter().map(|(key, value)| format!(" {key}={value}"));

@@ -30,7 +30,7 @@ use seinpaal_store::{News, StoreError};
 /// The longest pause before a call that was overtaken tries again, in attempts.
 const LONGEST_PAUSE: u32 = 4;
 
-/// What is known of clients while a batch is executed: who is gone, and who was asked about.
+/// The facts about clients while a batch is executed: which are gone, and which were asked about.
 struct KnownContacts<'a> {
     gone: &'a BTreeSet<Inbox>,
     asked: BTreeSet<Inbox>,
@@ -107,7 +107,7 @@ impl Core {
         }
     }
 
-    /// Executes until nobody who is gone was taken to be there.
+    /// Executes again until no client that is gone was taken to be there.
     pub(super) async fn settle_doubts(
         &self,
         link: &Link,
@@ -250,7 +250,8 @@ fn is_renewal(batch: &Batch) -> bool {
     !batch.requests.is_empty() && batch.requests.iter().all(renews)
 }
 
-/// Who asks for a permit or a place leaves room for those who are there, who must be able to go on and to leave.
+/// A request for a permit or a place must leave room for the clients that are there, which must be
+/// able to go on and to leave.
 fn longest_base(batch: &Batch) -> usize {
     let enters = |request: &Request| {
         matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::AskHolder(_))
@@ -258,7 +259,7 @@ fn longest_base(batch: &Batch) -> usize {
     if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 
-/// Whether an answer depends on every holder being there.
+/// Returns whether an answer depends on every holder being there.
 fn must_be_sure(replies: &Replies) -> bool {
     let depends = |reply: &Reply| matches!(reply, Reply::Busy { .. } | Reply::Snapshot(_));
     replies.replies.is_empty() || replies.replies.iter().any(depends)
@@ -277,8 +278,9 @@ pub(super) fn undo(link: &Link, replica: &mut Replica, name: &Name) -> Result<()
     replica.undo().map_err(|bad| bad.at(&link.path(name)))
 }
 
-/// Who is overtaken waits for a part of the time that an attempt takes, and for more of it when it is overtaken
-/// again: on a slow ensemble, where more calls come between, longer than on a fast one.
+/// Waits after another client's write came first: for a part of the time that an attempt takes, and
+/// for more of it each time. On a slow ensemble, where more calls come between, the wait is longer
+/// than on a fast one.
 async fn pause(attempt: u32, took: Duration) {
     let mut draw = [0; 2];
     if getrandom::fill(&mut draw).is_ok() {

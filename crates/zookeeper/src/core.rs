@@ -1,4 +1,4 @@
-//! What the calls of a store and its keeper share.
+//! The state that the calls of a store and its keeper share.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -47,7 +47,7 @@ enum CopyState {
     #[default]
     New,
     Copy(Box<Replica>),
-    /// A call did not come to its end: what it was told may not have been passed on.
+    /// A call did not come to its end, so its news may not have been passed on.
     Lost,
 }
 

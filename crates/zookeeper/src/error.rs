@@ -1,4 +1,4 @@
-//! What a server says when it will not, and what that means.
+//! The errors of a server, and their meaning.
 
 use zookeeper_client::Error;
 
@@ -12,17 +12,17 @@ use seinpaal_store::{
     },
 };
 
-/// What became of a request that writes nothing by itself, or of a write that was refused whole.
+/// The error of a request that writes nothing by itself, or of a write that was refused whole.
 pub(super) fn of_read(error: &Error, shown: &str) -> StoreError {
     of(error, shown, NotExecuted)
 }
 
-/// What became of a write.
+/// The error of a write.
 pub(super) fn of_write(error: &Error, shown: &str) -> StoreError {
     of(error, shown, if is_refusal(error) { NotExecuted } else { Unknown })
 }
 
-/// Whether the server looked at the request and did nothing.
+/// Returns whether the server looked at the request and did nothing.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error,
@@ -87,7 +87,7 @@ pub(super) fn other_version(path: &str, format: u8) -> StoreError {
     StoreError::new(OtherVersion, NotExecuted, what)
 }
 
-/// What cannot be read, with the place where it is.
+/// An unreadable value, with the place where it is.
 pub(super) trait DamagedAt {
     fn at(self, path: &str) -> StoreError;
 }

@@ -1,4 +1,4 @@
-//! What is kept in znodes that others may have written to.
+//! Readers of znodes that others may have written to.
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
@@ -112,7 +112,7 @@ fn call(state: &mut MemoryState, after: u64, requests: Vec<Request>) {
     panic!("the work at a name never ends");
 }
 
-/// What a child of the names' znode is called.
+/// The name of a child of the names' znode.
 pub fn name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Some(name) = paths::decode(text) else { return };

@@ -1,4 +1,4 @@
-//! What starts the znode of a name.
+//! The header of a name's znode.
 
 use seinpaal_proto::time::UNBOUNDED;
 use seinpaal_store::packed::{Damaged, Packer, number};
@@ -22,7 +22,7 @@ impl Header {
         log.first().copied().filter(|format| *format != FORMAT && (1..32).contains(format))
     }
 
-    /// What starts the name's znode.
+    /// Reads the header of the name's znode.
     pub(super) fn parse(log: &[u8]) -> Result<(Self, &[u8]), Damaged> {
         let (format, rest) = log.split_first().ok_or(Damaged)?;
         if *format != FORMAT {

@@ -84,7 +84,7 @@ impl ZookeeperStore {
         }
     }
 
-    /// The same with a URL that is parsed already.
+    /// As [`connect`](Self::connect), with a parsed URL.
     ///
     /// # Errors
     /// As [`ZookeeperStore::connect`].

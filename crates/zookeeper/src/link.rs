@@ -15,7 +15,7 @@ const SESSION: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Whom to connect to, and as whom.
+/// The servers to connect to, and the user to connect as.
 #[derive(Debug)]
 pub(super) struct SessionOptions {
     pub(super) url: ZookeeperUrl,
@@ -36,7 +36,7 @@ impl SessionOptions {
         self.url.to_string()
     }
 
-    /// Who may do what with the znodes: who has logged in, else everybody.
+    /// The rights on znodes: those of the user who has logged in, or else of everybody.
     pub(super) fn acls(&self) -> Acls<'static> {
         if self.url.login.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
     }
@@ -95,7 +95,7 @@ impl Link {
                 }
             }
         }
-        // Who may not read here is told now, and not at the first call.
+        // A client that may not read here learns it now, and not at the first call.
         self.client.get_data(&self.options.paths.floor()).await.map(drop)
     }
 
@@ -188,7 +188,7 @@ impl Link {
     }
 }
 
-/// Whether trying again at once is of no use.
+/// Returns whether trying again at once is of no use.
 fn is_final(error: &Error) -> bool {
     matches!(error, Error::NoAuth | Error::AuthFailed | Error::InvalidAcl | Error::BadArguments(_))
 }

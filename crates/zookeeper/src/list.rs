@@ -69,7 +69,8 @@ impl Core {
     }
 }
 
-/// Whether nobody is there, the first of the memories has run out, and the last fence need not be known.
+/// Returns whether nobody is there, the first of the memories has run out, and the last fence need
+/// not be known.
 fn is_over(state: &mut MemoryState, now: u64) -> bool {
     let Ok(head) = state.head();
     let first = state.closed_memories().next().map_or(0, |memory| memory.until);

@@ -74,7 +74,7 @@ impl Replica {
         self.leader
     }
 
-    /// Whether the base that `header` names is here already.
+    /// Returns whether the base that `header` names is here already.
     pub(super) fn has_base(&self, header: &Header) -> bool {
         self.node.as_ref().is_some_and(|node| node.header == *header)
     }
@@ -153,7 +153,7 @@ impl Replica {
         Recorder::new(&mut self.state, at)
     }
 
-    /// Whether a client has anything here.
+    /// Returns whether a client has anything here.
     pub(super) fn has(&self, inbox: Inbox) -> bool {
         self.state.leases().any(|lease| lease.inbox == Some(inbox))
     }

@@ -33,9 +33,9 @@ pub(super) struct Executed {
     pub(super) outcome: Outcome,
     pub(super) change: Change,
     pub(super) hints: Vec<Hint>,
-    /// Whom the transaction tells to look: it fails if one of them is gone.
+    /// The clients that the transaction tells to look. It fails if one of them is gone.
     pub(super) told: BTreeSet<Inbox>,
-    /// Who was believed to be there, and is not told.
+    /// The clients that were taken to be there, and are not told.
     pub(super) doubtful: BTreeSet<Inbox>,
     /// The highest fence given out here.
     pub(super) fence: u64,

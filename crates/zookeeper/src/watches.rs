@@ -32,7 +32,7 @@ impl Watches {
         Self { gone, inner: Mutex::default() }
     }
 
-    /// Whether the death of this client would be noticed.
+    /// Returns whether the death of this client would be noticed.
     pub(super) fn sees(&self, inbox: Inbox) -> bool {
         self.lock().set.contains_key(&inbox)
     }
@@ -110,7 +110,7 @@ impl Inner {
     }
 }
 
-/// Whom a client has to watch at a name.
+/// The clients that a client must watch at a name.
 pub(super) fn wanted(replica: &Replica, me: Inbox) -> BTreeSet<Inbox> {
     let mut line = replica.state.line().filter_map(|entry| entry.inbox);
     let Some(first) = line.next() else { return BTreeSet::new() };

@@ -84,7 +84,7 @@ async def connect_async(
     ttl: Seconds | None = None,
     patience: Seconds | None = None,
 ) -> Seinpaal:
-    """The same, from asyncio."""
+    """As `connect`, from asyncio."""
     seinpaal = _described(url, client, ttl, patience)
     await seinpaal._here_async()
     return seinpaal

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Block:
-    """What a permit and a set of permits have in common: how they are given back, and the end of a block."""
+    """The common part of a permit and a set of permits: how they are given back, and the end of a block."""
 
     _cancellation: Cancellation | None = None
 
@@ -35,7 +35,7 @@ class Block:
 
     @property
     def is_held(self) -> bool:
-        """Whether all are held at this moment."""
+        """Whether all permits are held at this moment."""
         return all(permit.is_held for permit in self._all())
 
     def _give_back(self) -> list[_native.Call[None]]:
@@ -51,7 +51,7 @@ class Block:
         _first_error([_outcome(call) for call in self._released()])
 
     async def release_async(self) -> None:
-        """The same, from asyncio."""
+        """As `release`, from asyncio."""
         _first_error([await _outcome_async(call) for call in self._released()])
 
     def _released(self) -> list[_native.Call[None]]:

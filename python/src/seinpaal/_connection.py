@@ -68,7 +68,7 @@ class Seinpaal:
     async def acquire_all_async(
         self, *wanted: Lock | Holding, timeout: Seconds | None = None
     ) -> PermitSet:
-        """The same, from asyncio."""
+        """As `acquire_all`, from asyncio."""
         native = await self._here_async()
         return self._set(await _call.run(native.acquire_all(_wishes(wanted), in_seconds(timeout))))
 
@@ -78,7 +78,7 @@ class Seinpaal:
         return self._set(permits) if permits is not None else None
 
     async def try_acquire_all_async(self, *wanted: Lock | Holding) -> PermitSet | None:
-        """The same, from asyncio."""
+        """As `try_acquire_all`, from asyncio."""
         native = await self._here_async()
         permits = await _call.run(native.try_acquire_all(_wishes(wanted)))
         return self._set(permits) if permits is not None else None
@@ -99,7 +99,7 @@ class Seinpaal:
             self._connection.close().wait()
 
     async def close_async(self) -> None:
-        """The same, from asyncio."""
+        """As `close`, from asyncio."""
         if self._connection is not None and self._process == os.getpid():
             await _call.run(self._connection.close())
 

@@ -32,7 +32,7 @@ class Item:
 
     @property
     def payload(self) -> bytes:
-        """What is to be worked on."""
+        """The payload that was pushed."""
         return self._native.payload
 
     @property
@@ -66,7 +66,7 @@ class Item:
 
     @property
     def group(self) -> str | None:
-        """Whose share of the queue it counts for."""
+        """The group that the item counts for."""
         return self._native.group
 
     @property
@@ -86,7 +86,7 @@ class Item:
 
     @property
     def is_ended(self) -> bool:
-        """Whether it was acknowledged, failed or given back here."""
+        """Whether this process has acknowledged, failed or given back the item."""
         return self._native.is_ended
 
     @property
@@ -107,7 +107,7 @@ class Item:
         self._mine().acknowledge().wait()
 
     async def acknowledge_async(self) -> None:
-        """The same, from asyncio."""
+        """As `acknowledge`, from asyncio."""
         await _call.run(self._mine().acknowledge())
 
     def fail(self, reason: str, delay: Seconds = 0.0) -> bool:
@@ -115,7 +115,7 @@ class Item:
         return self._mine().fail(reason, in_seconds(delay) or 0.0).wait()
 
     async def fail_async(self, reason: str, delay: Seconds = 0.0) -> bool:
-        """The same, from asyncio."""
+        """As `fail`, from asyncio."""
         return await _call.run(self._mine().fail(reason, in_seconds(delay) or 0.0))
 
     def give_back(self, delay: Seconds = 0.0) -> None:
@@ -123,7 +123,7 @@ class Item:
         self._mine().give_back(in_seconds(delay) or 0.0).wait()
 
     async def give_back_async(self, delay: Seconds = 0.0) -> None:
-        """The same, from asyncio."""
+        """As `give_back`, from asyncio."""
         await _call.run(self._mine().give_back(in_seconds(delay) or 0.0))
 
     def __enter__(self) -> Item:
@@ -184,5 +184,5 @@ class Item:
 
 
 def reason(raised: BaseException) -> str:
-    """What is written down about a failure."""
+    """The text that is kept about a failure."""
     return f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__

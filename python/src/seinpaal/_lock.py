@@ -186,7 +186,7 @@ class Lock(Holding):
         return Permit(self._connection, call.wait())
 
     async def acquire_async(self, **options: Unpack[Options]) -> Permit:
-        """The same, from asyncio. If the task is cancelled it leaves the line, and nothing stays held."""
+        """As `acquire`, from asyncio. If the task is cancelled it leaves the line, and nothing stays held."""
         native = await self._connection._here_async()
         call = native.acquire(self._wish.described(options))
         return Permit(self._connection, await _call.run(call))
@@ -198,7 +198,7 @@ class Lock(Holding):
         return Permit(self._connection, permit) if permit is not None else None
 
     async def try_acquire_async(self, **options: Unpack[Options]) -> Permit | None:
-        """The same, from asyncio."""
+        """As `try_acquire`, from asyncio."""
         native = await self._connection._here_async()
         permit = await _call.run(native.try_acquire(self._wish.described(options)))
         return Permit(self._connection, permit) if permit is not None else None
@@ -213,7 +213,7 @@ class Lock(Holding):
         return _snapshot(self._connection._here().snapshot(self._wish).wait())
 
     async def snapshot_async(self) -> Snapshot:
-        """The same, from asyncio."""
+        """As `snapshot`, from asyncio."""
         native = await self._connection._here_async()
         return _snapshot(await _call.run(native.snapshot(self._wish)))
 
@@ -230,7 +230,7 @@ class Lock(Holding):
         self._asked(self._connection._here(), ticket, reason, by).wait()
 
     async def ask_holder_async(self, ticket: str, reason: str, *, by: str | None = None) -> None:
-        """The same, from asyncio."""
+        """As `ask_holder`, from asyncio."""
         native = await self._connection._here_async()
         await _call.run(self._asked(native, ticket, reason, by))
 

@@ -61,12 +61,12 @@ class Permit(Block):
 
     @property
     def slot_name(self) -> str | None:
-        """What the lowest slot is called; ``None`` if the slots have no names."""
+        """The name of the lowest slot; ``None`` if the slots have no names."""
         return next(iter(self._native.slot_names), None)
 
     @property
     def slot_names(self) -> tuple[str, ...]:
-        """What all slots held are called; empty if the slots have no names."""
+        """The names of all slots held; empty if the slots have no names."""
         return tuple(self._native.slot_names)
 
     @property
@@ -81,7 +81,7 @@ class Permit(Block):
 
     @property
     def is_held(self) -> bool:
-        """Whether it is held at this moment, by the clock."""
+        """Whether the permit is held at this moment, by the clock."""
         return not self._is_inherited and self._native.is_held
 
     @property
@@ -124,7 +124,7 @@ class Permit(Block):
                 return ask
 
     async def asked_async(self) -> HandOverAsk:
-        """The same, from asyncio. No ask is lost if the task is cancelled."""
+        """As `asked`, from asyncio. No ask is lost if the task is cancelled."""
         self._check()
         while True:
             call = self._native.watch_asks()
@@ -155,7 +155,7 @@ class Permit(Block):
         return Permit(self._connection, self._native.downgrade().wait())
 
     async def downgrade_async(self) -> Permit:
-        """The same, from asyncio."""
+        """As `downgrade`, from asyncio."""
         self._check()
         return Permit(self._connection, await _call.run(self._native.downgrade()))
 
@@ -165,7 +165,7 @@ class Permit(Block):
         return self._native.detach().wait()
 
     async def detach_async(self) -> str:
-        """The same, from asyncio."""
+        """As `detach`, from asyncio."""
         self._check()
         return await _call.run(self._native.detach())
 

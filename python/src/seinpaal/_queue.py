@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pushed:
-    """What became of a push."""
+    """The result of a push."""
 
     #: The number of the item.
     id: int
@@ -85,7 +85,7 @@ class Queue:
         deliveries: int | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> Pushed:
-        """The same, from asyncio."""
+        """As `push`, from asyncio."""
         letter = _letter(payload, priority, delay, group, dedup, deliveries, labels)
         native = await self._connection._here_async()
         return Pushed(*await _call.run(native.push(self._name, letter)))
@@ -97,7 +97,7 @@ class Queue:
     async def pop_async(
         self, *, timeout: Seconds | None = None, ttl: Seconds | None = None
     ) -> Item:
-        """The same, from asyncio. A task that is cancelled leaves the line, and loses no item."""
+        """As `pop`, from asyncio. A task that is cancelled leaves the line, and loses no item."""
         await self._connection._here_async()
         return Item(self._connection, await _call.run(self._pop(timeout, ttl)))
 
@@ -107,7 +107,7 @@ class Queue:
         return Item(self._connection, item) if item is not None else None
 
     async def try_pop_async(self, *, ttl: Seconds | None = None) -> Item | None:
-        """The same, from asyncio."""
+        """As `try_pop`, from asyncio."""
         native = await self._connection._here_async()
         item = await _call.run(native.try_pop(self._name, Pick(in_seconds(ttl))))
         return Item(self._connection, item) if item is not None else None

@@ -1,4 +1,4 @@
-"""What is asked for, as the native half reads it."""
+"""Requests, as the native half reads them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _PAUSE = 1.0
 
 @dataclass
 class Counts:
-    """What became of the items that a worker worked on."""
+    """The counts of the items that a worker worked on, by their ends."""
 
     acknowledged: int = 0
     #: Left to others: because the handler said so, or at the shutdown.

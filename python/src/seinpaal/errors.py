@@ -1,4 +1,4 @@
-"""What can go wrong. The words are those of the Rust crate; the classes say what a program can do about it."""
+"""The errors. Their words are those of the Rust crate, and their classes say what a program can do about them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Closed(Error):
 
 
 class Forked(Error):
-    """What is used here belongs to the process that this one was forked from."""
+    """This object belongs to the process that this one was forked from."""
 
 
 class Lost(Error):
@@ -114,7 +114,7 @@ class OtherKind(AcquireError):
 
 
 class OtherLimit(AcquireError):
-    """Those who hold or wait, or an operator, say that the limit is another."""
+    """Other clients or an operator say that the limit is another."""
 
     def __init__(self, message: str, *, stored: int = 0, stated: int = 0) -> None:
         super().__init__(message)
@@ -148,7 +148,7 @@ class NoSuchSlot(AcquireError):
 
 
 class SlotsInUse(AcquireError):
-    """Somebody holds or waits, and goes by what the slots are called now."""
+    """Holders and waiters go by the present names of the slots."""
 
 
 class Waits(AcquireError):
@@ -168,7 +168,7 @@ class ReleaseUnknown(ReleaseError):
 
     def __init__(self, message: str, *, at_most: float | None = None) -> None:
         super().__init__(message)
-        #: The permits are free after so many seconds at the latest; ``None``: when this process ends.
+        #: The permits are free after this many seconds at the latest; ``None``: when this process ends.
         self.at_most = at_most
 
 

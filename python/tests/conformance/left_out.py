@@ -37,9 +37,9 @@ PERMITS: dict[str, dict[str, list[str]]] = {
     "renewal": {
         WIRE: [
             "renewing_a_lease_extends_all_that_stands_under_it",
-            "renewing_with_a_wrong_idea_of_what_is_held_renews_nothing",
+            "renewing_with_a_wrong_digest_renews_nothing",
             "renewing_by_ticket_tells_the_live_from_the_dead",
-            "renewing_never_revives_what_is_over",
+            "renewing_never_revives_an_ended_ticket",
             "a_waiter_is_not_made_a_holder_by_a_renewal",
             "the_places_in_the_queue_are_renewed_in_one_call",
             "five_hundred_tickets_are_renewed_in_one_call",
@@ -57,7 +57,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
     "cancel": {
         WIRE: [
             "a_cancel_that_overtakes_its_acquire_wins",
-            "cancelling_what_is_held_gives_it_back",
+            "cancelling_a_held_ticket_gives_it_back",
         ]
     },
     "retry": {
@@ -142,7 +142,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
             "items_without_a_group_know_no_limit_of_groups",
             "a_group_goes_on_in_its_order_when_it_has_room_again",
             "the_limit_of_groups_can_be_changed_at_any_time",
-            "a_limit_of_groups_that_is_lowered_holds_what_is_ready_already",
+            "a_lowered_group_limit_holds_back_ready_items",
             "more_full_groups_than_one_call_looks_at_come_in_one_call_after_the_other",
         ]
     },
@@ -171,8 +171,8 @@ QUEUES: dict[str, dict[str, list[str]]] = {
         COMMAND: [
             "what_is_ready_can_be_cancelled",
             "what_is_delayed_can_be_cancelled",
-            "cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_no_more",
-            "cancelling_what_is_in_work_makes_room_for_the_next",
+            "cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery",
+            "cancelling_an_item_in_work_makes_room_for_the_next",
             "cancelling_the_first_of_a_group_brings_in_its_next_one",
         ]
     },
@@ -243,7 +243,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
         WIRE: [
             "a_request_that_arrives_again_is_answered_alike_and_done_once",
             "a_pop_that_arrives_again_is_given_the_same_deliveries",
-            "a_pop_that_arrives_again_leaves_out_what_is_over",
+            "a_pop_that_arrives_again_leaves_out_ended_deliveries",
             "what_reads_is_read_anew_when_it_arrives_again",
             "an_earlier_batch_that_arrives_late_does_nothing",
             "a_batch_that_arrives_after_its_deadline_does_nothing",

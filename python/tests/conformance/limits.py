@@ -72,7 +72,7 @@ def more_permits_than_exist_are_refused_and_never_queued(stage: Stage) -> None:
     assert client.waiters == []
 
 
-def a_limit_below_what_is_held_evicts_nobody_and_admits_nobody(stage: Stage) -> None:
+def a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody(stage: Stage) -> None:
     client = stage.limited(3)
     a, b, c = client.take(), client.take(), client.take()
     asked = client.queue()
@@ -95,7 +95,7 @@ def raising_the_limit_serves_the_queue(stage: Stage) -> None:
     assert held.is_held
 
 
-def a_limit_of_zero_admits_nobody_and_keeps_who_waits(stage: Stage) -> None:
+def a_limit_of_zero_admits_nobody_and_keeps_the_waiters(stage: Stage) -> None:
     client = stage.limited(0)
     large, small = client.queue(permits=2), client.queue()
     client.semaphore().set_limit(3)

@@ -1,4 +1,5 @@
-//! What only ours does: server instructions, by callgrind, of two windows of different lengths.
+//! Rows about our own costs: server instructions, by callgrind, of two windows of different
+//! lengths.
 
 use std::{
     io,
@@ -173,7 +174,7 @@ async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<()> {
     release(held).await
 }
 
-/// Instructions of one renewal of so many permits.
+/// Instructions of one renewal of this many permits.
 async fn renew(server: &Server, permits: u32) -> io::Result<f64> {
     let seinpaal = connect(server).await?;
     let semaphore = seinpaal.semaphore(NAME).limit(permits);
@@ -229,7 +230,8 @@ async fn beside_holders(server: &Server, others: u32) -> io::Result<f64> {
     figure
 }
 
-/// All of them wait for more than is free, so that one more permit can still be had by whoever ranks higher.
+/// All of them wait for more permits than are free, so that a waiter of higher rank can still get
+/// one more.
 async fn beside_waiters(server: &Server, others: u32) -> io::Result<f64> {
     let (seinpaal, other) = (connect(server).await?, connect(server).await?);
     let [ours, theirs] = [&seinpaal, &other].map(|it| it.semaphore(NAME).limit(2));

@@ -10,12 +10,12 @@ const ITEMS: u64 = 192;
 const MANY: u64 = 640;
 const BATCH: u64 = 64;
 
-/// Who has queues.
+/// The peers that have queues.
 pub(crate) struct QueuePeer {
     pub(crate) name: &'static str,
     shown: &'static str,
     version: &'static str,
-    /// Whether one worker can work on many items at once.
+    /// Whether one worker can work on many items at a time.
     is_concurrent: bool,
     driver: fn() -> io::Result<Vec<PathBuf>>,
 }
@@ -80,7 +80,7 @@ fn difference(items: u64, counted: impl Fn(u64) -> io::Result<f64>) -> io::Resul
     Ok((counted(2 * items)? - counted(items)?) / items as f64)
 }
 
-/// Instructions of everything that one program that pushes so many asks for.
+/// Instructions of all requests of a program that pushes this many items.
 fn pushed(driver: &[PathBuf], items: u64, batch: u64) -> io::Result<f64> {
     let server = Server::counted()?;
     server.count()?;

@@ -1,4 +1,4 @@
-//! What `--help` says after the options.
+//! The text of `--help` after the options.
 
 // Lines of at most 70 characters: manual pages indent them by seven.
 pub(super) const ENVIRONMENT: &str = "\

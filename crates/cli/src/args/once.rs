@@ -16,15 +16,16 @@ pub(crate) enum OncePer {
     Key(String),
     /// For each tick of this length.
     Tick {
-        /// As it was written.
+        /// The flag's value as the user wrote it.
         text: String,
         length: Duration,
     },
 }
 
 impl OncePer {
-    /// What names it, at this moment of this machine's clock. That clock, and not the store's: it is the one that started
-    /// us, so a machine that is late or early knows which tick it was started for.
+    /// The key at this moment of this machine's clock. It is that clock, and not the store's,
+    /// because it is the one that started this program: a machine that is late or early knows which
+    /// tick it was started for.
     pub(crate) fn key(&self, now: SystemTime) -> String {
         match self {
             Self::Key(key) => key.clone(),

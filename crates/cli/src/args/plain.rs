@@ -12,7 +12,7 @@ use super::{
 };
 use crate::exit::NOT_ACQUIRED;
 
-/// What stands before `--`.
+/// The words before `--`.
 #[derive(Default)]
 struct Found<'a> {
     name: Option<&'a str>,

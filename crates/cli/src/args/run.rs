@@ -117,7 +117,7 @@ impl OnLost {
         }
     }
 
-    /// As it is written.
+    /// The value as the user writes it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Term => "term",

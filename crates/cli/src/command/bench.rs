@@ -25,16 +25,16 @@ const TTL: Duration = Duration::from_secs(10);
 const PARTING: Duration = Duration::from_secs(10);
 
 /// The measurements. Each takes a part of the time.
-const ROWS: [Plan; 5] = [
-    Plan { what: "one task, one name", tasks: 1, names: 1, is_relay: false },
-    Plan { what: "many tasks, one name", tasks: MANY, names: 1, is_relay: false },
-    Plan { what: "one task, many names", tasks: 1, names: MANY, is_relay: false },
-    Plan { what: "many tasks, many names", tasks: MANY, names: MANY, is_relay: false },
-    Plan { what: "hand-over", tasks: 2, names: 1, is_relay: true },
+const ROWS: [BenchRow; 5] = [
+    BenchRow { what: "one task, one name", tasks: 1, names: 1, is_relay: false },
+    BenchRow { what: "many tasks, one name", tasks: MANY, names: 1, is_relay: false },
+    BenchRow { what: "one task, many names", tasks: 1, names: MANY, is_relay: false },
+    BenchRow { what: "many tasks, many names", tasks: MANY, names: MANY, is_relay: false },
+    BenchRow { what: "hand-over", tasks: 2, names: 1, is_relay: true },
 ];
 
 #[derive(Clone, Copy)]
-struct Plan {
+struct BenchRow {
     what: &'static str,
     tasks: usize,
     names: usize,
@@ -44,7 +44,7 @@ struct Plan {
 
 /// How long each pair of acquire and release took, and all of them together.
 struct Measurement {
-    plan: Plan,
+    row: BenchRow,
     pairs: Vec<Duration>,
     lasted: Duration,
 }
@@ -79,8 +79,8 @@ async fn measure_all(
     if !as_json {
         output::print(&Measurement::heads())?;
     }
-    for plan in ROWS {
-        let measured = measure(seinpaal, plan, &prefix, part).await?;
+    for row in ROWS {
+        let measured = measure(seinpaal, row, &prefix, part).await?;
         let row = if as_json { measured.json() } else { measured.row() };
         output::print(&row)?;
     }
@@ -98,16 +98,16 @@ fn rand_word() -> Result<u64, Failure> {
 
 async fn measure(
     [seinpaal, other]: [&Seinpaal; 2],
-    plan: Plan,
+    row: BenchRow,
     prefix: &str,
     part: Duration,
 ) -> Result<Measurement, Failure> {
     let names: Vec<_> =
-        (0..plan.names).map(|n| seinpaal.semaphore(&format!("{prefix}{n}"))).collect();
+        (0..row.names).map(|n| seinpaal.semaphore(&format!("{prefix}{n}"))).collect();
     let began = Instant::now();
     let until = began + part;
     let mut tasks = JoinSet::new();
-    if plan.is_relay {
+    if row.is_relay {
         // Two connections, as if they were two machines.
         let relay = Arc::new(Relay::default());
         for client in [seinpaal, other] {
@@ -115,10 +115,10 @@ async fn measure(
             tasks.spawn(hand_over(semaphore, Arc::clone(&relay), until));
         }
     }
-    for task in 0..if plan.is_relay { 0 } else { plan.tasks } {
+    for task in 0..if row.is_relay { 0 } else { row.tasks } {
         // A task has a name of its own, if there are enough; one task goes through all of them.
         let mine: Vec<_> =
-            names.iter().skip(task % plan.names).step_by(plan.tasks).cloned().collect();
+            names.iter().skip(task % row.names).step_by(row.tasks).cloned().collect();
         let mine = if mine.is_empty() { names.clone() } else { mine };
         tasks.spawn(pairs(mine, until));
     }
@@ -128,7 +128,7 @@ async fn measure(
         pairs.extend(done?);
     }
     pairs.sort();
-    Ok(Measurement { plan, pairs, lasted: began.elapsed() })
+    Ok(Measurement { row, pairs, lasted: began.elapsed() })
 }
 
 /// How long each acquire and release took.
@@ -145,7 +145,7 @@ async fn pairs(names: Vec<Semaphore>, until: Instant) -> Result<Vec<Duration>, F
     Ok(took)
 }
 
-/// What the two tell each other that hand a permit to and fro.
+/// The messages between the two clients that hand a permit to and fro.
 #[derive(Default)]
 struct Relay {
     /// The other one stands in line.
@@ -200,7 +200,7 @@ impl Measurement {
         self.pairs.len() as f64 / self.lasted.as_secs_f64()
     }
 
-    /// That many hundredths of all took no longer.
+    /// The time that this many hundredths of all did not exceed.
     fn percentile(&self, hundredths: usize) -> Option<Duration> {
         let at = (self.pairs.len() * hundredths).div_ceil(100).saturating_sub(1);
         self.pairs.get(at).copied()
@@ -218,9 +218,9 @@ impl Measurement {
             )
         };
         line([
-            self.plan.what.to_owned(),
-            self.plan.tasks.to_string(),
-            self.plan.names.to_string(),
+            self.row.what.to_owned(),
+            self.row.tasks.to_string(),
+            self.row.names.to_string(),
             format!("{:.0}", self.per_second()),
             time(self.percentile(50)),
             time(self.percentile(99)),
@@ -231,9 +231,9 @@ impl Measurement {
     fn json(&self) -> String {
         let micros = |length: Option<Duration>| length.map(|length| length.as_micros());
         json::line(&json::Measured {
-            what: self.plan.what,
-            tasks: self.plan.tasks,
-            names: self.plan.names,
+            what: self.row.what,
+            tasks: self.row.tasks,
+            names: self.row.names,
             pairs: self.pairs.len(),
             seconds: self.lasted.as_secs_f64(),
             pairs_per_second: self.per_second(),
@@ -257,10 +257,10 @@ mod tests {
     fn a_percentile_is_the_time_that_so_many_took_no_longer_than() {
         let pairs = (1..=200).map(Duration::from_millis).collect();
         let lasted = Duration::from_secs(10);
-        let measured = Measurement { plan: ROWS[0], pairs, lasted };
+        let measured = Measurement { row: ROWS[0], pairs, lasted };
         assert_eq!(measured.percentile(50), Some(Duration::from_millis(100)));
         assert_eq!(measured.percentile(99), Some(Duration::from_millis(198)));
-        let none = Measurement { plan: ROWS[0], pairs: Vec::new(), lasted };
+        let none = Measurement { row: ROWS[0], pairs: Vec::new(), lasted };
         assert_eq!(none.percentile(99), None);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, F
     print(global, &names, Room::of_stdout(args.width.wide))
 }
 
-/// What `top` prints if it cannot draw: the same rows in the order of `top`.
+/// The output of `top` if it cannot draw: the same rows, in the order of `top`.
 pub(crate) fn once(
     global: &Global,
     prefix: &str,

@@ -72,7 +72,7 @@ mod with_pages {
                 args.listen
             )));
         }
-        // What it listens on is a name of it as well.
+        // The address that it listens on counts as one of its names.
         let own = match args.listen {
             address if address.is_ipv6() => format!("[{}]", address.ip()),
             address => address.ip().to_string(),

@@ -1,4 +1,5 @@
-//! What `acquire` tells its keeper, before the words that it was called with itself.
+//! The order of `acquire` to its keeper, which stands before the words that `acquire` was called
+//! with.
 
 use std::{ffi::OsString, os::fd::RawFd};
 
@@ -8,7 +9,7 @@ const ARGUMENT: &str = "--keeper";
 /// The descriptors that a keeper has from who started it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Order {
-    /// Where it tells what happens.
+    /// The descriptor to which the keeper writes its events.
     pub(super) events: RawFd,
     /// The process until whose end it keeps the permits.
     pub(super) process: RawFd,

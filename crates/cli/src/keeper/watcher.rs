@@ -48,7 +48,7 @@ fn order() -> Option<(OwnedFd, Option<Signal>)> {
 fn watch(process: &OwnedFd) -> std::io::Result<End> {
     let (told, tell) = UnixStream::pair()?;
     pipe::register(SIGTERM, tell)?;
-    // What came before this is heard now: our keeper started us with this signal blocked.
+    // A signal that came before this is delivered now: our keeper started us with it blocked.
     SigSet::from(Mask::SIGTERM).thread_unblock()?;
     let mut stays = false;
     loop {
@@ -82,7 +82,7 @@ fn watch(process: &OwnedFd) -> std::io::Result<End> {
 
 #[cfg(target_os = "linux")]
 fn send(process: &OwnedFd, signal: Signal) {
-    // That it has ended meanwhile is no error.
+    // A process that has ended meanwhile is no error.
     let _ = rustix::process::pidfd_send_signal(process, signal);
 }
 

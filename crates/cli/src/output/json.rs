@@ -1,4 +1,4 @@
-//! What `--json` prints. What the HTTP API says as well is in `seinpaal_words`.
+//! The rows of `--json`. Those that the HTTP API has as well are in `seinpaal_words`.
 
 use std::collections::BTreeMap;
 

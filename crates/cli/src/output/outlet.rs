@@ -27,7 +27,8 @@ const MOST_BYTES: usize = 1024 * 1024;
 const MOMENT: Duration = Duration::from_millis(50);
 /// How long the end of the program waits for its last lines if nobody reads them.
 const PARTING: Duration = Duration::from_millis(500);
-/// The same if there is room for the lines, but the machine is so busy that the writing thread does not run.
+/// As above, if there is room for the lines but the machine is so busy that the writing thread does
+/// not run.
 const LONG_PARTING: Duration = Duration::from_secs(10);
 
 /// Where lines go. Cheap to clone.
@@ -63,7 +64,8 @@ struct State {
 }
 
 impl Outlet {
-    /// Writes to this descriptor, in a thread of its own. `missed` makes the line that tells of so many dropped ones.
+    /// Writes to this descriptor, in a thread of its own. `missed` makes the line that tells how
+    /// many lines were dropped.
     pub(crate) fn open(to: impl AsFd + Send + Sync + 'static, missed: fn(u64) -> Vec<u8>) -> Self {
         let outlet = Self::shut(to);
         let writer = outlet.clone();
@@ -114,7 +116,7 @@ impl Outlet {
         poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether nothing waits to be written.
+    /// Returns whether nothing waits to be written.
     pub(crate) fn is_idle(&self) -> bool {
         self.shared.state().is_idle()
     }

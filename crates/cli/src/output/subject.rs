@@ -1,4 +1,4 @@
-//! What a line is about: a name, and the store that keeps it.
+//! The subject of a line: a name, and the store that keeps it.
 
 use seinpaal::store::url::StoreUrl;
 

@@ -19,7 +19,7 @@ enum Align {
 enum Cut {
     /// Nothing.
     Nothing,
-    /// The end, down to so many columns of the screen.
+    /// The end, down to this many columns of the screen.
     End(usize),
     /// The start, where names differ least. Only on a terminal: a program may read the names.
     Start(usize),
@@ -51,12 +51,12 @@ impl Column {
         Self { rank, ..self }
     }
 
-    /// May lose its end, down to so many columns of the screen.
+    /// May lose its end, down to this many columns of the screen.
     pub(crate) const fn cut(self, least: usize) -> Self {
         Self { cut: Cut::End(least), ..self }
     }
 
-    /// May lose its start on a terminal, down to so many columns of the screen.
+    /// May lose its start on a terminal, down to this many columns of the screen.
     pub(crate) const fn cut_start(self, least: usize) -> Self {
         Self { cut: Cut::Start(least), ..self }
     }

@@ -43,17 +43,17 @@ impl Voice {
         }
     }
 
-    /// Whether `-v` was given.
+    /// Returns whether `-v` was given.
     pub(crate) fn is_explaining(self) -> bool {
         self.verbosity > 0
     }
 
-    /// Whether `-vv` was given.
+    /// Returns whether `-vv` was given.
     pub(crate) fn is_detailed(self) -> bool {
         self.verbosity > 1
     }
 
-    /// Whether a line that is redrawn makes sense.
+    /// Returns whether a line that is redrawn makes sense.
     pub(crate) fn is_live(self) -> bool {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         !self.quiet && !dumb && io::stderr().is_terminal()

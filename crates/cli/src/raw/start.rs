@@ -52,7 +52,7 @@ fn zero_ended<'a>(parts: impl IntoIterator<Item = &'a OsStr>) -> io::Result<CStr
     Ok(CString::new(bytes)?)
 }
 
-/// What the child finds.
+/// The task of the child.
 struct Task<'a> {
     program: *const c_char,
     words: Vec<*const c_char>,
@@ -103,7 +103,7 @@ pub(crate) fn start(
     }
 }
 
-/// What the child does. It never returns, and a panic in it ends the child alone.
+/// The child's code. It never returns, and a panic in it ends the child alone.
 extern "C" fn become_it(task: *mut c_void) -> c_int {
     // SAFETY: `start` passes its task, which nobody else touches until this child is done with the memory.
     let task = unsafe { &mut *task.cast::<Task<'_>>() };

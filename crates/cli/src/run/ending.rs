@@ -9,7 +9,7 @@ use crate::output::text::age;
 /// A store that has not answered for this part of the ttl is the reason why nothing was renewed.
 const SILENCE_PART: u32 = 20;
 
-/// What prevented the renewal of a lease.
+/// The reason why a lease was not renewed.
 #[derive(Clone, Debug)]
 pub(super) enum Hindrance {
     /// The store does not answer.
@@ -79,11 +79,11 @@ impl Ending {
             }
             Lost::Ended(Ended::Evicted) => (
                 "somebody evicted it (`seinpaal evict`)".to_owned(),
-                "whoever steers this name knows whether to run it again",
+                "ask the operators of this name whether to run it again",
             ),
             Lost::Ended(Ended::Released) => (
                 "somebody released its ticket (`seinpaal release`)".to_owned(),
-                "the ticket of a running command is for looking, not for releasing",
+                "do not release the ticket of a running command",
             ),
             Lost::Ended(Ended::Attached) => (
                 "another client attached to its ticket and has it now".to_owned(),
@@ -107,7 +107,7 @@ impl Ending {
     /// Seen from inside the CMD of another run.
     pub(super) fn around_us() -> Self {
         let what = "the run around this one, which holds it, is ending its command".to_owned();
-        Self { what, remedy: "what that run says tells why" }
+        Self { what, remedy: "the message of that run says why" }
     }
 
     pub(super) fn killed_around_us() -> Self {

@@ -1,4 +1,4 @@
-//! What happens, as JSON lines for a program that watches us.
+//! The events, as JSON lines for a program that watches us.
 
 use std::os::fd::RawFd;
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(crate) enum Event<'a> {
-    /// In the queue, with so many in all.
+    /// In the queue, with this many waiters in all.
     Queued {
         name: &'a str,
         waiting: u32,
@@ -94,7 +94,7 @@ impl Events {
         Self(None)
     }
 
-    /// Whether anybody watches.
+    /// Returns whether anybody watches.
     pub(crate) fn are_wanted(&self) -> bool {
         self.0.is_some()
     }

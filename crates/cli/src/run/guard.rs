@@ -79,7 +79,7 @@ impl Guard {
         Self::start_under(terms, Arc::new([]))
     }
 
-    /// The same for a CMD under an ancestor's permit: if we are killed, it is killed at once.
+    /// As above, for a CMD under an ancestor's permit: if we are killed, CMD is killed at once.
     pub(super) fn start_under(terms: Terms, bonds: Bonds) -> Result<Self, Failure> {
         Self::spawn(terms, bonds, &[])
             .map_err(|error| Failure::internal(format!("cannot start the guard: {error}")))
@@ -165,7 +165,7 @@ impl Guard {
         self.tell(Note::Rest);
     }
 
-    /// Whether the guard can take another command: it has not been killed.
+    /// Returns whether the guard can take another command: it has not been killed.
     pub(super) fn is_there(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

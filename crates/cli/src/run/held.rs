@@ -76,7 +76,7 @@ pub(super) struct Held {
     pub(super) ticket: String,
     /// The `run` that holds it.
     pub(super) pid: u32,
-    /// Its [sign](super::sign), as it numbers its descriptors.
+    /// The [sign](super::sign), as it numbers its descriptors.
     pub(super) fd: RawFd,
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Hold<'a> {
     pub(super) ties: Vec<Tie>,
     /// CMD is the watcher of this process: `acquire --while-pid`.
     pub(super) kept_for: Option<i32>,
-    /// What is noted as done when CMD has ended with 0.
+    /// The job that is noted as done when CMD has ended with 0.
     pub(super) once: Option<&'a Once>,
     /// `--events` has told of a loss.
     pub(super) loss_is_told: bool,
@@ -114,7 +114,7 @@ impl Hold<'_> {
         }
     }
 
-    /// Nothing ends by asking: whoever watches this run decides.
+    /// An ask ends nothing: the person or program that watches this run decides.
     fn hear(&self, name: &str, ask: &HandOverAsk) {
         let (by, reason) = (ask.by(), ask.reason());
         self.events.emit(&Event::Asked { name, by, reason });
@@ -122,7 +122,7 @@ impl Hold<'_> {
         self.voice.explain(Subject { name, ..self.subject }.line(&words));
     }
 
-    /// What became of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
+    /// The state of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
     fn look_at_cmd(&mut self) -> Result<Option<u8>, Failure> {
         loop {
             match self.leash.change()? {

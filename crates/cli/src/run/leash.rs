@@ -27,7 +27,7 @@ pub(super) struct Leash {
     pub(super) cmd: Cmd,
     pub(super) terms: Terms,
     guard: Option<Guard>,
-    /// What the runs inside CMD go by.
+    /// The sign for the runs inside CMD.
     sign: Option<Sign>,
     /// CMD was told to end, and when it is told no more but killed.
     kill_at: Option<Instant>,
@@ -67,7 +67,7 @@ impl Leash {
         }
     }
 
-    /// Whether no run inside CMD goes on under our permit; from then on none can.
+    /// Returns whether no run inside CMD goes on under our permit; from then on none can.
     pub(super) fn is_alone(&self) -> bool {
         self.sign.as_ref().is_none_or(Sign::take_down)
     }
@@ -104,8 +104,8 @@ impl Leash {
         }
     }
 
-    /// How long CMD may take to end that has so much left of its lease: an eighth of that is kept for the
-    /// KILL itself.
+    /// How long CMD may take to end with this much left of its lease. An eighth of that is kept for
+    /// the KILL itself.
     pub(super) fn grace_in_danger(&self, left: Duration) -> Duration {
         self.terms.kill_after.min(left - left / 8) + self.terms.spare
     }
@@ -113,7 +113,7 @@ impl Leash {
     /// How long CMD may take to end whose lease is lost.
     pub(super) fn grace_after(&self, lost: Lost) -> Duration {
         match lost {
-            // It ran out: what CMD does from here on, it does without a lease.
+            // The lease ran out, so CMD works without one from here on.
             Lost::Silence | Lost::Ended(Ended::Expired) => Duration::ZERO,
             _ => self.terms.kill_after,
         }

@@ -1,8 +1,8 @@
 //! `--once-per`: a job that is done is not run again.
 //!
-//! That something was done is a lease of a name of its own, which nobody renews: every store keeps it, and forgets it by
-//! itself. `list` shows it, and `evict` has it forgotten sooner. It is written while the permits of NAME are still held, so
-//! nobody who holds them can miss it.
+//! The record of a job that is done is a lease of a name of its own, which nobody renews. Every
+//! store keeps it and forgets it by itself. `list` shows it, and `evict` removes it sooner. It is
+//! written while the permits of NAME are still held, so no later holder can miss it.
 
 use std::time::{Duration, SystemTime};
 
@@ -30,7 +30,7 @@ pub(super) struct Once {
 }
 
 impl Once {
-    /// What the flags say, if they do.
+    /// The job of the flags, if they name one.
     pub(super) fn of(args: &Run, choice: &Choice) -> Result<Option<Self>, Failure> {
         let Some(once_per) = &args.once_per else { return Ok(None) };
         let key = once_per.key(SystemTime::now());
@@ -42,8 +42,8 @@ impl Once {
             Some(most) => Err(Failure::new(
                 Exit::Conflict,
                 format!(
-                    "--once-per: the store's restart-guard lets nothing be remembered for longer than {}, and this says \
-                     {}: --remember {} is enough where no machine is later than that",
+                    "--once-per: the store's restart-guard limits what the store remembers to {}, and this command says \
+                     {}; --remember {} is enough if no machine is later than that",
                     age(most),
                     age(remember),
                     age(most)
@@ -52,7 +52,7 @@ impl Once {
         }
     }
 
-    /// Whether somebody has done it.
+    /// Returns whether somebody has done it.
     pub(super) async fn is_done(
         &self,
         entrance: Entrance<'_>,
@@ -77,8 +77,8 @@ impl Once {
             Some(grant) => Err(Failure::new(
                 Exit::Conflict,
                 format!(
-                    "--once-per: the limit is {}, so others may run it at the same time: give each job a name of its own, \
-                     with the limit 1, and take the common one by --also",
+                    "--once-per: the limit is {}, so other runs may do the same job at the same time; give each job a name \
+                     of its own, with the limit 1, and take the common name with --also",
                     grant.limit
                 ),
             )),

@@ -31,18 +31,18 @@ use crate::{
     settings::STORE_VARIABLE,
 };
 
-/// What CMD starts with, beyond what it inherits from us untouched.
+/// What CMD is started with, beyond what it inherits from us unchanged.
 #[derive(Debug)]
 pub(super) struct Start<'a> {
     pub(super) program: &'a Path,
-    /// Its name as the user wrote it, and its arguments.
+    /// The name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
     pub(super) variables: Vec<(&'static str, String)>,
     /// CMD is not to know where the store is, and with which password.
     pub(super) hides_store: bool,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
-    /// What CMD reads; `None`: what we would.
+    /// The standard input of CMD. `None` is ours.
     pub(super) stdin: Option<File>,
     /// The terminal to come to the foreground of.
     pub(super) terminal: Option<RawFd>,
@@ -60,10 +60,10 @@ pub(super) enum Note<'a> {
     Store(Option<ChildRecord>),
 }
 
-/// What the kernel says about CMD.
+/// The state of CMD, as the kernel tells it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
-    /// It exited with this status.
+    /// CMD exited with this status.
     Ended(u8),
     /// This signal ended it.
     Killed(i32),
@@ -167,7 +167,7 @@ impl Cmd {
         self.signal_group(Signal::CONT);
     }
 
-    /// Whether anything in the group is left, CMD itself or what it started.
+    /// Returns whether anything in the group is left, CMD itself or what it started.
     pub(super) fn group_lives(&self) -> bool {
         !self.is_gone && test_kill_process_group(self.pid).is_ok()
     }
@@ -254,7 +254,7 @@ fn setup(
 fn die_with(parent: Pid) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have died before the kernel knew that we care.
+    // The parent may have died before the kernel knew that we care.
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 

@@ -20,7 +20,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open, readlink};
 use super::guard::{Times, duration, nanos, now};
 
 const NAME: &str = "seinpaal-run";
-/// What the kernel calls such a file.
+/// The kernel's name for such a file.
 const LINK: &str = "/memfd:seinpaal-run (deleted)";
 const STATE_BYTES: usize = 8 * 4;
 /// Written when no more inner runs are admitted.
@@ -123,7 +123,7 @@ impl Sight {
         (state == UP && now() < times.term.min(times.end)).then_some(sight)
     }
 
-    /// What it says now.
+    /// The times that the sign shows now.
     pub(super) fn times(&mut self) -> Times {
         if let Some((_, times)) = self.read() {
             self.last = times;

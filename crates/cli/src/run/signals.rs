@@ -48,7 +48,7 @@ pub(crate) struct Signals {
     pub(super) mask: SigSet,
     /// Set by the kernel's CONT, to tell a stop that happened from one that did not.
     continued: Arc<AtomicBool>,
-    /// The same, until somebody [asks](Self::take_continued).
+    /// As above, until a caller [asks](Self::take_continued).
     continued_since: Arc<AtomicBool>,
 }
 
@@ -69,8 +69,8 @@ impl Signals {
         Ok(Self { inbox, mask, continued, continued_since })
     }
 
-    /// Whether somebody continued us since the last call: we may have been stopped for long. Known at once, before
-    /// the signal comes out of [`next`](Self::next).
+    /// Returns whether somebody continued us since the last call: we may have been stopped for
+    /// long. Known at once, before the signal comes out of [`next`](Self::next).
     pub(super) fn take_continued(&self) -> bool {
         self.continued_since.swap(false, Ordering::SeqCst)
     }
@@ -94,7 +94,7 @@ impl Signals {
     }
 }
 
-/// Whether this signal ends a wait.
+/// Returns whether this signal ends a wait.
 pub(crate) fn ends_waiting(signal: Signal) -> bool {
     HEARD[..6].contains(&signal)
 }

@@ -46,7 +46,7 @@ impl Terminal {
         self.lent.then(|| self.tty.as_raw_fd())
     }
 
-    /// Whether our group is in the foreground.
+    /// Returns whether our group is in the foreground.
     pub(super) fn is_ours(&self) -> bool {
         tcgetpgrp(&self.tty).is_ok_and(|group| group == self.home)
     }
@@ -71,7 +71,7 @@ impl Terminal {
         }
     }
 
-    /// Whether CMD's group has it from us.
+    /// Returns whether CMD's group has it from us.
     pub(super) fn is_lent(&self) -> bool {
         self.lent
     }
@@ -87,7 +87,7 @@ fn bring_forward(tty: BorrowedFd<'_>, group: Pid) -> io::Result<()> {
     with_blocked(Signal::SIGTTOU, || Ok(tcsetpgrp(tty, group)?))
 }
 
-/// Whether somebody else is at the other end of our stdin or stdout.
+/// Returns whether somebody else is at the other end of our stdin or stdout.
 fn is_in_pipeline() -> bool {
     let is_pipe = |path| std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
     is_pipe("/dev/fd/0") || is_pipe("/dev/fd/1")

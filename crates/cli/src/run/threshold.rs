@@ -55,7 +55,7 @@ fn admit(mut ours: &UnixStream, note: impl FnOnce(Pid)) {
     }
     if let Some(pid) = Pid::from_raw(i32::from_ne_bytes(number)) {
         note(pid);
-        // If CMD is gone, whoever started it learns that.
+        // If CMD is gone, the caller that started it learns that.
         let _ = ours.write_all(b"g");
     }
 }

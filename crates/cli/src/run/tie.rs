@@ -1,4 +1,5 @@
-//! What ties CMD to the permit of a `run` around us: when that run ends, or has to end, so must CMD.
+//! The tie between CMD and the permit of a `run` around us: when that run ends, or has to end, so
+//! must CMD.
 
 use std::{io, os::fd::OwnedFd, thread, time::Duration};
 
@@ -30,7 +31,7 @@ pub(super) struct Tie {
     sight: Sight,
     /// The run that holds.
     holder: Process,
-    /// Its CMD, around us.
+    /// CMD of the run around us.
     cmd: Process,
 }
 
@@ -71,7 +72,7 @@ impl Tie {
         }
     }
 
-    /// Whether CMD must end. `kill_after`: how long it may take where there is time.
+    /// Returns whether CMD must end. `kill_after`: how long it may take where there is time.
     pub(super) fn fall(&mut self, kill_after: Duration) -> Option<Fall> {
         self.holder.look();
         self.cmd.look();

@@ -76,7 +76,7 @@ impl Entrance<'_> {
                 Ok(permits)
             }
             Ok(None) => Err(self.busy(&parts).await),
-            Err(AcquireAllError { name, error }) => Err(self.refusal(&parts, &name, error).await),
+            Err(failed) => Err(self.refusal(&parts, &failed.name, failed.error).await),
         }
     }
 
@@ -89,7 +89,7 @@ impl Entrance<'_> {
         let mut parts = vec![self.first_part()];
         parts.extend(self.also.iter().map(part));
         if !self.within.is_empty() {
-            // Those of one width, by their bytes, as they are where nothing is said of width.
+            // Names of one width go by their bytes, as they do where no width is given.
             parts.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
             parts.extend(self.within.iter().map(part));
         }
@@ -154,7 +154,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// Those that are wished for are of the name itself, and not of others that are taken with it.
+    /// The wished slots belong to the name itself, and not to others that are taken with it.
     fn slots_of(self, part: &Part) -> Vec<String> {
         if part.name == self.entry.name { self.entry.slots.clone() } else { Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Those who hold or wait are sent away, where `--on-conflict` says so: the newest wins.
+//! Sends holders and waiters away, where `--on-conflict` says so: the newest wins.
 
 use seinpaal::{AdminError, Semaphore, Ticket};
 
@@ -52,7 +52,7 @@ async fn clear(semaphore: &Semaphore, is_wide: bool) -> Result<u32, AdminError> 
     Ok(gone)
 }
 
-/// Whether it was there to be sent away.
+/// Returns whether it was there to be sent away.
 async fn evict(semaphore: &Semaphore, ticket: Ticket) -> Result<bool, AdminError> {
     match semaphore.evict(ticket).await {
         Ok(()) => Ok(true),

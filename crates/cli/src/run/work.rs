@@ -27,7 +27,7 @@ use crate::{
 use crew::Crew;
 use slot::Slot;
 
-/// What the store sees in its lists.
+/// The name of the client in the store's lists.
 const CLIENT: &str = "seinpaal queue work";
 /// A worker that was told to stop waits for the commands that run, however long that takes.
 const NO_END: Duration = Duration::from_secs(365 * 86_400);
@@ -44,12 +44,12 @@ pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, F
     let worked = on_runtime(async {
         let mut signals = Signals::listen()?;
         let crew = Rc::new(Crew::new(signals.mask, voice));
-        let errand = Errand { args, choice: &choice, program, crew };
-        let slots = errand.slots(&mut signals).await?;
+        let queue_work = QueueWork { args, choice: &choice, program, crew };
+        let slots = queue_work.slots(&mut signals).await?;
         let worked = tokio::select! {
-            worked = errand.work(&slots) => worked,
+            worked = queue_work.work(&slots) => worked,
             never = watch::watch(&slots[0].seinpaal, subject, voice) => never,
-            never = errand.crew.command(&mut signals) => never,
+            never = queue_work.crew.command(&mut signals) => never,
         };
         for slot in &slots {
             let _ = timeout(PARTING, slot.seinpaal.close()).await;
@@ -59,15 +59,15 @@ pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, F
     worked.map_err(|failure| failure.about(subject))
 }
 
-/// What to run, and for which queue.
-struct Errand<'a> {
+/// The command to run, and its queue.
+struct QueueWork<'a> {
     args: &'a Work,
     choice: &'a Choice,
     program: PathBuf,
     crew: Rc<Crew>,
 }
 
-impl Errand<'_> {
+impl QueueWork<'_> {
     /// Where the process itself is the lease, each CMD has a connection of its own, as long as they are few: if we
     /// are killed, it is the holder of its own item and of nothing else. Elsewhere one connection serves all.
     async fn slots(&self, signals: &mut Signals) -> Result<Vec<Slot<'_>>, Failure> {

@@ -64,12 +64,12 @@ impl Deed {
         }
     }
 
-    /// So much is lost at once that the name has to be typed.
+    /// Whether so much is lost at once that the name has to be typed.
     pub(super) fn is_typed(&self) -> bool {
         matches!(self, Self::Purge | Self::DropAll)
     }
 
-    /// Does it, and says what came of it.
+    /// Does the deed, and returns a sentence about the result.
     pub(super) async fn done(self, seinpaal: &Seinpaal, name: &Name) -> String {
         let done = match self.of_a_queue() {
             true => {

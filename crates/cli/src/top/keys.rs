@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_escape_is_a_key_and_what_is_none_does_nothing() {
+    fn a_lone_escape_is_a_key_and_other_bytes_do_nothing() {
         assert_eq!(keys_in(b"\x1b"), [Key::Escape]);
         assert_eq!(keys_in(b"\x1b[1;5Cq"), [Key::Char('q')]);
         assert_eq!(keys_in(b"\x1bxq"), [Key::Char('q')]);

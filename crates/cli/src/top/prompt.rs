@@ -7,7 +7,7 @@ use super::{deed::Deed, keys::Key};
 /// The longest reason, in characters.
 const MOST_REASON: usize = 200;
 
-/// What the cursor is on.
+/// The row at the cursor.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Target {
     /// A name, and of its holders and waiters the one at the cursor, as it is shown.
@@ -50,7 +50,7 @@ enum Step {
 
 type Choice = (char, String, Then);
 
-/// What a choice leads to.
+/// The result of a choice.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Then {
     Ask(Field),
@@ -152,7 +152,7 @@ impl Prompt {
     }
 }
 
-/// What a key does to a line of text.
+/// Applies a key to a line of text.
 pub(super) fn edit(text: &mut String, key: Key) {
     match key {
         Key::Char(c) if text.chars().count() < MOST_REASON => text.push(c),

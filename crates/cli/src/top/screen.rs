@@ -13,7 +13,7 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Of a terminal that does not know its own.
 const UNKNOWN: Size = Size { columns: 80, rows: 24 };
 
-/// After so many frames all is drawn again, in case somebody else has written to the terminal.
+/// After how many frames all is drawn again, in case another program has written to the terminal.
 const WHOLE_AFTER: u32 = 30;
 /// A terminal that knows this shows a frame when it is complete; others pass it over.
 const BEGIN: &str = "\x1b[?2026h";
@@ -23,7 +23,8 @@ const END: &str = "\x1b[?2026l";
 pub(super) struct Screen {
     outlet: Outlet,
     drawn: Drawn,
-    /// As it was; `None` while we do not have it, or if stdin is no terminal.
+    /// The terminal's settings before. `None` while we do not have the terminal, or if stdin is
+    /// none.
     before: Option<Termios>,
     is_entered: bool,
 }
@@ -95,7 +96,7 @@ fn set(to: &Termios) -> io::Result<()> {
     Ok(tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, to)?)
 }
 
-/// What the terminal shows.
+/// The rows that the terminal shows.
 #[derive(Default)]
 struct Drawn {
     rows: Vec<String>,
@@ -104,7 +105,8 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// What makes the terminal show these lines: the rows that differ from what it shows.
+    /// The output that makes the terminal show these lines: the rows that differ from what it
+    /// shows.
     fn frame(&mut self, lines: &[Line], size: Size, bold: bool) -> String {
         let is_whole = self.size != Some(size) || self.frames >= WHOLE_AFTER;
         self.frames = if is_whole { 0 } else { self.frames + 1 };
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_frame_is_whole_and_clears_what_is_left_below() {
+    fn the_first_frame_is_whole_and_clears_the_rest_of_the_screen() {
         let frame = Drawn::default().frame(&lines("c"), SIZE, true);
         let bold = "\x1b[1;1H\x1b[K\x1b[1ma\x1b[0m\x1b[2;1H\x1b[K\x1b[7mb\x1b[0m\x1b[3;1H\x1b[Kc\x1b[4;1H\x1b[J";
         assert_eq!(shown(&frame), bold);

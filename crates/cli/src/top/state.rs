@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// How long the result of an action is shown.
 const TOLD: Duration = Duration::from_secs(15);
 
-/// What a key asks of the loop.
+/// The request of a key to the loop.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Heard {
     Leave,
@@ -85,7 +85,7 @@ impl State {
         }
     }
 
-    /// What the store said.
+    /// Takes what the store said.
     pub(super) fn take(&mut self, seen: Seen) {
         match seen {
             Seen::Nothing(error) => return self.error = Some(error),
@@ -104,18 +104,18 @@ impl State {
         (self.heard, self.has_heard) = (Instant::now(), true);
     }
 
-    /// What came of an action.
+    /// Takes the result of an action.
     pub(super) fn tell(&mut self, words: String) {
         self.told = Some((words, Instant::now()));
     }
 
-    /// What came of the last action, while that is worth a line.
+    /// The result of the last action, while that is worth a line.
     pub(super) fn told(&self) -> Option<&str> {
         let told = self.told.as_ref().filter(|(_, at)| at.elapsed() < TOLD);
         told.map(|(words, _)| words.as_str())
     }
 
-    /// Whether anything was read yet.
+    /// Returns whether anything was read yet.
     pub(super) fn has_heard(&self) -> bool {
         self.has_heard
     }

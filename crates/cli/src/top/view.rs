@@ -108,7 +108,8 @@ fn head(state: &State) -> String {
     format!("seinpaal top: {what}{filter} · {}", state.store)
 }
 
-/// What came of an action; or that the store is silent. What the error says of the store stands in the head already.
+/// The result of an action, or the news that the store is silent. The head has the store's part of
+/// the error already.
 fn trouble(state: &State) -> String {
     let told = state.told().unwrap_or_default().to_owned();
     let Some((silent, error)) = state.silence() else { return told };
@@ -135,7 +136,7 @@ fn keys(state: &State) -> String {
     words.to_owned()
 }
 
-/// What a table says of each row, besides its name: headings and widths.
+/// The columns of a table besides the name: headings and widths.
 type Columns<const N: usize> = [(&'static str, usize); N];
 
 const COLUMNS: Columns<4> = [("HELD", 11), ("WAITING", 7), ("OLDEST", 7), ("STATE", 7)];

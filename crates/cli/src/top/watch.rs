@@ -20,7 +20,7 @@ pub(super) enum Tab {
     Queues,
 }
 
-/// What the store is asked for.
+/// The question to the store.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Look {
     pub(super) tab: Tab,
@@ -35,7 +35,7 @@ pub(super) struct OpenQueue {
     pub(super) dead: Vec<DeadLetter>,
 }
 
-/// What the store said last.
+/// The last answer of the store.
 #[derive(Debug)]
 pub(super) enum Seen {
     /// All names, and the one that is open.
@@ -49,7 +49,7 @@ pub(super) enum Seen {
 /// How many dead letters of an open queue are read.
 const LETTERS: u32 = 100;
 
-/// What was seen of the names that were opened.
+/// The past of the names that were opened.
 struct Past {
     began: Instant,
     names: HashMap<Name, HoldTimes>,

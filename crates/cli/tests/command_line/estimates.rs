@@ -66,7 +66,7 @@ fn top_sees_holds_end_and_explains_its_estimate_by_them() {
 }
 
 #[test]
-fn show_tells_for_each_waiter_about_how_long_and_whoever_is_shut_out_gets_no_figure() {
+fn show_estimates_each_wait_except_for_waiters_that_are_shut_out() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a"]);
         let mut waiter = Held::start(world.command(&["run", "a", "true"]));

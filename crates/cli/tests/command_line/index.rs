@@ -41,7 +41,7 @@ fn left_behind() -> World {
     world
 }
 
-/// Whether the next run finds the index as it was left.
+/// Returns whether the next run finds the index as it was left.
 fn is_found(world: &World) -> bool {
     assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0);
     let mut there = [0; 4];
@@ -50,7 +50,7 @@ fn is_found(world: &World) -> bool {
     there == MARK
 }
 
-/// Whether the kernel can tell one mount from a later one.
+/// Returns whether the kernel can tell one mount from a later one.
 fn tells_mounts(world: &World) -> bool {
     let unique = StatxFlags::from_bits_retain(0x4000);
     let told = statx(CWD, world.root(), AtFlags::empty(), unique).unwrap();

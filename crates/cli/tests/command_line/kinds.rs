@@ -32,7 +32,7 @@ fn a_reader_does_not_pass_a_writer_that_waits() {
 }
 
 #[test]
-fn another_lock_at_the_same_name_is_78_and_says_which() {
+fn another_kind_of_lock_at_the_same_name_is_78_and_named() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a"]);
     let done = world.seinpaal(&["run", "a", "--shared", "true"]);

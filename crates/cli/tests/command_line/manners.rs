@@ -107,7 +107,7 @@ fn skip_ends_well_where_somebody_holds() {
 }
 
 #[test]
-fn of_those_that_replace_who_waits_only_the_newest_runs_next() {
+fn of_runs_that_replace_waiters_only_the_newest_runs_next() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a"]);
         let wait = |word: &str| {

@@ -110,7 +110,7 @@ fn a_store_that_forgets_sooner_says_so_before_anything_runs() {
 }
 
 #[test]
-fn the_wide_name_is_not_held_by_who_waits_for_the_narrow_one() {
+fn a_waiter_for_the_narrow_name_does_not_hold_the_wide_one() {
     for world in both() {
         // By their bytes `all` would come first.
         let (ann, _) = Held::hold(&world, &["user/ann"]);
@@ -126,7 +126,7 @@ fn the_wide_name_is_not_held_by_who_waits_for_the_narrow_one() {
 }
 
 #[test]
-fn the_narrow_name_is_held_by_who_waits_for_the_wide_one() {
+fn a_waiter_for_the_wide_name_holds_the_narrow_one() {
     for world in both() {
         let (all, _) = Held::hold(&world, &["all"]);
         let mut waiting = Held::start(world.command(&[

@@ -124,7 +124,7 @@ fn a_line_that_is_too_long_is_named_and_those_before_it_are_pushed() {
 }
 
 #[test]
-fn the_higher_priority_goes_first_and_what_is_not_due_is_not_delivered() {
+fn the_higher_priority_goes_first_and_only_due_items_are_delivered() {
     for world in both() {
         for args in [
             ["--priority", "0", "normal"],

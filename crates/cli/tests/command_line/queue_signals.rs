@@ -77,7 +77,7 @@ fn the_second_signal_ends_the_command_and_its_item_goes_back_uncounted() {
 }
 
 #[test]
-fn the_third_signal_kills_who_does_not_listen() {
+fn the_third_signal_kills_a_cmd_that_ignores_the_others() {
     for world in both() {
         world.push("a", "x");
         let script = "trap 'echo heard' TERM; echo $$; while :; do sleep 1000 & wait; done";

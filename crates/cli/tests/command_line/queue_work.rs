@@ -135,7 +135,7 @@ fn what_vanishes_meanwhile_ends_the_worker_and_the_item_stays() {
 }
 
 #[test]
-fn so_many_items_are_in_work_at_once_and_show_says_who_works_on_them() {
+fn c_items_are_in_work_at_once_and_show_names_their_workers() {
     for world in both() {
         let gate = Gate::new(&world);
         let ids = ["1", "2", "3"].map(|payload| world.push("a", payload));
@@ -212,7 +212,7 @@ fn until_empty_waits_for_what_others_work_on() {
 }
 
 #[test]
-fn until_empty_waits_for_what_is_delayed_and_ends_at_once_if_there_is_nothing() {
+fn until_empty_waits_for_delayed_items_and_ends_at_once_without_items() {
     for world in both() {
         assert_eq!(world.work("a", "cat").code, 0);
         world.seinpaal(&["queue", "push", "a", "x", "--delay", "300ms"]);

@@ -45,7 +45,7 @@ fn who_wishes_waits_for_its_slot_and_show_says_so() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_is_written() {
+fn impossible_requests_are_refused_before_anything_is_written() {
     let world = World::embedded();
     for (args, code, words) in [
         (&["limit", "a", "--slots", "x,x"][..], 64, "twice"),

@@ -185,7 +185,7 @@ fn more_permits_than_the_limit_are_refused_at_once() {
 }
 
 #[test]
-fn the_longest_hold_ends_in_124_also_for_those_who_ignore_term() {
+fn the_longest_hold_ends_in_124_even_if_cmd_ignores_term() {
     let world = World::embedded();
     let script = "trap '' TERM; while :; do read x </dev/zero; done";
     let done =

@@ -75,7 +75,7 @@ fn a_quorum_runs_commands_one_at_a_time_and_refuses_a_wrong_password() {
 }
 
 #[test]
-fn a_quorum_keeps_no_queues_and_says_who_does() {
+fn a_quorum_keeps_no_queues_and_names_stores_that_do() {
     let (worlds, hosts) = quorum("right");
     let mut world = World::embedded();
     world.store = format!("redis+quorum://:right@{hosts}?restart-guard=off");

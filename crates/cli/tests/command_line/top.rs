@@ -128,7 +128,7 @@ fn a_holder_is_asked_to_hand_over_and_the_screen_says_by_whom_and_why() {
 }
 
 #[test]
-fn slots_are_shown_by_their_names_and_so_is_what_a_waiter_waits_for() {
+fn slots_and_wishes_are_shown_by_name() {
     for world in both() {
         assert_eq!(world.seinpaal(&["limit", "boards", "--slots", "GPU-0,board-b"]).code, 0);
         let (held, _) = Held::hold(&world, &["boards", "--slot", "board-b"]);

@@ -88,7 +88,7 @@ fn explaining_says_the_place_as_it_changes_and_then_the_slot() {
 }
 
 #[test]
-fn a_store_without_room_is_said_at_once_and_is_69() {
+fn a_store_without_room_is_reported_at_once_with_69() {
     let world = World::with_redis(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
     for args in [
         &["run", "a", "true"][..],

@@ -60,7 +60,7 @@ fn what_is_wrong_with_the_url_is_told_by_the_status() {
 }
 
 #[test]
-fn it_keeps_no_queues_and_says_who_does() {
+fn it_keeps_no_queues_and_names_stores_that_do() {
     let done = world("queues").seinpaal(&["queue", "push", "a", "x"]);
     assert_eq!((done.code, done.err.lines().count()), (78, 1), "{done:?}");
     assert!(done.err.contains("keeps no queues: use file:"), "{done:?}");

@@ -10,10 +10,10 @@ use crate::{
     member::{Member, pass},
 };
 
-/// Ages of a place when its permit is handed over: new, and about to be renewed.
+/// The ages that a place has when its permit is handed over: new, and about to be renewed.
 const AGES: [Duration; 2] = [Duration::from_millis(24), Duration::from_millis(4_800)];
 
-/// The default, and one that is little longer than a place lasts.
+/// The default ttl, and one that is slightly longer than a place lasts.
 const TTLS: [Micros; 2] = [DEFAULT_TTL, WAITER_TTL / 5 * 6];
 
 pub async fn what_was_waited_for_is_certain_for_two_thirds_of_its_ttl(stage: &Stage) {
@@ -46,7 +46,7 @@ struct HandedOver<'a> {
 }
 
 impl<'a> HandedOver<'a> {
-    /// When the waiter's place is so old.
+    /// Returns when the waiter's place has this age.
     async fn after(stage: &'a Stage, ttl: Micros, age: Duration) -> Self {
         let (mut holder, mut waiter) =
             (Member::join(stage, ttl).await, Member::join(stage, ttl).await);

@@ -7,7 +7,7 @@ use crate::{
     stage::{lease, tickets},
 };
 
-/// Who asked for a ticket, as a renewal of it says.
+/// Who has asked for a ticket, as the answer to its renewal says.
 async fn told_by_renewal(
     holder: &Client,
     lease: seinpaal_proto::LeaseId,

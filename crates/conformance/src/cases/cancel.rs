@@ -66,7 +66,7 @@ pub async fn cancelling_the_large_request_at_the_head_lets_the_small_ones_in(sta
     assert_eq!(client.holders().await, [a, c, d]);
 }
 
-pub async fn cancelling_what_is_held_gives_it_back(stage: &Stage) {
+pub async fn cancelling_a_held_ticket_gives_it_back(stage: &Stage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.take(&ask(a)).await;

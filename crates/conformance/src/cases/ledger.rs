@@ -1,4 +1,4 @@
-//! The one case that knows the answers beforehand: the ledger itself is asked the same things.
+//! The one case that knows the answers beforehand: it sends the same requests to the ledger itself.
 
 use std::time::Duration;
 

@@ -87,7 +87,7 @@ pub async fn more_permits_than_exist_are_refused_and_never_queued(stage: &Stage)
     assert_eq!(client.waiters().await, []);
 }
 
-pub async fn a_limit_below_what_is_held_evicts_nobody_and_admits_nobody(stage: &Stage) {
+pub async fn a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody(stage: &Stage) {
     let client = stage.limited(3).await;
     let [a, b, c, d] = tickets();
     for ticket in [a, b, c] {
@@ -116,7 +116,7 @@ pub async fn raising_the_limit_serves_the_queue(stage: &Stage) {
     assert_eq!(client.waiters().await, [d]);
 }
 
-pub async fn a_limit_of_zero_admits_nobody_and_keeps_who_waits(stage: &Stage) {
+pub async fn a_limit_of_zero_admits_nobody_and_keeps_the_waiters(stage: &Stage) {
     let client = stage.limited(0).await;
     let [a, b] = tickets();
     client.queue(&permits(a, 2)).await;

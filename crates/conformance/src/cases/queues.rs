@@ -1,4 +1,5 @@
-//! What a store says of queues; how it keeps them is for the cases in queue.rs.
+//! A store keeps queues, or says that it keeps none. The cases in queue.rs are about how it keeps
+//! their items.
 
 use seinpaal::store::{Certainty, StoreErrorKind};
 use seinpaal_proto::{Inbox, queue::Batch};

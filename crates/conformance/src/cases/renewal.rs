@@ -23,7 +23,7 @@ pub async fn renewing_a_lease_extends_all_that_stands_under_it(stage: &Stage) {
     assert_eq!(client.holders().await, both);
 }
 
-pub async fn renewing_with_a_wrong_idea_of_what_is_held_renews_nothing(stage: &Stage) {
+pub async fn renewing_with_a_wrong_digest_renews_nothing(stage: &Stage) {
     let client = stage.limited(2).await;
     let ([a, b, c], lease) = (tickets(), lease());
     for ticket in [a, b] {
@@ -58,7 +58,7 @@ pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &Stage) {
     assert_eq!(tickets[4], TicketReply::Unknown);
 }
 
-pub async fn renewing_never_revives_what_is_over(stage: &Stage) {
+pub async fn renewing_never_revives_an_ended_ticket(stage: &Stage) {
     let client = stage.client().await;
     let ([a], lease) = (tickets(), lease());
     client.take(&Acquire { lease, ..ask(a) }).await;

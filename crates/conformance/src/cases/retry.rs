@@ -12,7 +12,7 @@ use crate::{
     stage::{lease, tickets},
 };
 
-/// As if the reply to the first had been lost.
+/// Sends a request twice, as if the first reply had been lost.
 async fn twice(client: &Client, request: Request) -> [Reply; 2] {
     let first = client.one(request.clone()).await;
     [first, client.one(request).await]
@@ -146,7 +146,7 @@ pub async fn a_request_that_comes_after_its_deadline_is_refused(stage: &Stage) {
     assert_eq!(client.holders().await, []);
 }
 
-/// So that a client's very first request can have a deadline.
+/// A client needs the store's clock for the deadline of its very first request.
 pub async fn a_store_tells_its_clock_when_it_is_opened(stage: &Stage) {
     stage.advance(Duration::from_secs(2));
     let client = stage.client().await;

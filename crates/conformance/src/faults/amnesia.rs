@@ -1,4 +1,5 @@
-//! One server that loses its memory again and again, in turn by being flushed and by starting anew without data.
+//! One server that loses its memory again and again: it is flushed and restarted without data in
+//! turn.
 
 use std::{
     fmt,
@@ -13,10 +14,10 @@ use super::{
     tally::{Tally, Times},
 };
 
-/// The guard of a run must be a quarter longer.
+/// The ttl of permits. The guard of a run must be a quarter longer.
 const TTL: Duration = Duration::from_secs(1);
 
-/// What to do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct AmnesiaPlan {
     /// How many clients, each with a connection of its own.
@@ -27,16 +28,16 @@ pub struct AmnesiaPlan {
     pub mishaps: u32,
     /// The store option, such as `restart-guard=1250ms`; empty for none.
     pub option: String,
-    /// From which what is left to chance is drawn.
+    /// The seed of all that is drawn.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct AmnesiaReport {
     /// What the clients saw.
     pub tally: Tally,
-    /// For each mishap, how long until the next grant.
+    /// How long each mishap was followed by no grant.
     pub pauses: Times,
 }
 
@@ -47,7 +48,7 @@ impl fmt::Display for AmnesiaReport {
     }
 }
 
-/// Runs it, on a server of its own.
+/// Runs the plan on a server of its own.
 ///
 /// # Panics
 /// If the server does not start or the clients do not recover within a minute.
@@ -57,7 +58,8 @@ pub fn run(plan: &AmnesiaPlan) -> AmnesiaReport {
     let field = Busy::start(load(plan), &server.url(&format!("?{}", plan.option)));
     let mut pauses = Times::default();
     for mishap in 0..plan.mishaps {
-        // Until everybody is back, and somewhat longer: at some moment of the leases.
+        // Waits until all clients are back, and then somewhat longer, so that the mishap meets
+        // leases of different ages.
         field.until_grants(plan.clients as u64 + field.draw(20));
         if mishap % 2 == 0 {
             server.say(&["FLUSHALL"]).expect("it answers");

@@ -1,4 +1,4 @@
-//! A cluster whose masters are killed and whose slots are moved.
+//! A cluster whose masters are killed and whose slots move.
 
 use std::{
     fmt,
@@ -13,39 +13,39 @@ use super::{
     tally::{Tally, Times},
 };
 
-/// Long enough to keep a permit over a fail-over.
+/// The ttl of permits: long enough to keep a permit over a fail-over.
 const TTL: Duration = Duration::from_secs(15);
-/// One in so many clients holds on to its permit for so long that a fault falls into it.
+/// One client in this many holds its permit for so long that a fault falls into that time.
 const PATIENT: usize = 16;
-/// Names at each master.
+/// How many names each master has.
 const NAMES: usize = 2;
 const MASTERS: usize = 3;
 
-/// What to do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
     /// How many clients, each with connections of its own.
     pub clients: usize,
     /// How many permits each name has.
     pub limit: u32,
-    /// How many masters are killed, one after the other, each to come back as a replica.
+    /// How many masters are killed. Each comes back as a replica before the next is killed.
     pub kills: u32,
     /// How many times every slot in use is moved to another master.
     pub moves: u32,
     /// The store's options, such as `?replicated=1`.
     pub options: &'static str,
-    /// From which what is left to chance is drawn.
+    /// The seed of all that is drawn.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterReport {
     /// What the clients saw.
     pub tally: Tally,
-    /// For each fault and client that it hit, how long until its next permit.
+    /// For each fault and each client that it hit, the time until the client's next permit.
     pub recoveries: Times,
-    /// For each kill, how long until another node had its slots.
+    /// For each kill, the time until another node had the slots.
     pub promotions: Times,
 }
 
@@ -69,7 +69,7 @@ struct Run {
     report: ClusterReport,
 }
 
-/// Runs it, on a cluster of its own.
+/// Runs the plan on a cluster of its own.
 ///
 /// # Panics
 /// If a node does not start, or a client gets no permit within a minute after a fault.
@@ -104,7 +104,7 @@ fn is_patient(client: usize) -> bool {
     client.is_multiple_of(PATIENT)
 }
 
-/// As many names at each master.
+/// Returns names, equally many at each master.
 fn names(cluster: &RedisCluster) -> Vec<String> {
     let mut names = Vec::new();
     for master in 0..MASTERS {
@@ -119,7 +119,8 @@ fn key(name: &str) -> String {
 }
 
 impl Run {
-    /// Kills a master after some more grants, and starts it again, empty, when its replica has taken over.
+    /// Kills a master after some more grants, and starts it again, empty, once its replica has
+    /// taken over.
     fn kill_one(&mut self) {
         self.field.until_grants(50 + self.field.draw(500));
         let struck = key(&self.names[self.field.draw(self.names.len() as u64) as usize]);
@@ -150,7 +151,8 @@ impl Run {
         }
     }
 
-    /// Waits for the clients of these names that come and go; who holds for long has nothing to recover from.
+    /// Waits for the clients of these names that come and go. A client that holds for long has
+    /// nothing to recover from.
     fn recover(&mut self, since: Instant, is_hit: impl Fn(usize) -> bool) {
         let mut hit = self.field.clients_at(is_hit);
         hit.retain(|client| !is_patient(*client));

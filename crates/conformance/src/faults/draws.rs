@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use seinpaal_draw::Draw;
 
-/// The same numbers for the same seed, though not to the same tasks.
+/// Numbers that are the same for the same seed, but that not the same tasks get each time.
 #[derive(Debug)]
 pub(crate) struct Draws(Mutex<Draw>);
 

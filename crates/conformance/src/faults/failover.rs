@@ -1,4 +1,4 @@
-//! Sentinels, and master after master that is killed.
+//! Sentinels, and one master after the other that is killed.
 
 use std::{
     fmt,
@@ -13,14 +13,14 @@ use super::{
     tally::{Tally, Times},
 };
 
-/// Long enough to keep a permit over a fail-over.
+/// The ttl of permits: long enough to keep a permit over a fail-over.
 const TTL: Duration = Duration::from_secs(15);
-/// One client in so many holds on to its permits for so long that a fail-over falls into it.
+/// One client in this many holds its permits for so long that a fail-over falls into that time.
 const PATIENT: usize = 8;
-/// How long a master goes on alone before it is killed, at most.
+/// The longest time that a master goes on alone before it is killed.
 const WITHOUT_REPLICAS: Duration = Duration::from_millis(300);
 
-/// What to do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct FailoverPlan {
     /// How many clients, each with a connection of its own.
@@ -33,33 +33,35 @@ pub struct FailoverPlan {
     pub replicas: usize,
     /// The store option; `None` leaves it out.
     pub replicated: Option<u32>,
-    /// What happens to masters.
+    /// The fault of the masters.
     pub fault: MasterFault,
-    /// From which what is left to chance is drawn.
+    /// The seed of all that is drawn.
     pub seed: u64,
 }
 
-/// What happens to a master.
+/// A fault of a master.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MasterFault {
-    /// Its process is killed. What it had sent to replicas its kernel still delivers.
+    /// The master's process is killed. Its kernel still delivers what was sent to replicas.
     Killed,
-    /// What it last wrote dies with it, as if its whole machine had gone.
+    /// The master's last writes die with it, as if its whole machine had gone.
     LastWritesLost,
-    /// The same, and it was in a rush after a time in which nobody held anything: replicas know of no holder.
+    /// As [`LastWritesLost`](Self::LastWritesLost), in the middle of a rush after a time in which
+    /// no client held anything, so that replicas know of no holder.
     RushLost,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct FailoverReport {
     /// What the clients saw.
     pub tally: Tally,
-    /// For each kill and client (but those that hold on), how long until its next permit.
+    /// For each kill and each client that does not hold on, the time until the client's next
+    /// permit.
     pub recoveries: Times,
-    /// For each kill, how long until most sentinels knew the next master.
+    /// For each kill, the time until most sentinels knew the next master.
     pub promotions: Times,
-    /// For each kill, how long until the next master had all its replicas.
+    /// For each kill, the time until the next master had all its replicas.
     pub wholes: Times,
 }
 
@@ -85,7 +87,7 @@ struct Run<'a> {
     report: FailoverReport,
 }
 
-/// Runs it, on servers of its own.
+/// Runs the plan on servers of its own.
 ///
 /// # Panics
 /// If a server does not start or a client does not recover within a minute.
@@ -115,7 +117,7 @@ fn load(plan: &FailoverPlan) -> Load {
             let holds_on = pace == Pace::Rush || is_patient(client);
             Duration::from_millis(1 + drawn % if holds_on { 6000 } else { 20 })
         },
-        // So that some are free now and then, also at the moment of a fault.
+        // With this rest some permits are free now and then, also at the moment of a fault.
         rest: Duration::from_millis(200),
         seed: plan.seed,
     }
@@ -131,7 +133,8 @@ impl Run<'_> {
         (0..self.plan.clients).filter(|client| !is_patient(*client)).collect()
     }
 
-    /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
+    /// Kills the master after some more grants, and starts it again, empty, as a replica of the
+    /// next one.
     fn kill_one(&mut self) {
         let clients = self.plan.clients as u64;
         let some = clients + self.field.draw(8 * clients);
@@ -152,7 +155,8 @@ impl Run<'_> {
         self.report.recoveries.add(firsts.into_iter().map(|first| first - killed));
     }
 
-    /// Lets the master grant so many more permits, and for a short time only, of which no replica hears.
+    /// Lets the master grant this many more permits, for a short time only, while no replica hears
+    /// of them.
     fn go_on_without_replicas(&self, some: u64) {
         let has_rush = self.plan.fault == MasterFault::RushLost;
         if has_rush {

@@ -1,4 +1,4 @@
-//! Clients that come and go at a few names, and a judge who looks at each grant.
+//! Clients that come and go at a few names, and a judge that looks at each grant.
 
 mod clients;
 
@@ -21,7 +21,7 @@ use super::{
     tally::Tally,
 };
 
-/// The names, the clients that come and go at them, and what was seen of each.
+/// The names, the clients, and what the judge saw of each client.
 #[derive(Debug)]
 pub struct Field {
     load: Load,
@@ -33,13 +33,13 @@ pub struct Field {
 #[derive(Debug, Default)]
 struct State {
     pace: Pace,
-    /// What each client has in hand.
+    /// The permit that each client has in hand.
     hands: Vec<Option<Permit>>,
     /// When each client first got a permit since [`Field::mark`].
     first: Vec<Option<Instant>>,
     /// When each permit was granted.
     grants: Vec<Instant>,
-    /// What was held, and given back or lost.
+    /// The permits that were given back or lost.
     ended: Vec<HeldPermit>,
     tally: Tally,
 }
@@ -121,8 +121,8 @@ impl Field {
         Instant::now()
     }
 
-    /// Waits until each of these clients has had a permit since the last [`mark`](Self::mark), and says when each
-    /// had its first.
+    /// Waits until each of these clients has had a permit since the last [`mark`](Self::mark), and
+    /// returns when each had its first.
     ///
     /// # Panics
     /// If that takes more than a minute.
@@ -137,7 +137,7 @@ impl Field {
         firsts
     }
 
-    /// Waits for so many more grants.
+    /// Waits for this many more grants.
     ///
     /// # Panics
     /// If that takes more than a minute.
@@ -146,7 +146,7 @@ impl Field {
         until("some more grants", || self.tally().grants >= now + more);
     }
 
-    /// Waits until nobody has anything in hand.
+    /// Waits until no client has a permit in hand.
     ///
     /// # Panics
     /// If that takes more than a minute.
@@ -154,7 +154,7 @@ impl Field {
         until("nobody holds anything", || self.lock().hands.iter().all(Option::is_none));
     }
 
-    /// Waits for so many grants after `since`, and says how long the longest time without one was.
+    /// Waits for this many grants after `since`, and returns the longest time without one.
     ///
     /// # Panics
     /// If that takes more than a minute.

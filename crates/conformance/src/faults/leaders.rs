@@ -24,10 +24,10 @@ pub use verdict::{broken, table};
 const NAME: &str = "load";
 /// How often the observer looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often it looks once all have left.
+/// How many times the observer looks at most once all clients have left.
 const LAST_LOOKS: u32 = 200;
 
-/// What to do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct LeadersPlan {
     /// How many clients, each with a session of its own.
@@ -36,32 +36,32 @@ pub struct LeadersPlan {
     pub kills: usize,
     /// How many permits the clients share.
     pub limit: u32,
-    /// Grants between the moment when all servers take part and the next kill.
+    /// How many grants there are between the moment when all servers take part and the next kill.
     pub grants_between: u64,
-    /// Grants between a kill and the return of the server.
+    /// How many grants there are between a kill and the return of the server.
     pub grants_after: usize,
 }
 
-/// What was seen.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct LeadersReport {
     /// What the clients saw.
     pub tally: Tally,
     /// Each permit that was given back or lost.
     pub held: Vec<HeldPermit>,
-    /// The line, as an observer saw it again and again.
+    /// The line, each time that the observer saw it.
     pub lines: Vec<Vec<Ticket>>,
     /// The longest time without a grant around each kill.
     pub recoveries: Times,
     /// Writes that were tried.
     pub attempts: u64,
-    /// Those of them that were tried again.
+    /// How many of them were tried again.
     pub repeats: u64,
-    /// Sessions that expired: their permits and places are lost, as promised.
+    /// Sessions that expired. Their permits and places are lost, as promised.
     pub sessions_lost: u64,
-    /// From the first request to the last.
+    /// The time from the first request to the last.
     pub took: Duration,
-    /// Who held and who waited when all had left.
+    /// How many holders and waiters there were after all clients had left.
     pub left: (u32, u32),
 }
 

@@ -1,40 +1,40 @@
-//! What the clients of a field do, and what each of them tells of a permit.
+//! The load of a field: what clients do, and what each of them tells of a permit.
 
 use std::time::{Duration, Instant};
 
 use seinpaal::Ticket;
 
-/// How clients behave for the time being.
+/// How clients behave at present.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Pace {
-    /// They come and go.
+    /// Clients come and go.
     #[default]
     Normal,
-    /// They take no permits.
+    /// Clients take no permits.
     Quiet,
-    /// They hold on to what they take.
+    /// Clients hold on to the permits that they take.
     Rush,
 }
 
-/// How long a client holds a permit: by a number that is drawn for it, and the pace.
+/// Returns how long a client holds a permit, from a number that is drawn for it and the pace.
 pub type Hold = fn(client: usize, pace: Pace, drawn: u64) -> Duration;
 
-/// What clients do.
+/// What the clients of a field do.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// How many clients, each with a connection of its own. They are spread over the names in turn.
     pub clients: usize,
     /// The names, each with its limit.
     pub names: Vec<(String, u32)>,
-    /// The ttl of each permit; `None`: the library's own.
+    /// The ttl of each permit. `None` is the library's own.
     pub ttl: Option<Duration>,
-    /// How long a client waits for a permit before it asks again; `None`: for as long as it takes.
+    /// How long a client waits for a permit before it asks again. `None` waits as long as it takes.
     pub wait: Option<Duration>,
-    /// How long a client holds what it has.
+    /// How long a client holds a permit.
     pub hold: Hold,
-    /// How long a client rests between two permits, at most.
+    /// The longest rest of a client between two permits.
     pub rest: Duration,
-    /// From which what is left to chance is drawn.
+    /// The seed of all that is drawn.
     pub seed: u64,
 }
 
@@ -43,15 +43,15 @@ pub struct Load {
 pub struct HeldPermit {
     /// The ticket.
     pub ticket: Ticket,
-    /// Its slot.
+    /// The slot.
     pub slot: u32,
-    /// Its fence.
+    /// The fence.
     pub fence: u64,
-    /// When it was asked for.
+    /// When the client asked for it.
     pub asked: Instant,
-    /// When its holder had it.
+    /// When the client had it in hand.
     pub from: Instant,
-    /// When its holder gave it back or found it lost.
+    /// When the client gave it back, or found it lost.
     pub until: Instant,
     /// Whether it was lost.
     pub was_lost: bool,

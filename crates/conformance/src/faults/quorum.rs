@@ -1,4 +1,4 @@
-//! Three nodes of a quorum, and one after the other stopped, paused, restarted empty.
+//! Three nodes of a quorum. One after the other is stopped, paused, or restarted empty.
 
 use std::{
     fmt, thread,
@@ -9,48 +9,49 @@ use seinpaal_rig::RedisServer;
 
 use super::{field::Busy, load::Load, tally::Tally};
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct QuorumPlan {
-    /// How many clients, each with connections of its own; half at a mutex, half at a semaphore of three.
+    /// How many clients there are, each with connections of its own. Half of them use a mutex, and
+    /// half a semaphore of three.
     pub clients: usize,
     /// The lease of each permit.
     pub ttl: Duration,
-    /// The restart guard, or `None` for off.
+    /// The restart guard. `None` runs without one.
     pub guard: Option<Duration>,
     /// How long each phase lasts.
     pub phase: Duration,
-    /// How often all phases are gone through.
+    /// How often all phases are repeated.
     pub rounds: u32,
-    /// For how long clients hold.
+    /// The seed from which the holds are drawn.
     pub seed: u64,
 }
 
-/// What was seen.
+/// The results of a run.
 #[derive(Debug)]
 pub struct QuorumReport {
-    /// A row a phase, over all rounds.
+    /// A row for each phase, over all rounds.
     pub phases: Vec<PhaseRow>,
     /// What the clients saw.
     pub tally: Tally,
 }
 
-/// One phase.
+/// The figures of one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseRow {
     /// What was done to the servers.
     pub phase: &'static str,
-    /// Whether a majority answers and may admit.
+    /// Whether a majority answers and may admit clients.
     pub must_go_on: bool,
-    /// How long, over all rounds.
+    /// The length of the phase, over all rounds.
     pub time: Duration,
-    /// Permits granted in it.
+    /// How many permits were granted in the phase.
     pub grants: u64,
-    /// Times that more than the limit believed to hold.
+    /// How often more clients than the limit believed to hold.
     pub over_admissions: u64,
 }
 
-/// Something done to the three servers.
+/// An action on the three servers.
 type Deed = fn(&mut [RedisServer; 3]);
 
 /// The phases: what is done, and whether progress must go on. In the last one two of three nodes may have forgotten
@@ -71,7 +72,7 @@ const PHASES: [(&str, bool, Deed); 9] = [
     }),
 ];
 
-/// Goes through all phases and reports.
+/// Runs all phases and reports.
 ///
 /// # Panics
 /// If servers or clients cannot be started.
@@ -79,7 +80,7 @@ const PHASES: [(&str, bool, Deed); 9] = [
 pub fn run(plan: &QuorumPlan) -> QuorumReport {
     let mut nodes: [RedisServer; 3] = std::array::from_fn(|_| RedisServer::start());
     let field = Busy::start(load(plan), &url(&nodes, plan.guard));
-    // The first grants come after the guard of new servers.
+    // The first grants come after the restart guard of the new servers.
     field.until_grants(plan.clients as u64);
     let phases = go_through(plan, &mut nodes, &field);
     QuorumReport { phases, tally: field.end().0 }
@@ -100,7 +101,7 @@ fn load(plan: &QuorumPlan) -> Load {
     }
 }
 
-/// Now and then a client holds for longer than the lease of any plan lasts.
+/// A hold that is longer than the lease of any plan. A client draws it now and then.
 const LONG_HOLD: Duration = Duration::from_secs(3);
 
 fn url(nodes: &[RedisServer; 3], guard: Option<Duration>) -> String {
@@ -128,7 +129,7 @@ fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &Busy) -> 
             row.grants += after.grants - before.grants;
             row.over_admissions += after.over_admissions - before.over_admissions;
         }
-        // Every node has another part in the next round.
+        // Every node plays another part in the next round.
         nodes.rotate_left(1 + round as usize % 2);
         field.until_grants(10); // after the guard
     }

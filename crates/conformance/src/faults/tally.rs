@@ -1,4 +1,4 @@
-//! Figures that all runs report.
+//! The figures that all runs report.
 
 use std::{fmt, time::Duration};
 
@@ -7,7 +7,7 @@ use std::{fmt, time::Duration};
 pub struct Tally {
     /// Permits acquired.
     pub grants: u64,
-    /// Acquisitions that made it more than the limit of their name at that moment.
+    /// Acquisitions that raised the number of permits above the limit of their name at that moment.
     pub over_admissions: u64,
     /// The most permits of one name that were believed in at one moment.
     pub most_held: usize,
@@ -39,13 +39,14 @@ impl Times {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What this share of all, from 0 to 1, is no longer than. Nothing if there are none.
+    /// The shortest duration that at least this share of all, from 0 to 1, does not exceed. `None`
+    /// if there are no durations.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let at = (self.0.len().saturating_sub(1) as f64 * share).round() as usize;

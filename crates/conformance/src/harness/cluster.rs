@@ -1,9 +1,7 @@
-//! The Redis store on a cluster, which all cases of a program share: each has a prefix of its own.
+//! The Redis store on a cluster that all cases of a program share. Each case has a prefix of its
+//! own.
 
-use std::{
-    sync::{Arc, atomic::AtomicU64},
-    time::Duration,
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
@@ -12,15 +10,13 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::RedisCluster;
 
 use crate::stage::random;
 
-/// How long the nodes may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
-
-/// A prefix of its own on three masters and their replicas, whose scripts are told the time by hand.
+/// A prefix of its own on three masters and their replicas, whose scripts get the time from the
+/// case.
 #[derive(Debug)]
 pub struct ClusterHarness {
     cluster: Arc<RedisCluster>,
@@ -29,7 +25,7 @@ pub struct ClusterHarness {
 }
 
 impl ClusterHarness {
-    /// Starts the cluster, or uses the one that this program has started.
+    /// Starts the cluster, or takes the one that this program has started.
     ///
     /// # Panics
     /// If the program `redis-server` is missing or does not start.
@@ -43,7 +39,7 @@ impl ClusterHarness {
         Self { cluster, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
-    /// Whether any node still has a subscription of this client.
+    /// Returns whether any node still has a subscription of this client.
     fn is_subscribed(&self, inbox: Inbox) -> bool {
         let pattern = format!("*{inbox}*");
         let mut nodes = self.cluster.nodes().iter();
@@ -69,12 +65,7 @@ impl Harness for ClusterHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            let unheard = async {
-                while self.is_subscribed(inbox) {
-                    tokio::task::yield_now().await; // the connections end in tasks of their own
-                }
-            };
-            tokio::time::timeout(BOUND, unheard).await.expect("its subscriptions end with it");
+            until_noticed("its subscriptions end with it", || !self.is_subscribed(inbox)).await;
         })
     }
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{Ability, Harness, memory::BEGINNING};
 
-/// A directory of its own with a clock set by hand.
+/// A directory of its own, with a clock that the case sets.
 #[derive(Debug)]
 pub struct EmbeddedHarness {
     dir: TempDir,
@@ -16,7 +16,7 @@ pub struct EmbeddedHarness {
 }
 
 impl EmbeddedHarness {
-    /// A new directory.
+    /// Makes a new directory.
     ///
     /// # Panics
     /// If there can be none.

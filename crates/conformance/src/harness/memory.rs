@@ -11,14 +11,14 @@ use seinpaal_proto::{Contact, Inbox, time::Micros};
 
 use super::{Ability, Harness};
 
-/// A hub of its own with a clock set by hand.
+/// A hub of its own, with a clock that the case sets.
 #[derive(Debug)]
 pub struct MemoryHarness {
     hub: Arc<MemoryHub>,
     clock: Arc<AtomicU64>,
 }
 
-/// When the clocks set by hand begin: the ninth of September 2001, so that no case can lean on the
+/// When the clocks of the cases begin: on 9 September 2001, so that no case can rely on the
 /// clients' clocks.
 pub(crate) const BEGINNING: Micros = 1_000_000_000_000_000;
 

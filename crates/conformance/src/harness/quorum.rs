@@ -4,7 +4,6 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
     sync::{Arc, Mutex, Weak, atomic::AtomicU64},
-    time::Duration,
 };
 
 use seinpaal::store::{
@@ -14,17 +13,14 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::RedisServer;
 
 use crate::stage::random;
 
-/// How long a server may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
-
 type Servers = [RedisServer; 3];
 
-/// Three servers, a prefix of its own on them, and a clock set by hand.
+/// Three servers, a prefix of its own on them, and a clock that the case sets.
 #[derive(Debug)]
 pub struct QuorumHarness {
     servers: Arc<Servers>,
@@ -33,7 +29,7 @@ pub struct QuorumHarness {
 }
 
 impl QuorumHarness {
-    /// Starts the servers, if no other case has them.
+    /// Starts the servers, unless another case has them.
     ///
     /// # Panics
     /// If the server program is missing or does not start.
@@ -49,7 +45,7 @@ impl QuorumHarness {
         Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
-    /// How many of the servers have a subscription of this client.
+    /// How many servers have a subscription of this client.
     fn subscriptions(&self, inbox: Inbox) -> io::Result<usize> {
         let mut count = 0;
         for server in self.servers.iter() {
@@ -63,18 +59,12 @@ impl QuorumHarness {
     }
 
     async fn until_subscribed(&self, inbox: Inbox, count: usize) {
-        let there = async {
-            while self.subscriptions(inbox).unwrap() != count {
-                tokio::task::yield_now().await; // connections come and go in tasks of their own
-            }
-        };
-        tokio::time::timeout(BOUND, there)
-            .await
-            .expect("subscriptions come and go with the client");
+        let are_there = || self.subscriptions(inbox).unwrap() == count;
+        until_noticed("subscriptions come and go with the client", are_there).await;
     }
 }
 
-/// They end with the last case that uses them.
+/// The servers, which end with the last case that uses them.
 fn servers() -> Arc<Servers> {
     static SHARED: Mutex<Weak<Servers>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(|held| held.into_inner());

@@ -4,7 +4,6 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
     sync::{Arc, atomic::AtomicU64},
-    time::Duration,
 };
 
 use seinpaal::store::{
@@ -14,13 +13,10 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::RedisServer;
 
-/// How long a server may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
-
-/// A server of its own, whose scripts are told the time by hand.
+/// A server of its own, whose scripts get the time from the case.
 #[derive(Debug)]
 pub struct RedisHarness {
     server: RedisServer,
@@ -42,7 +38,7 @@ impl RedisHarness {
         Self { server, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
-    /// Whether the server still has a subscription of this client.
+    /// Returns whether the server still has a subscription of this client.
     fn is_subscribed(&self, inbox: Inbox) -> io::Result<bool> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.server.port()))?;
         write!(stream, "PUBSUB CHANNELS *{inbox}*\r\n")?;
@@ -72,12 +68,8 @@ impl Harness for RedisHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            let unheard = async {
-                while self.is_subscribed(inbox).unwrap() {
-                    tokio::task::yield_now().await; // the connection ends in a task of its own
-                }
-            };
-            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
+            until_noticed("its subscription ends with it", || !self.is_subscribed(inbox).unwrap())
+                .await;
         })
     }
 
@@ -94,7 +86,8 @@ impl Harness for RedisHarness {
     }
 }
 
-/// What no store of Redis servers has, however many there are and whoever leads to them.
+/// What every store of Redis servers lacks, however many servers there are and whatever leads to
+/// them.
 pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
     match ability {
         Ability::NoticesDeath => {

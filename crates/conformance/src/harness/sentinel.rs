@@ -1,4 +1,4 @@
-//! The Redis store under test behind sentinels: a master with two replicas, shared by all cases.
+//! The Redis store behind sentinels: a master with two replicas, shared by all cases.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -12,15 +12,13 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::SentinelServers;
 
-/// How long a server may take to find that a connection has ended.
-const BOUND: Duration = Duration::from_secs(30);
-/// How long replicas may take: they share the machine with other cases.
+/// How long replicas may take. They share the machine with other cases.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Servers shared with other cases, whose scripts are told the time by hand, case by case.
+/// Servers that cases share, whose scripts get the time from each case.
 #[derive(Debug)]
 pub struct SentinelHarness {
     servers: Arc<SentinelServers>,
@@ -29,7 +27,7 @@ pub struct SentinelHarness {
 }
 
 impl SentinelHarness {
-    /// Starts servers, or joins those of another case.
+    /// Starts servers, or takes those of another case.
     ///
     /// # Panics
     /// If a server is missing or does not start.
@@ -38,7 +36,7 @@ impl SentinelHarness {
         Self::with("")
     }
 
-    /// The same with a store that believes only in what both replicas have.
+    /// As [`new`](Self::new), with a store that believes only what both replicas have.
     ///
     /// # Panics
     /// If a server is missing or does not start.
@@ -54,7 +52,7 @@ impl SentinelHarness {
         Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
-    /// Whether the master still has a subscription of this client.
+    /// Returns whether the master still has a subscription of this client.
     fn is_subscribed(&self, inbox: Inbox) -> bool {
         let channels =
             self.servers.ask(self.servers.master(), &format!("PUBSUB CHANNELS *{inbox}*"));
@@ -71,8 +69,8 @@ impl Default for SentinelHarness {
 impl Harness for SentinelHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            // A call that fails is for a session to repeat, and there is none here: so on a machine that is
-            // busy with other cases replicas have more time.
+            // A session would repeat a call that fails, but there is none here. So replicas get
+            // more time on a machine that is busy with other cases.
             let rig = Rig {
                 now: Some(Arc::clone(&self.clock)),
                 replication_timeout: Some(PATIENCE),
@@ -88,12 +86,7 @@ impl Harness for SentinelHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            let unheard = async {
-                while self.is_subscribed(inbox) {
-                    tokio::task::yield_now().await; // the connection ends in a task of its own
-                }
-            };
-            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
+            until_noticed("its subscription ends with it", || !self.is_subscribed(inbox)).await;
         })
     }
 

@@ -1,11 +1,8 @@
 //! The ZooKeeper store under test.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use seinpaal::store::{
@@ -15,13 +12,10 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{Contact, Inbox};
 
-use super::{Ability, Harness, memory::BEGINNING};
+use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::ZookeeperEnsemble;
 
-/// How long a server may take to end a session that was closed.
-const BOUND: Duration = Duration::from_secs(30);
-
-/// A chroot of its own on a server that the process shares, under a clock set by hand.
+/// A chroot of its own on a server that the process shares, under a clock that the case sets.
 #[derive(Debug)]
 pub struct ZookeeperHarness {
     server: &'static ZookeeperEnsemble,
@@ -30,7 +24,7 @@ pub struct ZookeeperHarness {
 }
 
 impl ZookeeperHarness {
-    /// Starts the server if none of this process has.
+    /// Starts the server, unless this process has one.
     ///
     /// # Panics
     /// If the server is missing or does not start.
@@ -69,12 +63,7 @@ impl Harness for ZookeeperHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            let gone = async {
-                while self.is_present(inbox) {
-                    tokio::task::yield_now().await; // the session ends in a task of its own
-                }
-            };
-            tokio::time::timeout(BOUND, gone).await.expect("its session ends with it");
+            until_noticed("its session ends with it", || !self.is_present(inbox)).await;
         })
     }
 

@@ -1,4 +1,4 @@
-//! Requests as the cases make them: what a case does not name has one ordinary value.
+//! The requests of the cases. What a case does not name has one ordinary value.
 
 use std::time::Duration;
 
@@ -51,12 +51,13 @@ pub(crate) fn keyed(key: &str, window: Duration) -> Push {
     }
 }
 
-/// As [`item`], with this many deliveries.
+/// As [`item`], with at most this many deliveries.
 pub(crate) fn allowed(text: &str, most: u32) -> Push {
     Push { most, ..item(text) }
 }
 
-/// Up to so many items, for somebody who does not wait; the clock may jump over the ttl in one step.
+/// A request for up to this many items, by a worker that does not wait. The clock may jump over the
+/// ttl in one step.
 pub(crate) fn pop(items: u32) -> Pop {
     Pop {
         items,
@@ -68,12 +69,12 @@ pub(crate) fn pop(items: u32) -> Pop {
     }
 }
 
-/// As [`pop`], for somebody who waits for what is missing.
+/// As [`pop`], by a worker that waits for the missing items.
 pub(crate) fn waiting(items: u32) -> Pop {
     Pop { wait: true, ..pop(items) }
 }
 
-/// As [`waiting`], for somebody who leaves when the queue is empty.
+/// As [`waiting`], by a worker that leaves when the queue is empty.
 pub(crate) fn draining(items: u32) -> Pop {
     Pop { drains: true, ..waiting(items) }
 }

@@ -1,4 +1,4 @@
-//! What every store that keeps queues promises, a sentence a case, a topic a file.
+//! The promises of every store that keeps queues: a case for each, and a file for each topic.
 #![expect(missing_docs, reason = "the name of a case says what it is about")]
 
 pub mod cancel;

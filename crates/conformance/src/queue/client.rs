@@ -1,4 +1,4 @@
-//! One client of a queue as the cases see it, whether it pushes or works.
+//! The client of the cases about queues. It can push and work.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -33,12 +33,12 @@ impl Stage {
         QueueClient::new(self, self.client().await)
     }
 
-    /// The same for a client of the queue.
+    /// As `vanish`, for a client of the queue.
     pub(crate) async fn vanish_from_queue(&self, client: QueueClient<'_>) {
         self.vanish(client.into_client()).await;
     }
 
-    /// The same, of a queue.
+    /// As `pass`, at a queue.
     pub(crate) async fn pass_at_queue(&self, time: Duration, witness: &QueueClient<'_>) {
         for _ in 0..time.as_secs() {
             self.advance(Duration::from_secs(1));
@@ -100,12 +100,12 @@ impl<'a> QueueClient<'a> {
         self.call(&Batch { number: 0, ..self.batch(requests) }).await
     }
 
-    /// Has due work done until none is left over.
+    /// Has the store do due work until none is left.
     pub(crate) async fn settle(&self) {
         while self.read(vec![]).await.backlog {}
     }
 
-    /// Pushes what must be taken.
+    /// Pushes an item that the store must accept.
     pub(crate) async fn push(&self, push: Push) -> ItemId {
         match self.one(Request::Push(push)).await {
             Reply::Pushed { id } => id,
@@ -113,7 +113,7 @@ impl<'a> QueueClient<'a> {
         }
     }
 
-    /// Pushes an item a text, in as many batches as it takes.
+    /// Pushes an item for each text, in as many batches as that takes.
     pub(crate) async fn push_all<T: AsRef<str>>(&self, texts: &[T]) -> Vec<ItemId> {
         let mut ids = Vec::with_capacity(texts.len());
         for some in texts.chunks(Batch::MOST) {
@@ -131,17 +131,17 @@ impl<'a> QueueClient<'a> {
         self.pop_as(pop(items)).await
     }
 
-    /// Pops an item that must be there.
+    /// Pops an item, which must be there.
     pub(crate) async fn take(&self) -> Popped {
         self.pop(1).await.pop().expect("an item to work on")
     }
 
-    /// The payloads of what is popped.
+    /// Pops items, and returns their payloads.
     pub(crate) async fn texts(&self, items: u32) -> Vec<String> {
         self.pop(items).await.into_iter().map(text).collect()
     }
 
-    /// Stands in line: there must be nothing to pop.
+    /// Stands in line. Nothing may be there to pop.
     pub(crate) async fn wait_for(&self, items: u32) {
         assert_eq!(self.pop_as(waiting(items)).await, []);
     }
@@ -150,7 +150,7 @@ impl<'a> QueueClient<'a> {
         self.one(finish(delivery, how)).await
     }
 
-    /// Acknowledges what must be in work.
+    /// Acknowledges an item, which must be in work.
     pub(crate) async fn acknowledge(&self, delivery: Delivery) {
         let reply = self.one(acknowledge(delivery)).await;
         assert_eq!(reply, Reply::Acknowledged { id: delivery.id });
@@ -167,7 +167,7 @@ impl<'a> QueueClient<'a> {
         }
     }
 
-    /// Ready, delayed, in work and dead.
+    /// The numbers of items that are ready, delayed, in work and dead.
     pub(crate) async fn counts(&self) -> [u32; 4] {
         let seen = self.look_at(0).await;
         [seen.ready, seen.delayed, seen.in_work, seen.dead]
@@ -181,7 +181,7 @@ impl<'a> QueueClient<'a> {
         }
     }
 
-    /// The next thing this client hears of its queue.
+    /// The next news of this client about its queue.
     pub(crate) async fn told(&mut self) -> What {
         loop {
             if let News::Queue(wakeup) = self.client.next_news().await {
@@ -192,7 +192,7 @@ impl<'a> QueueClient<'a> {
         }
     }
 
-    /// The next thing that is not about watching.
+    /// The next news that is not about watching.
     async fn told_more_than_to_watch(&mut self) -> What {
         loop {
             match self.told().await {
@@ -202,19 +202,19 @@ impl<'a> QueueClient<'a> {
         }
     }
 
-    /// Hears next that there is something to do.
+    /// Waits for the next news, which must be a call to work.
     pub(crate) async fn told_to_come(&mut self) {
         assert_eq!(self.told_more_than_to_watch().await, What::Called);
     }
 
-    /// Hears next that this delivery is over.
+    /// Waits for the next news, which must be that this delivery is over.
     pub(crate) async fn told_of_loss(&mut self, delivery: Delivery) {
         assert_eq!(self.told_more_than_to_watch().await, What::Lost(delivery));
     }
 
-    /// What it has been told so far and not looked at, but for when to watch. This client loses its place in
-    /// line by it; nobody else is disturbed: an item passes through its hands and is cancelled, and what was
-    /// told before is heard before that.
+    /// The news so far that nobody has looked at, without those about watching. The client loses
+    /// its place in line by it. No other worker is disturbed: an item passes through the client's
+    /// hands and is cancelled, and all earlier news come before its news.
     pub(crate) async fn heard(&mut self) -> Vec<What> {
         let marked = vec![Request::Push(ranked("marker", 100)), Request::Pop(pop(1))];
         let marker = popped(self.send(marked).await.replies.remove(1)).remove(0);

@@ -40,7 +40,7 @@ macro_rules! with_every_queue_case {
                 a_group_goes_on_in_its_order_when_it_has_room_again [];
                 within_a_group_priority_counts [];
                 the_limit_of_groups_can_be_changed_at_any_time [];
-                a_limit_of_groups_that_is_lowered_holds_what_is_ready_already [];
+                a_lowered_group_limit_holds_back_ready_items [];
                 a_group_may_have_any_name [];
                 more_full_groups_than_one_call_looks_at_come_in_one_call_after_the_other [];
             }
@@ -48,8 +48,8 @@ macro_rules! with_every_queue_case {
                 no_more_items_are_in_work_than_the_limit [];
                 an_item_that_is_finished_makes_room_for_the_next [];
                 a_limit_that_is_raised_lets_the_next_be_taken [];
-                a_limit_below_what_is_in_work_ends_nothing_and_admits_nothing [];
-                a_limit_of_zero_delivers_nothing_and_keeps_what_is_pushed [];
+                a_limit_below_the_items_in_work_ends_and_admits_nothing [];
+                a_limit_of_zero_delivers_nothing_and_keeps_the_items [];
                 the_limit_of_the_queue_and_that_of_groups_hold_together [];
                 a_queue_that_is_paused_takes_items_and_delivers_none [];
                 who_works_when_a_queue_is_paused_works_on [];
@@ -82,8 +82,8 @@ macro_rules! with_every_queue_case {
             cancel {
                 what_is_ready_can_be_cancelled [];
                 what_is_delayed_can_be_cancelled [];
-                cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_no_more [];
-                cancelling_what_is_in_work_makes_room_for_the_next [];
+                cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery [];
+                cancelling_an_item_in_work_makes_room_for_the_next [];
                 cancelling_the_first_of_a_group_brings_in_its_next_one [];
             }
             dedup {
@@ -154,7 +154,7 @@ macro_rules! with_every_queue_case {
             once {
                 a_request_that_arrives_again_is_answered_alike_and_done_once [];
                 a_pop_that_arrives_again_is_given_the_same_deliveries [];
-                a_pop_that_arrives_again_leaves_out_what_is_over [];
+                a_pop_that_arrives_again_leaves_out_ended_deliveries [];
                 what_reads_is_read_anew_when_it_arrives_again [];
                 an_earlier_batch_that_arrives_late_does_nothing [];
                 a_batch_that_arrives_after_its_deadline_does_nothing [];

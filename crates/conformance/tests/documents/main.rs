@@ -1,4 +1,4 @@
-//! The documents are true of the tree, and hang together.
+//! The documents are true of the tree, and fit together.
 
 mod pages;
 mod promises;

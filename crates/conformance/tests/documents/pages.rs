@@ -1,5 +1,5 @@
-//! The pages of README and docs/ hang together: links lead somewhere, the site has every page, and lines and table
-//! cells are short.
+//! The pages of README and docs/ fit together: links lead somewhere, the site has every page, and
+//! lines and table cells are short.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,12 +10,12 @@ use super::tree::{files, in_backquotes, root, text};
 
 /// The longest line of prose, in characters.
 const WIDTH: usize = 100;
-/// Pages that a command prints, and the list of pages, which has one on each line.
+/// Pages that a command prints, and the list of pages, which has each page on one line.
 const PRINTED: [&str; 3] =
     ["docs/guide/recipes.md", "docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
 
-/// The most characters that a reader sees in one cell of a table. More is a paragraph, and belongs under a heading or into
-/// a list.
+/// The most characters that a reader sees in one cell of a table. A longer text is a paragraph, and
+/// belongs under a heading or into a list.
 const CELL: usize = 100;
 /// Pages with tables that a command prints, besides [`PRINTED`].
 const PRINTED_TABLES: [&str; 2] =
@@ -29,7 +29,7 @@ fn pages() -> BTreeMap<String, String> {
     paths.map(|path| from_root(&path)).map(|path| (path.clone(), text(&path))).collect()
 }
 
-/// What is not in a block of code, line by line.
+/// The lines of a page that are not in a block of code.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     text.lines().filter(move |line| {
@@ -47,7 +47,7 @@ fn links(text: &str) -> Vec<String> {
     prose(text).flat_map(of_line).collect()
 }
 
-/// What a heading is linked by, as GitHub and mdBook have it.
+/// The anchors of a page's headings, as GitHub and mdBook make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#'));
     headings.map(|line| anchor(line.trim_start_matches('#').trim())).collect()
@@ -115,7 +115,7 @@ fn the_site_has_every_page_of_docs() {
     assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:?}");
 }
 
-/// What stands in backquotes and begins like a path of a source file.
+/// The texts in backquotes that begin like the path of a source file.
 fn named_files(text: &str) -> Vec<&str> {
     in_backquotes(text)
         .filter(|word| word.starts_with("crates/") && word.ends_with(".rs"))
@@ -134,13 +134,13 @@ fn source_files_that_pages_name_are_there() {
     assert!(missing.is_empty(), "named but not there: {missing:?}");
 }
 
-/// A line that could be broken: neither a row of a table nor one long word.
+/// A line that can be wrapped: neither a row of a table nor one long word.
 fn can_be_wrapped(line: &str) -> bool {
     let text = line.trim_start().trim_start_matches(['-', '*', '>', '#']).trim();
     !line.trim_start().starts_with('|') && text.contains(' ') && !line.starts_with('#')
 }
 
-/// The cells of a row, as a reader sees them: of a link its text only.
+/// The cells of a row, as a reader sees them: a link counts with its text only.
 fn cells(row: &str) -> Vec<String> {
     let inside = row.trim().trim_matches('|').replace("\\|", "\u{2502}");
     let seen = |cell: &str| -> String {

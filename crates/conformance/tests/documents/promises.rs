@@ -1,4 +1,4 @@
-//! What the guarantees name is there: tests, models and runs.
+//! The tests, models and runs that the guarantees name exist.
 
 use std::{collections::BTreeSet, fs};
 
@@ -16,7 +16,8 @@ fn functions() -> BTreeSet<String> {
     functions
 }
 
-/// What stands in backquotes and can only be the name of a test: lower-case words with four underscores.
+/// The texts in backquotes that can only be names of tests: lower-case words with at least four
+/// underscores.
 fn named_tests(text: &str) -> Vec<&str> {
     let is_name = |word: &&str| {
         word.matches('_').count() > 3 && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
@@ -33,7 +34,7 @@ fn every_test_that_the_guarantees_name_exists() {
     assert!(missing.is_empty(), "named but not there: {missing:?}");
 }
 
-/// The rows of the table whose head begins so, cell by cell.
+/// The rows of the table whose first line begins with `head`, cell by cell.
 fn table<'a>(text: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     let from = text.lines().skip_while(|line| !line.starts_with(head));
     let rows = from.take_while(|line| line.starts_with('|'));
@@ -41,7 +42,7 @@ fn table<'a>(text: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     rows.filter(|row| !row.starts_with("|---")).map(cells).collect()
 }
 
-/// The promise table, as pairs of promise and store, with what is promised.
+/// The promise table: each pair of promise and store, with the promise.
 fn promises(text: &str) -> Vec<((String, String), String)> {
     let rows = table(text, "| | memory");
     let (head, rows) = rows.split_first().expect("the promise table");
@@ -54,18 +55,18 @@ fn promises(text: &str) -> Vec<((String, String), String)> {
     rows.iter().flat_map(cells).collect()
 }
 
-/// What stands behind one cell of the promise table.
+/// The evidence for one cell of the promise table.
 #[derive(Debug)]
 struct Proof {
     cell: (String, String),
-    /// Why the cell is not promised; empty where it is.
+    /// Why the cell is not promised. Empty where it is.
     unpromised: String,
     tests: String,
     models: String,
     torture: String,
 }
 
-/// The section "What stands behind each cell", a list item or a heading a line.
+/// The section "What stands behind each cell", with each list item or heading on one line.
 fn proof_lines(text: &str) -> Vec<String> {
     let from = text.lines().skip_while(|line| *line != "## What stands behind each cell").skip(1);
     let mut lines: Vec<String> = Vec::new();
@@ -95,7 +96,7 @@ fn proofs(text: &str) -> Vec<Proof> {
     proofs
 }
 
-/// The proof that this item begins, as yet without evidence.
+/// The proof that this list item begins, without its evidence.
 fn proof(promise: &str, item: &str) -> Proof {
     let (store, rest) = item.split_once("**").expect("a store in bold");
     let unpromised = rest.trim_start_matches(':').trim().to_owned();
@@ -138,7 +139,7 @@ fn every_cell_of_the_promise_table_has_an_entry_that_says_what_stands_behind_it(
     }
 }
 
-/// Whether this store is put through this case, as docs/internals/proof/conformance.md has it.
+/// Returns whether this store is put through this case, by docs/internals/proof/conformance.md.
 fn is_put_through(module: &str, case: &str) -> bool {
     let store = match module {
         "redis_cluster" => "cluster",

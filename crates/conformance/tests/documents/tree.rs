@@ -9,7 +9,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every file below this directory whose name ends so.
+/// Every file below this directory with this ending.
 pub(crate) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).expect("a directory of the project") {
@@ -23,12 +23,12 @@ pub(crate) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What stands in it, by its path from the root.
+/// The text of a file, by its path from the root.
 pub(crate) fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What stands in backquotes.
+/// The texts in backquotes.
 pub(crate) fn in_backquotes(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -9,7 +9,7 @@ use seinpaal_rig::{Between, Interposed, news_through};
 
 use super::spoil::{Mistake, Spoiler};
 
-/// Makes stores with one mistake, all alike.
+/// Makes stores that all have the same mistake.
 #[derive(Debug)]
 pub(crate) struct SpoilingHarness {
     memory: MemoryHarness,

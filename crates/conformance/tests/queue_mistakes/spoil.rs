@@ -1,4 +1,5 @@
-//! What can be wrong with a store of queues: each mistake spoils requests, answers or news on their way.
+//! The mistakes that a store of queues can have. Each mistake spoils requests, answers or news on
+//! their way.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +20,7 @@ use seinpaal_proto::{
 };
 use seinpaal_rig::{Between, seam::Answer};
 
-/// One thing that is wrong.
+/// One mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Mistake {
     None,
@@ -56,12 +57,12 @@ pub(crate) enum Mistake {
 #[derive(Debug)]
 pub(crate) struct Spoiler {
     mistake: Mistake,
-    /// Grows with every batch, whatever its sender says.
+    /// Grows with every batch, whatever number its sender gave.
     number: AtomicU64,
-    /// What was delivered last.
+    /// The last deliveries.
     delivered: Mutex<Vec<Popped>>,
     everybody: Mutex<BTreeMap<Inbox, NewsSender>>,
-    /// Stores of clients that died and that the store below is not to know of.
+    /// Stores of clients that have died, and of whose death the store below may not know.
     undead: Mutex<Vec<Arc<dyn Store>>>,
 }
 
@@ -229,7 +230,7 @@ impl Spoiler {
         delivered.clone_from(items);
     }
 
-    /// What the store below left out of one answer.
+    /// Pops what the store below left out of one answer.
     async fn pop_more(
         &self,
         store: &dyn Store,
@@ -277,12 +278,12 @@ impl Between for Spoiler {
     }
 }
 
-/// A request that finds out whether a delivery is under way, and ends nothing.
+/// A request that tells whether a delivery is under way, and ends nothing.
 fn renewal(delivery: Delivery) -> Request {
     Request::Renew(Renew { ttl: 30_000_000, margin: UNBOUNDED, deliveries: vec![delivery] })
 }
 
-/// Takes the end of any delivery of an item for that of the one that is under way.
+/// Treats the end of any delivery of an item as the end of the one under way.
 async fn believe(store: &dyn Store, batch: &mut Batch) -> Result<(), StoreError> {
     let requests = vec![Request::Inspect { rows: 1_000 }];
     let look = Batch { number: 0, requests, ..batch.clone() };

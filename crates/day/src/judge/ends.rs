@@ -1,4 +1,4 @@
-//! Each job ends as it may, and says what it may. No end but CMD's own is silent.
+//! Each job ends as it may, and prints what it may. Only CMD's own end may be silent.
 
 use super::{
     Check,
@@ -9,12 +9,13 @@ use crate::{
     store::Store,
 };
 
-/// What a lease lasts at most after the store was last heard: the default ttl.
+/// The longest time that a lease lasts after the store was last heard: the default ttl.
 const TTL: u64 = 30_000_000;
 
-/// How long it may take to connect to a store that answers.
+/// How long a job may take to connect to a store that answers.
 const CONNECTING: u64 = 2_000_000;
-/// How long the program may stay when CMD is gone: far more than it needs, and no more than a third of a ttl.
+/// How long the program may stay after CMD is gone: far more than it needs, and at most a third of
+/// a ttl.
 const PARTING: u64 = 10_000_000;
 
 pub(super) fn check(store: Store, tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
@@ -41,7 +42,8 @@ pub(super) fn check(store: Store, tale: &Tale<'_>, found: &mut Vec<(Check, Strin
 }
 
 fn is_allowed(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
-    // Who comes while the store is silent may be told so, and who gives up soon may, too.
+    // A job that comes while the store is silent may be told so, and so may a job that gives up
+    // soon.
     let until = if job.start.is_hurried { end.at } else { job.started + CONNECTING };
     let unreachable = tale.was_silent(job.started, until, 0).then(End::unreachable_again);
     let err = beside_silence(tale, job, end);
@@ -52,8 +54,8 @@ fn is_allowed(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
     })
 }
 
-/// A machine that had no time for a client, or for a server, for longer than a permit may go without, costs it: that is
-/// told, and is no mistake.
+/// Returns whether the machine had no time for a client or a server for longer than a permit can go
+/// without. Such a permit is lost, and told as lost, which is no mistake.
 fn is_starved(store: Store, tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
     let name = job.start.ask.as_ref().map_or("", |ask| &ask.name);
     let blink = u64::try_from(store.blink().as_micros()).unwrap_or(u64::MAX);
@@ -63,7 +65,7 @@ fn is_starved(store: Store, tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>
         && tale.was_slow(job.started, end.at, blink)
 }
 
-/// What stands on stderr. Who waits while the store is silent may say so, in a line more.
+/// Allows one more line on stderr for a job that waits while the store is silent.
 fn beside_silence(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> String {
     let was_silent = tale.was_silent(job.started, end.at, 0);
     let is_told = |line: &&str| !(was_silent && line.ends_with("; still waiting\n"));
@@ -75,7 +77,8 @@ fn breach(job: &JobTale<'_>, end: &JobEnd<'_>) -> Check {
     if is_expected { Check::Words } else { Check::Status }
 }
 
-/// Nothing on stderr, and a status that CMD did not end with and that may not come without a word.
+/// Returns whether the job printed nothing on stderr and ended with a status that is not CMD's and
+/// must not come without a line.
 fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
     let is_own = job.left.iter().any(|(_, status)| *status == end.status);
     let may_be = |may: &End| may.status == end.status && may.err.fits("");
@@ -88,7 +91,7 @@ fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
         && !job.start.ends.iter().any(may_be)
 }
 
-/// Where events are read, a loss is told as one, before the end.
+/// Where events are read, a loss must come as an event before the end.
 fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(Check, String)>) {
     if end.status != LOST || job.told.is_empty() {
         return;
@@ -100,7 +103,8 @@ fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(Check, Str
     }
 }
 
-/// Where the store fell silent while CMD was inside and the lease was lost, CMD was gone before the lease was.
+/// If the store fell silent while CMD was inside and the lease was lost, then CMD was gone before
+/// the lease was.
 fn check_lease(
     store: Store,
     tale: &Tale<'_>,
@@ -119,7 +123,7 @@ fn check_lease(
     }
 }
 
-/// Nobody is refused at a name where nobody is.
+/// No job is refused at a name that nobody holds.
 fn check_refusal(
     tale: &Tale<'_>,
     job: &JobTale<'_>,
@@ -131,7 +135,7 @@ fn check_refusal(
         let same = other.start.ask.as_ref().is_some_and(|theirs| theirs.name == ask.name);
         same && other.who != job.who && other.started <= end.at && other.end() >= job.started
     };
-    // Whoever could not give back what it had, since the machine was too busy, is there until its lease ends.
+    // A job on a machine that was too busy to give back its permit holds it until the lease ends.
     let may_be_held = tale.was_slow(job.started.saturating_sub(TTL), end.at, 0);
     if !may_be_held && !tale.jobs.values().any(is_other) {
         found.push((Check::Refused, told(job, end)));

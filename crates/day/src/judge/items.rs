@@ -1,11 +1,12 @@
-//! Every item is done once, in the order in which they were pushed; what never works out is tried five times.
+//! Every item is done once, in the order of the pushes. An item that always fails is tried five
+//! times.
 
 use std::collections::BTreeMap;
 
 use super::{Check, tale::Tale};
 use crate::history::Delivery;
 
-/// How often an item is delivered at most.
+/// The most deliveries of one item.
 const DELIVERIES: usize = 5;
 
 /// Returns how many deliveries were judged.
@@ -37,7 +38,7 @@ fn wanted(payload: &str) -> Vec<i32> {
     }
 }
 
-/// In order of fences, each was delivered for the first time in its turn.
+/// In the order of fences, each item had its first delivery in its turn.
 fn check_order(
     queue: &str,
     payloads: &[String],

@@ -1,4 +1,4 @@
-//! No more inside than there may be, and no two in a slot.
+//! At most the limit is held, and no slot is held twice.
 
 use super::{Check, tale::Tale};
 
@@ -18,7 +18,7 @@ pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
     }
 }
 
-/// Everybody states the same.
+/// The limit of a name. All jobs state the same one.
 fn limit(tale: &Tale<'_>, name: &str) -> u32 {
     let asks = tale.jobs.values().filter_map(|job| job.start.ask.as_ref());
     asks.filter(|ask| ask.name == name).map(|ask| ask.limit).max().unwrap_or(1)
@@ -44,7 +44,7 @@ fn has_also(argv: &[String], name: &str) -> bool {
     argv.windows(2).any(|pair| pair[0] == "--also" && pair[1] == name)
 }
 
-/// Only one who comes in can make it more than before, so it is enough to look at each.
+/// Only an arrival can raise the number inside, so it is enough to look at each arrival.
 fn sweep(name: &str, limit: u32, all: &[Inside<'_>], found: &mut Vec<(Check, String)>) {
     let mut now: Vec<&Inside<'_>> = Vec::new();
     for new in all {

@@ -1,4 +1,4 @@
-//! First come, first served, where the history proves who came first.
+//! First come, first served, where the history proves which job came first.
 //!
 //! A job that was told that it stands in line, before another was even started, is ahead of that one. Ten seconds of
 //! waiting outweigh a step of priority.
@@ -10,7 +10,7 @@ use super::{
 
 /// How much waiting outweighs one step of priority, in microseconds.
 const STEP: i128 = 10_000_000;
-/// A silence so short keeps every place in line.
+/// A silence of at most this length, in microseconds, costs no place in line.
 const SHORT: u64 = 5_000_000;
 
 /// Returns how many pairs were judged.
@@ -30,7 +30,7 @@ pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) -> u64 {
     pairs
 }
 
-/// Whether the pair proves anything.
+/// Judges one pair, and returns whether it proves anything.
 fn judge(
     tale: &Tale<'_>,
     name: &str,
@@ -57,7 +57,7 @@ fn judge(
     true
 }
 
-/// The one with the lower rank is served first.
+/// The rank of a job. The lower rank is served first.
 fn rank(job: &JobTale<'_>, came: u64) -> i128 {
     let priority = job.start.ask.as_ref().map_or(0, |ask| ask.priority);
     i128::from(came) - i128::from(priority) * STEP

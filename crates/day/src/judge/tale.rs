@@ -1,4 +1,4 @@
-//! The history, told job by job.
+//! The history, job by job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use crate::history::{Delivery, Event, Start, Visit, What};
 #[derive(Debug, Default)]
 pub(super) struct Tale<'a> {
     pub(super) jobs: BTreeMap<&'a str, JobTale<'a>>,
-    /// From when until when the store was silent.
+    /// When the store was silent.
     pub(super) outages: Vec<(u64, u64)>,
-    /// The same for times in which the machine was too busy.
+    /// When the machine was too busy.
     pub(super) slow: Vec<(u64, u64)>,
-    /// What was pushed into which queue, in order.
+    /// The items that were pushed into each queue, in order.
     pub(super) pushed: BTreeMap<&'a str, &'a [String]>,
-    /// What was delivered from which queue, in order of fences.
+    /// The deliveries from each queue, in order of fences.
     pub(super) delivered: BTreeMap<&'a str, Vec<&'a Delivery>>,
 }
 
@@ -24,10 +24,10 @@ pub(super) struct JobTale<'a> {
     pub(super) who: &'a str,
     pub(super) start: &'a Start,
     pub(super) started: u64,
-    /// Since when it is known to stand in line, at which name.
+    /// At which names the job is known to stand in line, and since when.
     pub(super) queued: BTreeMap<&'a str, u64>,
     pub(super) told: Vec<&'a str>,
-    /// When it said that CMD is gone.
+    /// When the job told that CMD is gone.
     pub(super) exited: Option<u64>,
     pub(super) visits: Vec<(u64, &'a Visit)>,
     pub(super) left: Vec<(u64, i32)>,
@@ -37,7 +37,7 @@ pub(super) struct JobTale<'a> {
     pub(super) hung: bool,
 }
 
-/// How it ended.
+/// How a job ended.
 #[derive(Debug)]
 pub(super) struct JobEnd<'a> {
     pub(super) at: u64,
@@ -84,18 +84,18 @@ impl<'a> Tale<'a> {
         }
     }
 
-    /// All names that were asked for.
+    /// All names that jobs asked for.
     pub(super) fn names(&self) -> BTreeSet<&'a str> {
         self.jobs.values().filter_map(|job| Some(job.start.ask.as_ref()?.name.as_str())).collect()
     }
 
-    /// Whether the store was silent at some time between, for longer than `least`, or seemed so to a machine that was
-    /// too busy.
+    /// Returns whether the store was silent in this time for longer than `least`, or seemed silent
+    /// to a machine that was too busy.
     pub(super) fn was_silent(&self, from: u64, until: u64, least: u64) -> bool {
         any(&self.outages, from, until, least) || self.was_slow(from, until, least)
     }
 
-    /// Whether the machine was too busy at some time between, for longer than `least`.
+    /// Returns whether the machine was too busy in this time for longer than `least`.
     pub(super) fn was_slow(&self, from: u64, until: u64, least: u64) -> bool {
         any(&self.slow, from, until, least)
     }
@@ -152,19 +152,19 @@ impl<'a> JobTale<'a> {
         }
     }
 
-    /// When it was over, as far as it is known.
+    /// When the job was over, as far as the history tells.
     pub(super) fn end(&self) -> u64 {
         self.ended.as_ref().map_or(u64::MAX, |end| end.at)
     }
 
-    /// Until when its CMD was certainly inside that came in at this moment.
+    /// Until when the CMD that came in at this moment was certainly inside.
     pub(super) fn until(&self, entered: u64) -> u64 {
         let after = |at: &&(u64, i32)| at.0 >= entered;
         let left = self.left.iter().find(after).map(|(at, _)| *at);
         left.or_else(|| self.killed.filter(|at| *at >= entered)).unwrap_or(entered)
     }
 
-    /// The fence of its first grant at the name that it asks for.
+    /// The fence of the job's first grant at the name that it asks for.
     pub(super) fn fence(&self) -> Option<u64> {
         self.visits.first()?.1.fence
     }

@@ -1,4 +1,5 @@
-//! Several names at once, named in all orders: nobody waits in a circle.
+//! Runs that ask for several names at once, in all orders. No two of them wait for each other in a
+//! circle.
 
 use std::thread;
 
@@ -19,8 +20,8 @@ pub(super) fn play(stage: &Stage<'_>) {
             let third = if draw.chance(50) { format!("--also {third}") } else { String::new() };
             let hold = draw.between(ms(100), ms(2500)).as_secs_f64();
             let run = format!("run {first} --also {second} {third} -- day hold {hold}");
-            // In which order the names are asked for is not the order of the flags: only the first is judged,
-            // and its place in line is not.
+            // The run does not ask in the order of its flags. Only its first name is judged, and
+            // its place in line there is not.
             let job = stage.call(&run).asks(first, 1, 0).may_end(End::own(0, DONE));
             stage.let_go(scope, job.start());
             pass(draw.between(ms(1500), ms(6000)));

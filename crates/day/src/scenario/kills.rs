@@ -1,12 +1,13 @@
-//! `kill -9` of the program while it waits and while it holds: the next in line gets in when the permit is free, and
-//! not before.
+//! `kill -9` of the program while it waits and while it holds. The next job in line gets in when
+//! the permit is free, and not before.
 
 use crate::{
     end::End,
     stage::{Stage, ms, pass},
 };
 
-/// How long CMD of a holder that is killed would run. On the embedded store it does, and is the holder until then.
+/// How long the CMD of a killed holder would run. On the embedded store it does run on, and holds
+/// the permit until then.
 const WORK: u64 = 6000;
 
 pub(super) fn play(stage: &Stage<'_>) {
@@ -23,6 +24,6 @@ pub(super) fn play(stage: &Stage<'_>) {
     pass(ms(1000));
     holder.kill();
     holder.wait(stage.bound());
-    // On a server the lease of the dead runs out first.
+    // On a server the lease of the killed holder runs out first.
     next.wait(stage.bound());
 }

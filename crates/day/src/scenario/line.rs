@@ -1,4 +1,4 @@
-//! `seq N | xargs -P K`: a shell's loop, more at once than there are permits.
+//! `seq N | xargs -P K`: a shell's loop that starts more jobs at once than there are permits.
 
 use crate::{
     end::End,
@@ -10,7 +10,7 @@ pub(super) fn play(stage: &Stage<'_>) {
     loop {
         let limit = 1 + draw.below(3);
         let jobs = 4 * limit;
-        // Holds of 0.5 to 5 s: so long a round takes at most, about.
+        // Each job holds for 0.5 to 5 s, which bounds the time of a round.
         let round = ms(jobs * 2750 / limit + 5000);
         if stage.left(round).is_zero() {
             return;
@@ -22,7 +22,7 @@ pub(super) fn play(stage: &Stage<'_>) {
              seinpaal run {events}-j {limit} {name} -- day hold 0.5..5",
             2 * limit + 1
         );
-        // Each run is judged by itself; 123 only says that one of them failed.
+        // Each run of the loop is judged by itself. Status 123 only says that one of them failed.
         let job = stage.script(&script).may_end(End::own(0, "")).may_end(End::own(123, ""));
         job.start().wait(stage.bound());
     }

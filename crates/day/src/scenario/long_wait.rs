@@ -1,4 +1,5 @@
-//! Waits of more than a ttl, behind somebody who holds for longer than that, and then work for a while.
+//! Waits for longer than a ttl behind a job that holds for longer than that. The waiters work for a
+//! while afterwards.
 
 use std::thread;
 

@@ -1,5 +1,5 @@
-//! Jobs of all kinds at three names, as they come: short and long, patient and not, with priorities and weights,
-//! run by the program and by programs that use the crate.
+//! Jobs of all kinds at three names: short and long, patient and hurried, with priorities and
+//! weights, from the program and from programs that use the crate.
 
 use seinpaal_draw::Draw;
 use std::{thread, time::Duration};
@@ -28,7 +28,7 @@ pub(super) fn play(stage: &Stage<'_>) {
                     _ => program(stage, &mut draw),
                 };
                 stage.let_go(scope, job.start());
-                // So that who of them comes first can be seen.
+                // The pause makes the order of arrival visible in the history.
                 pass(ms(100));
             }
             pass(draw.between(ms(200), ms(2200)) * burst);
@@ -36,7 +36,7 @@ pub(super) fn play(stage: &Stage<'_>) {
     });
 }
 
-/// How long a job works: mostly short, some longer, few long.
+/// Draws how long a job works: mostly a short time, sometimes a longer one, rarely a long one.
 fn work(draw: &mut Draw, longest: Duration) -> Duration {
     match draw.below(10) {
         0..=5 => draw.between(ms(100), ms(1000)),
@@ -70,7 +70,7 @@ fn api(stage: &Stage<'_>, draw: &mut Draw) -> Job {
     stage.run(&flags, &stage.name("api"), API, work(draw, ms(6000))).watched()
 }
 
-/// One at a time, as README's first line has it, and sometimes a CMD that fails: its status is passed on.
+/// One permit, as in README's first line. Sometimes CMD fails, and its status must be passed on.
 fn backup(stage: &Stage<'_>, draw: &mut Draw) -> Job {
     let (name, status) = (stage.name("backup"), draw.pick(&[0, 0, 3, 99]));
     let hold = draw.between(ms(100), ms(1500)).as_secs_f64();

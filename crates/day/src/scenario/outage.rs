@@ -1,5 +1,5 @@
-//! All servers of the store are silent for longer than a ttl. Who holds is stopped in time and told; who waits sits it
-//! out or is told; who comes is told.
+//! All servers of the store are silent for longer than a ttl. A holder is stopped in time and told.
+//! A waiter sits the outage out or is told. A newcomer is told.
 
 use std::{thread, time::Duration};
 
@@ -34,14 +34,15 @@ pub(super) fn play(stage: &Stage<'_>) {
     });
 }
 
-/// CMD would work for much longer, and says nothing when it is ended.
+/// CMD would work for much longer, and prints nothing when it is ended.
 fn lost(stage: &Stage<'_>, name: &str, silent: Duration) -> Job {
     let hold = (silent * 2).as_secs();
     let run = format!("run -j 1 --events 3 {name} -- day hold {hold}");
     stage.call(&run).asks(name, 1, 0).may_end(End::lost(name)).watched()
 }
 
-/// Those who come while the store is silent: whoever does not wait is told, the others may be, or get in later.
+/// Jobs that come while the store is silent. A job that does not wait is told. The others are told,
+/// or get in later.
 fn come(stage: &Stage<'_>) -> Vec<Job> {
     let name = stage.name("other");
     let run = |flags: &str| {
@@ -52,7 +53,7 @@ fn come(stage: &Stage<'_>) -> Vec<Job> {
     vec![run("-n"), run("-w 5"), job.may_end(End::told(BUSY, &["answer"]))]
 }
 
-/// Whether the servers are silent from now on.
+/// Makes the servers silent, or lets them answer again.
 pub(crate) fn silence(stage: &Stage<'_>, is_silent: bool) {
     let rig = stage.world.who("rig");
     if is_silent {

@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::stage::{Stage, ms, pass};
 
-/// A writer takes all of so many permits.
+/// How many permits a writer takes: all that there are.
 const READERS: u32 = 1_000_000;
 
 pub(super) fn play(stage: &Stage<'_>) {

@@ -1,4 +1,5 @@
-//! A queue: lines pushed, two workers, some items that come again, some that never work out.
+//! A queue: items are pushed, and two workers take them. Some items come again, and some never work
+//! out.
 
 use std::thread;
 
@@ -10,7 +11,7 @@ use crate::{
 };
 
 const KINDS: [&str; 8] = ["ok", "ok", "ok", "ok", "ok", "later", "twice", "bad"];
-/// A round takes that long at most: five deliveries of a bad item with their back-off.
+/// The longest round, in milliseconds: five deliveries of a bad item with their back-off.
 const ROUND: u64 = 30_000;
 
 pub(super) fn play(stage: &Stage<'_>) {
@@ -39,7 +40,7 @@ fn play_round(stage: &Stage<'_>, queue: &str) {
         let pushed = What::Pushed { queue: queue.to_owned(), payloads };
         stage.world.note(&stage.world.who("queue"), pushed);
     }
-    // A worker that comes while the store is silent is told so, and another comes later.
+    // A worker that comes while the store is silent is told so. Another worker comes later.
     while !work_off(stage, queue) {
         pass(ms(1000));
     }
@@ -47,7 +48,7 @@ fn play_round(stage: &Stage<'_>, queue: &str) {
     stage.call(&drop).may_end(End::quiet(0)).start().wait(stage.bound());
 }
 
-/// Two workers until nothing is left. Whether one of them has seen that.
+/// Runs two workers until the queue is empty. Returns whether one of them has seen that.
 fn work_off(stage: &Stage<'_>, queue: &str) -> bool {
     let worker = || -> Job {
         let work = format!("queue work {queue} -c 2 --until-empty -- day item");

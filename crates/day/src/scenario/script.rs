@@ -6,7 +6,7 @@ use crate::{
     stage::{Stage, ms, pass},
 };
 
-/// As docs have it: a permit, a trap, work, a renewal, work.
+/// The script of the docs: a permit, a trap, work, a renewal, work.
 const ORDERLY: &str = r#"
 ticket=$(seinpaal acquire "$NAME" -j 2) || exit
 trap 'seinpaal release "$NAME" "$ticket"' EXIT
@@ -15,7 +15,7 @@ seinpaal renew "$NAME" "$ticket" || exit
 echo done
 "#;
 
-/// What was released is gone: to renew or to release it again is said to be 122.
+/// A released permit is gone, so renewing or releasing it again ends with 122.
 const TWICE: &str = r#"
 ticket=$(seinpaal acquire "$NAME" -j 2) || exit
 seinpaal release "$NAME" "$ticket" || exit

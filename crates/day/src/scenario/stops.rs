@@ -1,4 +1,5 @@
-//! `SIGSTOP` of the program for a moment, while it holds and while it waits: nobody notices. Signals that end it.
+//! `SIGSTOP` of the program for a moment, while it holds and while it waits, which nobody notices;
+//! and the signals that end it.
 
 use std::thread;
 
@@ -27,7 +28,8 @@ pub(super) fn play(stage: &Stage<'_>) {
     }
 }
 
-/// INT leaves the line with 130 and a line; TERM reaches CMD, whose end it is.
+/// After INT the run leaves the line with status 130 and prints a line. TERM reaches CMD, which
+/// ends by it.
 fn end_by_signals(stage: &Stage<'_>, name: &str) {
     let ended = End::own(143, "");
     let mut holder = stage.run("-j 1", name, 1, ms(60_000)).may_end(ended).start();

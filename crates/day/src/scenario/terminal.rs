@@ -1,4 +1,4 @@
-//! On a terminal: one line while it waits, which goes away; `^Z` and `fg`.
+//! On a terminal: a run shows one line while it waits, and removes it. `^Z` and `fg` work.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use crate::{
     stage::{Stage, ms, pass},
 };
 
-/// A day so long has time to stay stopped beyond the ttl.
+/// The shortest day that has time to stay stopped beyond the ttl.
 const LONG: Duration = Duration::from_secs(180);
 /// Longer than the ttl.
 const STOPPED: Duration = Duration::from_secs(40);
@@ -50,7 +50,7 @@ fn stop_and_go_on(stage: &Stage<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Where leases run out CMD is ended before its own does, and that is said.
+/// Where leases run out, CMD is ended before its lease ends, and the run says so.
 fn sleep_too_long(stage: &Stage<'_>) -> io::Result<()> {
     let status = if stage.world.store.has_leases() { LOST } else { 0 };
     let shown = stop(stage, "nap", STOPPED, End::anyhow(status))?;

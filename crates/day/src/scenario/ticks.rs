@@ -1,4 +1,4 @@
-//! What cron does: the same job again and again, which is skipped where the last one runs still.
+//! What cron does: the same job again and again. A job is skipped while the last one still runs.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Somebody who looks: lists and snapshots are always there, and never show more than there can be.
+//! An observer. Lists and snapshots can always be had, and never show more permits than the limit.
 
 use serde_json::Value;
 

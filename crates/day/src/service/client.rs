@@ -1,4 +1,4 @@
-//! Somebody who asks for work again and again, as a tenant.
+//! A client that asks for work again and again, as a tenant.
 
 use std::{
     io::{self, Read, Write},
@@ -13,7 +13,7 @@ use torture::clock;
 use super::verdict::Answer;
 use crate::stage::{ms, pass};
 
-/// Nobody waits longer for an answer.
+/// The longest time that a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct Client {
@@ -27,7 +27,7 @@ impl Client {
         Self { ports: ports.to_vec(), tenant, draw }
     }
 
-    /// Asks one process or the other, thinks, and asks again.
+    /// Asks one process or the other, waits a little, and asks again.
     pub(super) fn ask_until(mut self, is_over: &AtomicBool) -> Vec<Answer> {
         let mut answers = Vec::new();
         while !is_over.load(Ordering::SeqCst) {
@@ -43,7 +43,8 @@ impl Client {
         answers
     }
 
-    /// Mostly short. One tenant has work that takes so long that a silent store costs its permit.
+    /// Draws how long the work takes, mostly a short time. One tenant's work takes so long that a
+    /// silent store costs its permit.
     fn work(&mut self) -> Duration {
         match self.tenant == 0 && self.draw.chance(20) {
             true => self.draw.between(ms(15_000), ms(45_000)),
@@ -52,12 +53,12 @@ impl Client {
     }
 }
 
-/// Whether somebody listens there.
+/// Returns whether a service listens at this port.
 pub(super) fn answers(port: u16) -> bool {
     TcpStream::connect(("127.0.0.1", port)).is_ok()
 }
 
-/// The status of an answer.
+/// Sends a request and returns the status of the answer.
 fn post(port: u16, path: &str) -> io::Result<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;

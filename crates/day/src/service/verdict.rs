@@ -1,14 +1,14 @@
-//! What the clients of a service were told, and whether that may be.
+//! Judges the answers that the clients of a service got.
 
 use std::{
     collections::BTreeMap,
     fmt::{self, Display},
 };
 
-/// What one request came to. Times are in microseconds.
+/// One request and its answer. Times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Whose request.
+    /// The tenant.
     pub tenant: usize,
     /// When it was sent.
     pub sent: u64,
@@ -16,11 +16,11 @@ pub struct Answer {
     pub got: u64,
     /// How long the work takes.
     pub work: u64,
-    /// The status, or why there is none.
+    /// The status, or the reason why there is none.
     pub status: Result<u16, String>,
 }
 
-/// From when until when the store was silent.
+/// The time in which the store was silent.
 #[derive(Clone, Copy, Debug)]
 pub struct Outage {
     /// When it began.
@@ -29,31 +29,32 @@ pub struct Outage {
     pub until: u64,
 }
 
-/// What the answers are held against.
+/// The rules that answers are held against.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// How much work of a tenant may be done at once.
     pub limit: u32,
-    /// Whether even the shorter silence outlasts a lease of this store.
+    /// Whether the shorter silence already outlasts a lease of this store.
     pub loses_soon: bool,
 }
 
-/// What it comes to.
+/// The verdict.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// How often each status came while all was well, and around each outage.
+    /// How often each status came while all was well, and how often around each outage.
     pub statuses: [BTreeMap<String, u64>; 3],
-    /// The longest time to an answer in each, in microseconds.
+    /// The longest time to an answer in each of these, in microseconds.
     pub longest: [u64; 3],
-    /// What must not be.
+    /// The answers that must not be.
     pub wrong: Vec<String>,
-    /// What is left when all have gone.
+    /// What remains at the store after all clients have gone.
     pub remains: Vec<String>,
 }
 
-/// What a request meets.
+/// The situations that a request can meet.
 const NAMES: [&str; 3] = ["all well", "silent for 5 s", "silent for 60 s"];
-/// So long after an outage its consequences may show: the leases that nobody could give back, and a queue that is long.
+/// How long the consequences of an outage may show, in microseconds: leases that nobody could give
+/// back, and a long queue.
 const AFTERMATH: u64 = 45_000_000;
 
 /// Judges all answers.
@@ -81,19 +82,21 @@ pub fn judge(answers: &[Answer], outages: &[Outage], terms: Terms) -> Verdict {
     verdict
 }
 
-/// Done, or busy, or no answer from the store within the 2 s that the service gives it: a busy machine may need them.
-/// That a permit was lost only where the store was silent for long.
+/// Returns whether an answer is allowed in this situation. Done, busy, and no answer of the store
+/// within the service's 2 s are always allowed, since a busy machine may need the 2 s. A lost
+/// permit is allowed only where the store was silent for long.
 fn may_be(met: usize, answer: &Answer, terms: Terms) -> bool {
     match answer.status {
         Ok(200 | 429 | 503) => true,
-        // The permit was lost while the work went on: the store was silent, or said that its lease had ended.
+        // The permit was lost during the work: the store was silent, or reported that its lease had
+        // ended.
         Ok(500 | 409) => met == 2 || met == 1 && terms.loses_soon,
         _ => false,
     }
 }
 
-/// Work that was done took place somewhere between the request and the answer. Where that leaves no choice, so
-/// much of it is certain.
+/// Looks for times with more work than the limit. Work was done at some time between the request
+/// and the answer, and where the two leave no choice that time is certain.
 fn over_limit(answers: &[Answer], limit: u32, wrong: &mut Vec<String>) {
     let certain = |it: &&Answer| it.status == Ok(200) && it.got - it.sent < 2 * it.work;
     let mut spans: Vec<(usize, u64, u64)> = answers
@@ -112,7 +115,7 @@ fn over_limit(answers: &[Answer], limit: u32, wrong: &mut Vec<String>) {
 }
 
 impl Verdict {
-    /// Whether nothing is wrong.
+    /// Returns whether nothing is wrong.
     #[must_use]
     pub fn is_well(&self) -> bool {
         self.wrong.is_empty() && self.remains.is_empty()

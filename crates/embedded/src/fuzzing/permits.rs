@@ -1,4 +1,4 @@
-//! What is asked for permits before and after rows are damaged: every kind of request.
+//! Requests about permits before and after rows are damaged: every kind of request.
 
 use seinpaal_proto::{
     Acquire, AskHolder, Attach, Configure, Enqueue, HandOverAsk, Kind, LeaseId, Limit, LimitRule,
@@ -22,7 +22,7 @@ pub(super) fn filling() -> Vec<TimedRequests> {
     asked
 }
 
-/// What a day brings: asking, renewing, leaving, changing hands, looking, steering.
+/// The requests of an ordinary day: asking, renewing, leaving, changing hands, looking, steering.
 pub(super) fn day() -> Vec<TimedRequests> {
     let renew =
         |whom| Request::Renew(Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom });

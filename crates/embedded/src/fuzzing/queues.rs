@@ -67,7 +67,7 @@ pub(super) fn fill(db: &Connection) -> Result<()> {
     send(db, 3, 2, vec![Request::Push(push(0))]).map(drop)
 }
 
-/// What a day brings: pushing, working, steering, looking, and the ends of leases.
+/// The requests of an ordinary day: pushing, working, steering, looking, and the ends of leases.
 pub(super) fn use_it(db: &Connection) -> Result<()> {
     let rows = |rows| Request::Inspect { rows };
     send(db, 4, 9, vec![rows(9), Request::Dead { after: ItemId(0), rows: 9 }])?;

@@ -65,7 +65,7 @@ fn answers_that_come_while_the_disk_is_busy_share_the_next_time_it_is_waited_for
 }
 
 #[test]
-fn after_a_disk_has_failed_once_nothing_is_said_to_be_kept() {
+fn after_a_disk_has_failed_once_nothing_is_confirmed() {
     let count = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&count);
     let sync = move || match counter.fetch_add(1, Ordering::Relaxed) {

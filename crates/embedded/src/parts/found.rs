@@ -1,4 +1,4 @@
-//! What is opened inside the gate, before others see this client as alive.
+//! The parts that are opened inside the gate, before others see this client as alive.
 
 use std::{cell::Cell, time::Duration};
 
@@ -19,15 +19,15 @@ use crate::{
     trouble,
 };
 
-/// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
-/// store is at.
+/// The files by which this client shows itself in the directory. They go when this is dropped,
+/// whatever the store's thread is doing.
 #[derive(Debug)]
 pub(crate) struct Signs {
     pub(crate) presence: OwnPresence,
     _address: Address,
 }
 
-/// What is opened inside the gate.
+/// The parts that are opened inside the gate.
 pub(super) struct Found {
     pub(super) database: Database,
     presences: Presences,
@@ -63,7 +63,8 @@ impl Found {
             inside.note(""); // whatever it was, the index has no part in it the next time
         })?;
         let found = Self { keeps_index: is_kept, ..found };
-        // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
+        // By now SQLite has made the index, or another client that has it open did. Either happened
+        // in this boot.
         if !is_kept && let Some(mark) = index::mark(dir, &boot) {
             inside.note(&mark);
         }

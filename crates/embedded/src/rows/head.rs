@@ -61,16 +61,16 @@ fn column(field: &'static str) -> &'static str {
 pub(super) struct Statements {
     pub(super) insert: String,
     pub(super) read: String,
-    /// The same by the name; the number of the row comes last.
+    /// Finds the head by its name. The number of the row comes last.
     pub(super) find: String,
     update: String,
 }
 
-/// Those about names.
+/// The statements about names.
 pub(super) static NAME: LazyLock<Statements> =
     LazyLock::new(|| Statements::new("name", &Head::default().fields()));
 
-/// Those about queues.
+/// The statements about queues.
 pub(super) static QUEUE: LazyLock<Statements> =
     LazyLock::new(|| Statements::new("queue", &queue::Head::default().fields()));
 

@@ -1,4 +1,4 @@
-//! What is remembered of series as rows.
+//! The memories of series, as rows.
 
 use rusqlite::{OptionalExtension, Result, Row};
 use seinpaal_proto::{Cause, Memory, Series};
@@ -6,7 +6,7 @@ use seinpaal_proto::{Cause, Memory, Series};
 use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
 use crate::wire::{cause_code, cause_of};
 
-/// What of a memory each end takes: its number, big-endian, and the code of its cause.
+/// The bytes of each end in a memory: its number, big-endian, and the code of its cause.
 const END: usize = 5;
 
 pub(super) const ALL: &str = "SELECT series, last, until, open, ends FROM memory WHERE name = ?1";

@@ -5,8 +5,9 @@ use seinpaal_proto::{Inbox, MemoryState, State};
 
 use super::{Rows, bytes, leases, memories};
 
-/// With so many holders, waiters and memories left, a name becomes one record again. That is far below what makes it
-/// too large for one, so that a name does not go to and fro.
+/// With this many holders, waiters and memories left, a name becomes one record again. The number
+/// is far below the one at which a name is too large for a record, so that a name does not change
+/// its form back and forth.
 const FEW: u32 = 4;
 
 impl Rows<'_> {
@@ -20,8 +21,8 @@ impl Rows<'_> {
         state.free_slots().try_for_each(|(first, last)| self.push_free_slots(first, last))
     }
 
-    /// The whole state, if it is small. Rows that contradict each other stay as they are: whoever stumbles over them
-    /// says so.
+    /// The whole state, if it is small. Rows that contradict each other stay as they are, and the
+    /// call that meets them reports it.
     pub(in super::super) fn gather_if_few(&mut self) -> Result<Option<MemoryState>> {
         if self.id.is_none() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Who lives, as far as a turn can see.
+//! Which clients live, as far as a turn can see.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -6,7 +6,7 @@ use seinpaal_proto::{Contact, Contacts, Inbox, time::Micros};
 
 use crate::{inbox::InboxSocket, presence::Presences, stay::Stay};
 
-/// What a turn sees of the store besides its database.
+/// The parts of the store that a turn uses besides its database.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'a> {
     pub(crate) presences: &'a Presences,
@@ -15,12 +15,12 @@ pub(crate) struct Around<'a> {
     pub(crate) stay: Stay,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(crate) found_nothing_at: &'a Cell<Option<Micros>>,
-    /// The same for queues.
+    /// As above, for queues.
     pub(crate) found_no_queue_at: &'a Cell<Option<Micros>>,
 }
 
-/// What has been found out about clients in this turn. Being inside the gate, it stays true for the
-/// dead, and for the living it was true a moment ago.
+/// What this turn has found out about clients. Inside the gate a dead client stays dead, and a
+/// living one was alive a moment ago.
 pub(super) struct KnownContacts<'a> {
     pub(super) around: Around<'a>,
     contacts: BTreeMap<Inbox, Contact>,

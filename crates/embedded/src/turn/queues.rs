@@ -1,4 +1,5 @@
-//! The same for queues: the ledger of queues is executed, and the dead give back what they worked on.
+//! Turns about queues: the ledger of queues is executed, and what dead clients worked on is given
+//! back.
 
 use rusqlite::{OptionalExtension, Result};
 use seinpaal_proto::{
@@ -18,7 +19,7 @@ use crate::{
 /// Queues of which only sessions are remembered are looked at this long after their last use: a session's
 /// last batch is remembered for less.
 const SESSIONS_LINGER: Micros = 60 * SECOND;
-/// The same where only deduplication keys are remembered, which can be for a week.
+/// As above, where only deduplication keys are remembered, which can last a week.
 const KEYS_LINGER: Micros = 3600 * SECOND;
 /// The most idle workers of one queue that are looked at where somebody counts them.
 const MOST_IDLE: u32 = 256;
@@ -144,7 +145,7 @@ impl Turn<'_> {
         Ok(found)
     }
 
-    /// One call forgets a few; so it is called until it forgets none.
+    /// One call forgets a few, so the call is repeated until it forgets none.
     fn forget_queue(&mut self, name: Name) -> Result<()> {
         let mut left = self.memories(&name)?;
         for _ in 0..MOST_CALLS {

@@ -1,4 +1,4 @@
-//! Whom a turn concerns.
+//! The clients that a turn concerns.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use seinpaal_proto::{Inbox, Name, Wakeup, queue};
 
 use crate::watch::QueuePosition;
 
-/// Whom to tell what once the turn is over.
+/// The news that the turn has for each client once it is over.
 #[derive(Debug, Default)]
 pub(crate) struct Tell {
     pub(crate) wakeups: Vec<Wakeup>,
@@ -22,7 +22,7 @@ impl Tell {
         group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
     }
 
-    /// The same for wakeups about queues.
+    /// As above, for wakeups about queues.
     pub(crate) fn queues_by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&queue::Wakeup>)> {
         let wakeups = self.queue_wakeups.iter().filter(|wakeup| wakeup.inbox != me);
         group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))

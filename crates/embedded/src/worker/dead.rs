@@ -12,7 +12,7 @@ use crate::turn::Turn;
 const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
 /// The most dead that one turn buries.
 const MOST_BURIED: usize = 16;
-/// The most files of each folder that a newcomer looks at, after what it came for.
+/// The most files of each folder that a newcomer looks at after its own call.
 const MOST_LOOKED_AT: usize = 64;
 
 impl Worker {
@@ -56,8 +56,8 @@ impl Worker {
         }
     }
 
-    /// Clears away what the dead have left, as far as one newcomer comes: so programs that come and go leave no
-    /// more behind than those that were killed last.
+    /// Clears away what dead clients have left, as far as one newcomer comes. So programs that come
+    /// and go leave no more behind than those that were killed last.
     pub(super) fn look_around(&mut self) {
         if mem::replace(&mut self.has_looked_around, true) {
             return;

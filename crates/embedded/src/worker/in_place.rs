@@ -54,7 +54,7 @@ impl Worker {
         }))
     }
 
-    /// Whether the thread is to be woken.
+    /// Returns whether the thread is to be woken.
     fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
         self.owed != Need::Nothing

@@ -1,4 +1,4 @@
-//! What callers ask of the thread, and how it answers.
+//! The jobs that callers give to the thread, and the answers.
 
 use seinpaal_proto::{Batch, Name, Replies, Reply, Snapshot, queue};
 use seinpaal_store::{StoreError, Together};
@@ -9,7 +9,7 @@ use crate::{keeper::AnswerTo, list, watch::QueuePosition};
 /// Names that a list reads at once: the log cannot begin anew while they are read.
 const PAGE: usize = 500;
 
-/// What the store is asked to do.
+/// A job for the store.
 #[derive(Debug)]
 pub(crate) enum Job {
     Call { batch: Batch, answer: AnswerTo<Replies> },

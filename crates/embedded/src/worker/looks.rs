@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// served within that time.
 const CALM: Duration = Duration::from_millis(2);
 
-/// What is to be looked at, and when.
+/// The names that must be looked at, and when.
 #[derive(Debug)]
 pub(super) struct Looks {
     /// Sites to look at once `soon_at` has come.

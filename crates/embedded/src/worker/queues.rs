@@ -14,7 +14,8 @@ use seinpaal_store::{News, StoreError};
 const MOST_FORGOTTEN: u32 = 64;
 
 impl Worker {
-    /// What must survive a power loss is answered when the disk has it, while this thread goes on.
+    /// A batch that must survive a power loss is answered once the disk has it. This thread goes on
+    /// meanwhile.
     pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: AnswerTo<queue::Replies>) {
         match self.call_queue(batch) {
             Ok(replies) if keeper::is_to_be_kept(batch) => {

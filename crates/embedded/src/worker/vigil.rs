@@ -18,7 +18,7 @@ use seinpaal_proto::Inbox;
 
 use super::Bell;
 
-/// What is waited for.
+/// The descriptors that the thread waits for.
 pub(super) struct Vigil {
     pub(super) bell: Arc<Bell>,
     pub(super) socket: Arc<UnixDatagram>,
@@ -26,7 +26,7 @@ pub(super) struct Vigil {
     pub(super) until: Option<Instant>,
 }
 
-/// What `poll` found.
+/// The result of `poll`.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
     pub(super) hints: bool,

@@ -25,7 +25,7 @@ use crate::bounds::{Fault, TICK};
 const CALL: u64 = 3;
 
 impl World {
-    /// Does it.
+    /// Does the action.
     pub fn act(&mut self, bounds: &Bounds, action: Action) {
         match action {
             Action::Push => self.push(bounds),
@@ -133,7 +133,7 @@ impl World {
         self.faults_left -= 1;
         let watch = self.ledger.facts().and_then(|head| head.watch);
         let goes_only = matches!(fault, Fault::Crash | Fault::Vanish);
-        // A request of the dead may still put it in line.
+        // A request of a dead client may still put it in line.
         let asks =
             |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
         let is_counted_on = watch == Some(self.clients[who].inbox) || self.parcels.iter().any(asks);
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// The client learns that its call failed. The request may still arrive; a reply is lost.
+    /// Ends a client's call with an error. The request may still arrive, and a reply is lost.
     fn break_call(&mut self, who: usize) {
         let Some((call, _)) = self.clients[who].call.take() else { return };
         self.abandon(who);
@@ -200,7 +200,7 @@ impl World {
         self.pump(who);
     }
 
-    /// What a driver does: timers, calls, events.
+    /// Does what a driver does: timers, calls, events.
     fn pump(&mut self, who: usize) {
         let now = self.now;
         if self.clients[who].session.poll_timeout().is_none_or(|at| at > now) {

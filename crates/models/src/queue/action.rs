@@ -8,8 +8,8 @@ use super::{
 };
 use crate::bounds::Fault;
 
-/// One step of a history. Clients are numbers, items the order of their pushes, parcels and what is held
-/// their places in lists.
+/// One step of a history. Clients are numbers. An item is its place in the order of pushes, and a
+/// parcel or a held delivery its place in a list.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Action {
     /// The next item is pushed.
@@ -20,13 +20,13 @@ pub enum Action {
     Pop(usize),
     /// A worker ends a delivery.
     Finish(usize, usize, End),
-    /// What is under way arrives.
+    /// A parcel arrives.
     Deliver(usize),
     /// Time passes.
     Tick,
     /// A paused client goes on.
     Resume(usize),
-    /// A subscription is back.
+    /// A client's subscription is back.
     Hear(usize),
     /// The store's clock is set forward.
     Forward,
@@ -39,7 +39,7 @@ pub enum Action {
 }
 
 impl World {
-    /// Everything that may happen now.
+    /// Lists everything that may happen now.
     pub fn actions(&self, bounds: &Bounds, actions: &mut Vec<Action>) {
         if self.ghost.broken.is_some() {
             return;

@@ -1,18 +1,18 @@
-//! How large a world of a queue is explored.
+//! The bounds of a world of a queue that is explored.
 
 use seinpaal_proto::time::Micros;
 
 use super::plant::Plant;
 use crate::bounds::{Fault, TICK};
 
-/// What is pushed.
+/// An item that is pushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Higher first.
+    /// The priority. Higher priorities go first.
     pub priority: i8,
-    /// After how many ticks it is due; 0: at once.
+    /// After how many ticks it is due. 0 is at once.
     pub delay: u64,
-    /// Whose share it counts for.
+    /// The group whose limit it counts against.
     pub group: Option<&'static str>,
     /// How many deliveries it is allowed.
     pub most: u32,
@@ -23,18 +23,18 @@ impl Spec {
     pub const PLAIN: Self = Self { priority: 0, delay: 0, group: None, most: 3 };
 }
 
-/// How a delivery can end.
+/// The end of a delivery.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum End {
-    /// Done.
+    /// The worker acknowledges it.
     Acknowledge,
-    /// For somebody else, at once.
+    /// The worker gives it back for another, at once.
     GiveBack,
-    /// For somebody else, later.
+    /// The worker gives it back for another, later.
     GiveBackLater,
-    /// It failed.
+    /// The worker fails it.
     Fail,
-    /// It failed, and is tried again later.
+    /// The worker fails it, and the item is tried again later.
     FailLater,
 }
 
@@ -43,50 +43,50 @@ pub enum End {
 pub struct Bounds {
     /// What the model is called.
     pub name: &'static str,
-    /// Workers, beside the one who pushes.
+    /// How many workers there are, beside the client that pushes.
     pub workers: usize,
-    /// What is pushed, in this order.
+    /// The items that are pushed, in this order.
     pub items: &'static [Spec],
     /// How many items may be in work.
     pub limit: Option<u32>,
-    /// How many of a group.
+    /// How many items of a group may be in work.
     pub group_limit: Option<u32>,
     /// How many wishes each worker may have, one after the other.
     pub pops: u8,
     /// How many items a wish asks for.
     pub at_once: u32,
-    /// What is finished is followed by more.
+    /// Whether a worker that has finished an item gets more.
     pub goes_on: bool,
-    /// How deliveries may end, besides well.
+    /// The ends that deliveries may have besides an acknowledgement.
     pub ends: &'static [End],
-    /// How many may end like that.
+    /// How many deliveries may end like that.
     pub returns: u8,
     /// How many items may be cancelled.
     pub cancels: u8,
     /// How long a lease lasts, in ticks.
     pub ttl: u64,
-    /// Faults of any kind in one history.
+    /// How many faults of any kind one history may have.
     pub faults: u8,
-    /// Which faults.
+    /// The kinds of faults.
     pub kinds: &'static [Fault],
-    /// Steps of the store's clock forward, at most, in one history.
+    /// How many times the store's clock may step forward in one history.
     pub clock_steps: u8,
-    /// And back.
+    /// How many times it may step back.
     pub steps_back: u8,
-    /// How far such a step goes, in ticks.
+    /// The length of such a step, in ticks.
     pub clock_step: u64,
-    /// Copies of requests under way whose answer nobody waits for, at most.
+    /// How many copies of requests whose answer nobody waits for may be under way.
     pub copies: usize,
-    /// Wakeups under way, at most; more are lost.
+    /// How many wakeups may be under way. Further ones are lost.
     pub wakeups: usize,
-    /// A mistake put in on purpose, to show that it is found.
+    /// A mistake that is put in on purpose, to show that the model finds it.
     pub plant: Option<Plant>,
-    /// From how many states, one in this many, the quiet schedule is run.
+    /// The quiet schedule is run from one in this many states.
     pub quiet_one_in: u64,
 }
 
 impl Bounds {
-    /// One who pushes, two who work, two items; everything may go wrong, once.
+    /// One client pushes, two work, and there are two items. Everything may go wrong, once.
     pub const BASE: Self = Self {
         name: "queue",
         workers: 2,
@@ -111,7 +111,7 @@ impl Bounds {
         quiet_one_in: 1,
     };
 
-    /// A lease's length.
+    /// The length of a lease.
     #[must_use]
     pub fn ttl(&self) -> Micros {
         self.ttl * TICK

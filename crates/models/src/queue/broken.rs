@@ -1,25 +1,26 @@
-//! What can be wrong.
+//! The rules that a step can break.
 
-/// Which rule was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Broken {
     /// The ledger contradicts itself.
     Books,
-    /// An item is gone that nobody acknowledged or cancelled.
+    /// An item is gone that nobody has acknowledged or cancelled.
     Lost,
-    /// An item is pushed twice, or delivered again though its delivery goes on or it is done.
+    /// An item is pushed twice, or delivered again although its delivery goes on or the item is
+    /// done.
     Again,
-    /// A delivery was ended by somebody else, or before its time.
+    /// A delivery was ended by another client, or before its time.
     Ended,
-    /// More items are in work than may be, of all or of a group.
+    /// More items are in work than the limit of all items or of a group allows.
     Limit,
-    /// A worker believes in a delivery that the ledger does not have, or that it was told is over.
+    /// A worker believes in a delivery that the ledger does not have, or whose end it was told.
     Believed,
-    /// A number was not greater than all before.
+    /// A number was not greater than all earlier ones.
     Number,
-    /// A program was told what is not so.
+    /// A program was told something that is not so.
     Answer,
-    /// An item was delivered before one that comes first, before it is due, or lost its place.
+    /// An item was delivered before one that comes first, or before it is due, or lost its place.
     Order,
     /// Deliveries were not counted, or an item died with one left, or had one too many.
     Count,

@@ -1,4 +1,4 @@
-//! What programs are told, and whether it is true.
+//! Checks that what programs are told is true.
 
 use std::sync::Arc;
 
@@ -78,7 +78,8 @@ impl World {
         let is_true = tale.is_doubled
             || match end {
                 End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
-                // What is remembered of a batch is, too, on the store's clock, and moves with it.
+                // What the ledger remembers of a batch goes by the store's clock, too, and moves
+                // with it.
                 End::Lost => !is_done_by || self.ghost.was_set_back,
                 _ => true,
             };

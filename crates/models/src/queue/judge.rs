@@ -1,4 +1,4 @@
-//! Whether one step of the ledger kept the rules.
+//! Checks that one step of the ledger keeps the rules.
 
 use seinpaal_proto::{
     Contact, Name,
@@ -22,7 +22,8 @@ pub(super) struct Step<'a> {
 }
 
 impl World {
-    /// Whether some client believes in a delivery that is not its any more. A cancelled one it may not know of.
+    /// Returns whether a client believes in a delivery that is not its own any more. A client may
+    /// not know yet that an item was cancelled.
     pub(super) fn believes_wrongly(&self) -> bool {
         let clients = self.clients.iter().filter(|client| client.life != Life::Gone);
         let believed = clients.flat_map(|client| &client.held);
@@ -40,7 +41,7 @@ fn find(queue: &MemoryQueue, id: ItemId) -> Option<&Item> {
     queue.all_items().find(|item| item.id == id)
 }
 
-/// Items are told apart by what their maker says of itself.
+/// The number of an item, which stands in what its maker says of itself.
 fn nth(item: &Item) -> usize {
     item.about.parse().unwrap_or(usize::MAX)
 }
@@ -48,7 +49,8 @@ fn nth(item: &Item) -> usize {
 impl Step<'_> {
     pub(super) fn judge(&self, clients: &[Client], ghost: &mut Ghost) -> Option<Broken> {
         if ghost.was_set_back && self.before.is_empty() {
-            // It takes its numbers from the clock, and from what who asks has heard (docs/guarantees.md).
+            // The ledger takes its numbers from the clock, and from what the asking client has
+            // heard (docs/guarantees.md).
             ghost.last = ghost.last.min(self.batch.seen);
         }
         self.ends(clients, ghost)
@@ -60,7 +62,7 @@ impl Step<'_> {
             .or_else(|| self.after.check().is_err().then_some(Broken::Books))
     }
 
-    /// What became of each item that was there.
+    /// What became of each item that was in the queue.
     fn ends(&self, clients: &[Client], ghost: &mut Ghost) -> Option<Broken> {
         for item in self.before.all_items() {
             let tale = ghost.items.get_mut(nth(item))?;
@@ -105,7 +107,8 @@ impl Step<'_> {
         })
     }
 
-    /// What comes back at once stands where it stood, and what waits does not move.
+    /// Returns whether an item lost its place. An item that comes back at once keeps its place, and
+    /// a waiting item does not move.
     fn loses_its_place(&self, before: &Item, after: &Item, how: Option<&How>) -> bool {
         let was_delayed = |item: &Item| matches!(item.standing, Standing::Delayed { .. });
         let later = matches!(
@@ -202,8 +205,8 @@ impl Step<'_> {
                 .any(|group| is_too_many(self.bounds.group_limit, in_group(self.after, group)))
     }
 
-    /// Whether something was delivered though something else comes first, was ready before and is still, and
-    /// its group has room.
+    /// Returns whether an item was delivered although another comes first, was ready before and
+    /// still is, and its group has room.
     fn passes(&self, ghost: &Ghost) -> bool {
         let is_new = |item: &&Item| {
             let went_on = find(self.before, item.id).and_then(Item::work);
@@ -221,7 +224,7 @@ impl Step<'_> {
         })
     }
 
-    /// Whether it was delivered before it was due.
+    /// Returns whether the item was delivered before it was due.
     fn is_early(&self, item: &Item, ghost: &Ghost) -> bool {
         let delayed = find(self.before, item.id).map(|before| &before.standing);
         let is_early = matches!(delayed, Some(Standing::Delayed { due }) if *due > self.store_now);

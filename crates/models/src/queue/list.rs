@@ -18,8 +18,9 @@ const ONE: [(&str, &[Fault]); 8] = [
     ("queue-pause", &[Fault::Pause]),
 ];
 
-/// As for semaphores: all but a worker whom the store knows not to listen. And but for a copy that nobody sent: if
-/// the clock jumps over the deadline between the two, the second is refused, though the first was done.
+/// The faults that go with steps of the store's clock. As for semaphores, a worker that the store
+/// knows not to listen is not among them. Nor is a copy of a request: if the clock jumps over the
+/// deadline between the two, the second is refused although the first was executed.
 const WITH_CLOCK: &[Fault] =
     &[Fault::Break, Fault::Delay, Fault::LoseWakeup, Fault::Crash, Fault::Vanish, Fault::Pause];
 
@@ -36,7 +37,7 @@ const GROUPS: &[Spec] = &[
 const RANKED: &[Spec] = &[Spec::PLAIN, Spec { priority: 5, ..Spec::PLAIN }, Spec::PLAIN];
 const MORTAL: &[Spec] = &[Spec { most: 2, ..Spec::PLAIN }];
 
-/// What is explored breadth-first.
+/// The models that are explored breadth-first.
 #[must_use]
 pub fn explored() -> Vec<Bounds> {
     let base = Bounds { quiet_one_in: 64, ..Bounds::BASE };
@@ -70,7 +71,7 @@ pub fn explored() -> Vec<Bounds> {
     all
 }
 
-/// What is walked at random: many items, many faults.
+/// The models that are walked at random: many items, many faults.
 #[must_use]
 pub fn walked() -> Vec<Bounds> {
     const MIXED: &[Spec] = &[

@@ -1,10 +1,5 @@
 //! A world of a queue as Stateright sees it.
 
-use std::{
-    collections::hash_map::DefaultHasher,
-    hash::{Hash, Hasher},
-};
-
 use stateright::{Model, Property};
 
 use super::{
@@ -14,7 +9,7 @@ use super::{
     story,
     world::World,
 };
-use crate::game::Game;
+use crate::game::{Game, is_sample};
 
 /// The names of the properties, with the rule that each is about.
 pub const PROPERTIES: [(&str, Option<Broken>); 11] = [
@@ -81,15 +76,7 @@ fn kept(broken: Broken, holds: fn(&Bounds, &World) -> bool) -> Property<Bounds> 
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {
-        if world.broken().is_some() {
-            return false;
-        }
-        if self.quiet_one_in == 1 {
-            return true;
-        }
-        let mut hasher = DefaultHasher::new();
-        world.hash(&mut hasher);
-        hasher.finish().is_multiple_of(self.quiet_one_in)
+        world.broken().is_none() && is_sample(world, self.quiet_one_in)
     }
 }
 

@@ -8,27 +8,27 @@ use seinpaal_proto::{
 /// A mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Plant {
-    /// Whoever acknowledges an item is believed, whichever delivery it had.
+    /// An acknowledgement counts for an item's present delivery, whichever delivery it names.
     LateAcknowledged,
     /// An item whose delivery's lease ended is not put back.
     ExpiredGone,
-    /// A batch that comes twice is done twice.
+    /// A batch that arrives twice is executed twice.
     RepeatDone,
-    /// One more of a group may be in work.
+    /// The ledger allows one more item of a group in work.
     GroupOneMore,
-    /// Who was called and does not come is waited for.
+    /// The ledger waits for a worker that was called and does not come.
     CallForEver,
-    /// The watch is not told of what is due sooner.
+    /// The watching worker is not told of an item that is due sooner.
     WatchUntold,
-    /// What is given back goes to the end.
+    /// An item that is given back goes to the end of the line.
     PlaceLost,
     /// A worker is not told that its delivery is over.
     LossIgnored,
-    /// A renewal makes a delivery that is over go on.
+    /// A renewal revives a delivery that is over.
     RenewalRevives,
     /// A delivery is not counted.
     Uncounted,
-    /// An item has one delivery more than it is allowed.
+    /// An item has one delivery more than it may.
     OneMore,
 }
 
@@ -48,7 +48,7 @@ impl Plant {
         Self::OneMore,
     ];
 
-    /// What is wrong, in words.
+    /// The mistake, in words.
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl Plant {
         batch
     }
 
-    /// The ledger before it executes.
+    /// Changes the ledger before it executes a batch.
     pub(super) fn before(self, ledger: &mut MemoryQueue, now: Micros) {
         let Ok(mut head) = ledger.head();
         match self {
@@ -111,7 +111,7 @@ impl Plant {
         }
     }
 
-    /// The ledger after it executed.
+    /// Changes the ledger after it has executed a batch.
     pub(super) fn after(
         self,
         before: &MemoryQueue,

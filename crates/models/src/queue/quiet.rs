@@ -14,33 +14,35 @@ use super::{
 };
 use crate::bounds::TICK;
 
-/// The look of an idle worker that nobody calls, and the call to the next one, in ticks.
+/// How long, in ticks, until an idle worker looks without a call, and the next worker is called.
 const LOOK: u64 = PLACE_TTL / 3 / TICK + 4;
-/// How long what is under way takes, and what the store looks at by itself.
+/// How long, in ticks, until what is under way has arrived, and the store has looked at what falls
+/// due.
 const PROMPT: u64 = 4;
 
 /// What did not come about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stuck {
-    /// An item does not reach an idle worker in time, though nothing was lost that would have called it.
+    /// An item did not reach an idle worker in time, although nothing was lost that would have
+    /// called the worker.
     Late,
-    /// Nor until it looks by itself.
+    /// An item did not reach an idle worker by the time at which the worker looks without a call.
     Waits,
-    /// The same with every wakeup lost from then on.
+    /// An item did not reach an idle worker where every wakeup is lost from then on.
     Unheard,
-    /// A client cannot come to rest.
+    /// A client does not come to rest.
     Busy,
     /// The queue still costs something.
     Left,
     /// A rule was broken after all.
     Broken(Broken),
-    /// An item was said to be in the queue and has come to no end.
+    /// An item that was said to be in the queue has come to no end.
     Forgotten,
 }
 
 impl World {
-    /// Runs the quiet schedule, with wakeups, and once without any. Says after how many ticks all items were
-    /// done.
+    /// Runs the quiet schedule, once with wakeups and once without any. Returns after how many
+    /// ticks all items were done.
     ///
     /// # Errors
     /// What did not come about in time.
@@ -61,7 +63,7 @@ impl World {
         Ok(ticks)
     }
 
-    /// Nothing goes wrong from here on, and somebody works.
+    /// Returns the world from which nothing goes wrong any more, and somebody works.
     fn calmed(&self, bounds: &Bounds) -> Self {
         let mut world = self.clone();
         (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
@@ -77,7 +79,8 @@ impl World {
         world
     }
 
-    /// Who was away is back, nobody wants anything any more, and what dead workers had runs out.
+    /// Lets everybody come back and want nothing any more, until the leases of dead workers have
+    /// run out.
     fn come_to_rest(&mut self, bounds: &Bounds, most: u64) -> Result<(), Stuck> {
         self.everybody_goes_on(bounds);
         self.run_until(bounds, most, Self::all_done).ok_or(Stuck::Waits)?;
@@ -121,8 +124,8 @@ impl World {
         None
     }
 
-    /// Whether the ledger counts on somebody who does not listen, or something was lost: then items wait for the
-    /// look that the next in line takes by itself.
+    /// Returns whether the ledger counts on a client that does not listen, or something was lost.
+    /// Items then wait until the next worker in line looks without a call.
     fn is_slow(&self) -> bool {
         let is_gone = |inbox| {
             let client = self.clients.iter().find(|client| client.inbox == inbox);
@@ -140,7 +143,8 @@ impl World {
             .any(|item| matches!(item.standing, Standing::Delayed { due } if has_slept(due)))
     }
 
-    /// Everything under way arrives, and what is in hand is acknowledged, until nothing happens any more.
+    /// Lets everything under way arrive, and acknowledges every item in hand, until nothing happens
+    /// any more.
     fn settle(&mut self, bounds: &Bounds) {
         while let Some(action) = self.next_quiet() {
             self.act(bounds, action);
@@ -152,7 +156,7 @@ impl World {
         }
     }
 
-    /// A worker whose wish was fulfilled has another one, for as long as there is something to do.
+    /// A worker whose wish was fulfilled has another one, as long as there are items.
     fn is_resting(&self, who: usize) -> bool {
         self.all_done() || !self.clients[who].held.is_empty()
     }

@@ -40,7 +40,8 @@ impl World {
         }
     }
 
-    /// Somebody asks who is no client of the model, and is not remembered.
+    /// Sends requests as somebody who is no client of the model, and of whom the ledger remembers
+    /// nothing.
     pub(super) fn ask_aside(&mut self, bounds: &Bounds, requests: Vec<Request>) {
         let (name, session) = (Self::name(), Inbox(1));
         let not_after = self.store_now;
@@ -66,7 +67,7 @@ impl World {
         outcome
     }
 
-    /// A wakeup to nobody, or one too many, is lost.
+    /// Sends wakeups. A wakeup to nobody is lost, and so is one too many.
     fn post_all(&mut self, bounds: &Bounds, wakeups: Vec<Wakeup>) {
         for wakeup in wakeups {
             let to = self.clients.iter().position(|client| client.inbox == wakeup.inbox);

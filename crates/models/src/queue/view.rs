@@ -1,5 +1,5 @@
-//! What of a world can still make a difference: instants count by their distance from now, items and
-//! deliveries by their order.
+//! The part of a world that can still make a difference. Instants count by their distance from now,
+//! and items and deliveries by their order.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -43,7 +43,7 @@ impl Hash for World {
         let view = View { own, store, item: &item, fence: &fence, base: &base };
         self.ledger.fingerprint(&view, hasher);
         self.clients.iter().for_each(|client| client_of(client, &view, hasher));
-        // The order of what is under way says nothing: anything may arrive first.
+        // The order of what is under way does not count: anything may arrive first.
         let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &view));
         parcels.fold(0_u64, u64::wrapping_add).hash(hasher);
         let Self { pushed, returns_left, cancels_left, faults_left, .. } = self;

@@ -17,9 +17,9 @@ use seinpaal_proto::{
 
 use super::{bounds::Bounds, broken::Broken, plant::Plant};
 
-/// Where the clocks begin: far enough from 0 that nothing is before the beginning.
+/// When the clocks begin: far enough from 0 that no instant is negative.
 const START: Micros = 1_000_000 * SECOND;
-/// The store's clock is another than the clients'.
+/// The store's clock differs from the clients'.
 const STORE_AHEAD: Micros = 1_000_000 * SECOND;
 
 /// One moment of everything. Parts that a step does not touch are shared with the moment before.
@@ -27,10 +27,10 @@ const STORE_AHEAD: Micros = 1_000_000 * SECOND;
 pub struct World {
     /// The clients' clock.
     pub now: Micros,
-    /// The store's.
+    /// The store's clock.
     pub store_now: Micros,
     pub(super) ledger: Arc<MemoryQueue>,
-    /// The first one pushes, the others work.
+    /// The first client pushes, and the others work.
     pub(super) clients: Vec<Client>,
     pub(super) parcels: Vec<Parcel>,
     pub(super) pushed: usize,
@@ -42,24 +42,25 @@ pub struct World {
     pub(super) ghost: Ghost,
 }
 
-/// What is remembered only to judge by.
+/// Facts that only the judge needs.
 #[derive(Clone, Debug)]
 pub(super) struct Ghost {
     pub(super) items: Vec<Tale>,
-    /// Of each delivery the item, and the how manieth of it.
+    /// The item of each delivery, and which of its deliveries it is.
     pub(super) fences: BTreeMap<u64, (usize, u32)>,
     /// The last number that the ledger gave.
     pub(super) last: u64,
-    /// What programs were handed.
+    /// The deliveries that programs were handed.
     pub(super) handed: BTreeSet<u64>,
-    /// Something was lost or died that the ledger counted on, so it may take the look of an idle worker.
+    /// Something that the ledger counted on was lost or died, so it may take until an idle worker
+    /// looks.
     pub(super) is_slow: bool,
     /// The store's clock was set back.
     pub(super) was_set_back: bool,
     pub(super) broken: Option<Broken>,
 }
 
-/// What became of an item.
+/// The fate of an item.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub(super) struct Tale {
     pub(super) id: Option<u64>,
@@ -67,13 +68,13 @@ pub(super) struct Tale {
     pub(super) fate: Fate,
     pub(super) deliveries: u32,
     pub(super) returned: u32,
-    /// It was pushed twice, which is excused only where the store's clock was set back.
+    /// The item was pushed twice, which is excused only where the store's clock was set back.
     pub(super) is_doubled: bool,
     /// The delivery by which it was acknowledged.
     pub(super) done_by: Option<u64>,
 }
 
-/// What its maker was told.
+/// The answer that the item's maker got.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) enum Told {
     #[default]
@@ -83,7 +84,7 @@ pub(super) enum Told {
     Unknown,
 }
 
-/// Where it is.
+/// Where the item is.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) enum Fate {
     #[default]
@@ -100,19 +101,19 @@ pub(super) struct Client {
     pub(super) inbox: Inbox,
     pub(super) session: Arc<Session>,
     pub(super) life: Life,
-    /// What the store knows of it.
+    /// What the store knows of the client.
     pub(super) contact: Contact,
-    /// The call that it waits for, and since when.
+    /// The call whose answer the client waits for, and since when.
     pub(super) call: Option<(CallId, Micros)>,
     pub(super) pops_left: u8,
-    /// A wish goes on when items were delivered.
+    /// Whether the wish goes on after items were delivered.
     pub(super) goes_on: bool,
     pub(super) pop: Option<PopId>,
     pub(super) asks: Vec<(AskId, Asked)>,
     pub(super) held: Vec<Held>,
 }
 
-/// What a program asked.
+/// A request of a program.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Asked {
     Push(usize),
@@ -130,30 +131,31 @@ pub(super) enum Life {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) delivery: Delivery,
-    /// Until when it is believed in; `None`: as long as the process lives.
+    /// Until when the program believes in it. `None`: for as long as the process lives.
     pub(super) until: Option<Micros>,
 }
 
-/// What is under way. It arrives before the next tick, unless it is late.
+/// A parcel under way. It arrives before the next tick, unless it is late.
 #[derive(Clone, Debug)]
 pub(super) struct Parcel {
-    /// It may arrive at any time from now on.
+    /// Whether the parcel may arrive at any time from now on.
     pub(super) is_late: bool,
     pub(super) load: Load,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Load {
-    /// To the store; the call is the one that its sender waits for, if it still does.
+    /// A request to the store. `call` is the call whose answer its sender waits for, if it still
+    /// does.
     Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
-    /// To a client that waits for it.
+    /// Replies to a client that waits for them.
     Replies { to: usize, call: CallId, replies: Arc<Replies> },
-    /// To a client.
+    /// A wakeup for a client.
     Wakeup { to: usize, wakeup: Arc<Wakeup> },
 }
 
 impl World {
-    /// Nobody has done anything yet, but the limits are set.
+    /// The first world: nobody has done anything, and the limits are set.
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
         let ghost = Ghost {
@@ -196,20 +198,20 @@ impl World {
         Name::new("q").unwrap_or_else(|_| unreachable!("a letter is a name"))
     }
 
-    /// Which rule the last step broke.
+    /// The rule that the last step broke.
     #[must_use]
     pub fn broken(&self) -> Option<Broken> {
         self.ghost.broken
     }
 
-    /// Which item it is, by the order of pushes.
+    /// The place of an item in the order of pushes.
     pub(super) fn nth(&self, id: ItemId) -> Option<usize> {
         self.ghost.items.iter().position(|tale| tale.id == Some(id.0))
     }
 }
 
 impl Client {
-    /// Somebody who has not done anything, on the clock of clients.
+    /// A client that has done nothing yet, on the clock of clients.
     pub(super) fn new(who: usize, bounds: &Bounds, now: Micros) -> Self {
         let inbox = Inbox((who as u128 + 1) << 64);
         let config = Config { ttl: bounds.ttl(), patience: bounds.patience(), ..Config::default() };

@@ -1,4 +1,4 @@
-//! What may happen next, and what it does.
+//! The actions, and their effects.
 
 use std::sync::Arc;
 
@@ -17,25 +17,26 @@ const CALL: u64 = 3;
 /// One step of a history. Clients are numbers, parcels and tickets their places in lists.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Action {
-    /// A program wants permits, states this of the limit, and wishes for the slot of this name, if it has one.
+    /// A program wants permits, states this about the limit, and wishes for the slot of this name,
+    /// if it names one.
     Want(usize, u32, Rule, &'static str),
     /// A program gives one of its permits back.
     Release(usize, usize),
-    /// A program does not want to wait any more.
+    /// A program gives up a wait.
     Cancel(usize, usize),
-    /// A program wants to be the holder of somebody's ticket.
+    /// A program wants to become the holder of another client's ticket.
     Attach(usize, Ticket),
-    /// A program leaves one of its permits to itself.
+    /// A program leaves one of its permits without an owner.
     Detach(usize, usize),
     /// An operator does something, to a ticket or to the name.
     Operate(Steer, Option<Ticket>),
-    /// What is under way arrives.
+    /// A parcel arrives.
     Deliver(usize),
     /// Time passes.
     Tick,
     /// A paused client goes on.
     Resume(usize),
-    /// A subscription is back.
+    /// A client's subscription is back.
     Hear(usize),
     /// The store's clock is set forward.
     Forward,
@@ -48,7 +49,7 @@ pub enum Action {
 }
 
 impl World {
-    /// Everything that may happen now.
+    /// Lists everything that may happen now.
     pub fn actions(&self, bounds: &Bounds, actions: &mut Vec<Action>) {
         if self.ghost.broken.is_some() {
             return;
@@ -115,7 +116,7 @@ impl World {
         self.clients[who].life == Life::Alive
     }
 
-    /// Does it.
+    /// Does the action.
     pub fn act(&mut self, bounds: &Bounds, action: Action) {
         match action {
             Action::Want(who, permits, rule, slot) => {
@@ -185,7 +186,7 @@ impl World {
         }
     }
 
-    /// Drivers wait for an answer only so long.
+    /// Gives up calls that a driver has waited for too long.
     fn give_up_calls(&mut self, who: usize) {
         let over = |(_, since): &(CallId, Micros)| since + CALL * TICK <= self.now;
         if self.clients[who].calls.iter().any(over) {
@@ -216,7 +217,7 @@ impl World {
         self.pump(who);
     }
 
-    /// What a driver does: timers, calls, events.
+    /// Does what a driver does: timers, calls, events.
     pub(super) fn pump(&mut self, who: usize) {
         let now = self.now;
         if self.clients[who].session.poll_timeout().is_none_or(|at| at > now) {

@@ -1,4 +1,5 @@
-//! What is asked of holders, told a second time: what is kept of it, and whether holders hear it.
+//! The rule about asks, told a second time: what a store keeps of them, and whether holders hear
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use super::{
     step::{Step, fence_of},
 };
 
-/// How many a store keeps of one grant.
+/// How many asks a store keeps of one grant.
 const MOST: usize = 8;
 
 /// A ticket, and the fence of its grant.
@@ -19,20 +20,20 @@ type Grant = (Ticket, u64);
 /// A grant, and who asked for it.
 type Asked = (Ticket, u64, String);
 
-/// What was asked of grants by the rules, and what their holders have heard of it.
+/// What was asked about grants by the rules, and what their holders have heard of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asking {
-    /// Who has asked for each grant, the last of them, in their order.
+    /// The last people that asked about each grant, in order.
     kept: BTreeMap<Grant, Vec<String>>,
-    /// What holders may be told: all that was ever accepted.
+    /// All asks that were ever accepted: holders may be told of these.
     accepted: BTreeSet<Asked>,
     heard: BTreeSet<Asked>,
-    /// Whose permits the answer in hand has made last longer. Empty between steps.
+    /// The grants that the answer in hand has renewed. Empty between steps.
     renewed: Vec<Grant>,
 }
 
-/// An ask as the models make it: who asks is all that differs. The same person asks under the same lease, as a copy of
-/// a request does.
+/// An ask of the models. Only its author differs. The same author asks under the same lease, as a
+/// copy of a request does.
 pub(super) fn request(ticket: Ticket, by: &str) -> Request {
     let ask = HandOverAsk::new(by, "please").unwrap_or_else(|_| unreachable!("good texts"));
     let of = by.bytes().fold(0, |sum, byte| sum * 256 + u128::from(byte));
@@ -41,8 +42,8 @@ pub(super) fn request(ticket: Ticket, by: &str) -> Request {
 }
 
 impl Asking {
-    /// Follows a step of one request or none, before which all was settled that was due. Says whether the step did what
-    /// an ask may do and no more, and lost nothing that was asked.
+    /// Follows a step of one request or none, before which everything due was settled. Returns
+    /// whether the step did what an ask may do and no more, and lost no ask.
     pub(super) fn follow(&mut self, step: &Step<'_>) -> bool {
         let request = step.batch.requests.first().zip(step.replies.first());
         let is_right = match request {
@@ -80,7 +81,8 @@ impl Asking {
             && are_same(step, is_new.then_some(ticket))
     }
 
-    /// What the program of this grant has been told. Says whether it was asked, and told for the first time.
+    /// Notes what the program of this grant has been told. Returns whether this was asked, and is
+    /// told for the first time.
     fn hear(&mut self, grant: Grant, by: &str) -> bool {
         let asked = (grant.0, grant.1, by.to_owned());
         self.accepted.contains(&asked) && self.heard.insert(asked)
@@ -90,7 +92,7 @@ impl Asking {
         all.iter().all(|by| self.heard.contains(&(grant.0, grant.1, by.clone())))
     }
 
-    /// All of it, with fences, as a fingerprint needs it.
+    /// All asks, with fences, for the fingerprint.
     pub(super) fn facts(&self) -> impl Iterator<Item = (Ticket, u64, &str, bool, bool)> {
         self.accepted.iter().map(|asked| {
             let (ticket, fence, by) = asked;
@@ -100,11 +102,11 @@ impl Asking {
     }
 }
 
-/// What a store had of each grant of a client when it answered a renewal.
+/// The asks that a store had about each grant of a client when it answered a renewal.
 pub(crate) type AskedThen = Vec<(Grant, Vec<String>)>;
 
 impl World {
-    /// What a client's next renewal tells it, if the store answers one now.
+    /// What a client's next renewal tells it, if the store answers the renewal now.
     pub(super) fn asked_of(&self, who: usize, batch: &Batch) -> AskedThen {
         let Some(asking) = &self.ghost.asking else { return Vec::new() };
         if !batch.requests.iter().any(|request| matches!(request, Request::Renew(_))) {
@@ -118,7 +120,7 @@ impl World {
         its.map(|grant| (*grant, asking.kept[grant].clone())).collect()
     }
 
-    /// A program may believe in its permit for longer.
+    /// Notes that a program may believe in its permit for longer.
     pub(super) fn hear_renewal(&mut self, who: usize, ticket: Ticket) {
         let held = self.clients[who].held.iter().find(|held| held.ticket == ticket);
         if let (Some(asking), Some(held)) = (&mut self.ghost.asking, held) {
@@ -126,8 +128,8 @@ impl World {
         }
     }
 
-    /// A client has taken the answers of a call. Whose permit a renewal has made last longer has heard what was asked
-    /// of it by then.
+    /// Judges a client that has taken the answers of a call. A client whose permit was renewed has
+    /// heard what had been asked about it by then.
     pub(super) fn judge_hearing(&mut self, then: &AskedThen) {
         let Some(asking) = &mut self.ghost.asking else { return };
         let renewed = std::mem::take(&mut asking.renewed);
@@ -148,7 +150,8 @@ impl World {
         }
     }
 
-    /// Whether a program believes in a permit, rightly, and has not heard what was asked of it.
+    /// Returns whether a program rightly believes in a permit and has not heard what was asked
+    /// about it.
     pub(super) fn is_anybody_unheard(&self) -> bool {
         let Some(asking) = &self.ghost.asking else { return false };
         self.beliefs().any(|(who, held)| {
@@ -168,7 +171,7 @@ fn asks_of(entry: &Entry) -> Vec<String> {
     StoredAsk::list(&entry.about).iter().map(|stored| stored.ask.by().to_owned()).collect()
 }
 
-/// What is answered for a ticket that does not hold.
+/// Returns whether a reply is the one for a ticket that does not hold.
 fn has_none(reply: &Reply, waits: bool) -> bool {
     match reply {
         Reply::Queued { .. } => waits,
@@ -177,7 +180,7 @@ fn has_none(reply: &Reply, waits: bool) -> bool {
     }
 }
 
-/// An ask moves no permit, and its lease ends when it would have ended.
+/// Returns whether an ask moved no permit, and its lease ends when it would have ended.
 fn stays(step: &Step<'_>, before: &Entry) -> bool {
     let after = step.after.entries().find(|entry| entry.ticket == before.ticket);
     let of = |ledger: &MemoryState| {
@@ -188,7 +191,7 @@ fn stays(step: &Step<'_>, before: &Entry) -> bool {
         && of(step.before) == of(step.after)
 }
 
-/// Whether all who hold and wait are as they were, but for the one who is asked.
+/// Returns whether all holders and waiters are as they were, except for the one that is asked.
 fn are_same(step: &Step<'_>, but: Option<Ticket>) -> bool {
     let others = |ledger: &MemoryState| -> Vec<Entry> {
         ledger.entries().filter(|entry| Some(entry.ticket) != but).cloned().collect()
@@ -227,7 +230,7 @@ mod tests {
         })
     }
 
-    /// Whether the judge is content with an ask, if this happens to the ledger in the same step.
+    /// Returns whether the judge accepts an ask if this happens to the ledger in the same step.
     fn is_content_with(mistake: impl FnOnce(&mut MemoryState)) -> bool {
         let (mut asking, mut ledger) = (Asking::default(), MemoryState::default());
         let mut mistake = Some(mistake);

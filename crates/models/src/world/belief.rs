@@ -1,4 +1,4 @@
-//! Whether what clients believe to hold is what the ledger has them hold.
+//! Compares what clients believe to hold with what the ledger has them hold.
 
 use seinpaal_proto::{Entry, Standing};
 
@@ -9,7 +9,7 @@ use super::{
 };
 
 impl World {
-    /// What clients believe in now.
+    /// The grants that clients believe in now.
     pub(super) fn beliefs(&self) -> impl Iterator<Item = (usize, &Held)> {
         let clients = self.clients.iter().enumerate().filter(|(_, c)| c.life != Life::Gone);
         let held =
@@ -17,14 +17,15 @@ impl World {
         held.filter(|(_, held)| held.until.is_none_or(|until| until > self.now))
     }
 
-    /// What the ledger has as held.
+    /// The holders of the ledger.
     pub(crate) fn holders(&self) -> impl Iterator<Item = &Entry> {
         let holds = |entry: &&Entry| matches!(entry.standing, Standing::Holding { .. });
         self.ledger.entries().filter(holds)
     }
 
-    /// Who believes in a grant that the ledger has ended, or would end if anybody looked now. What somebody else ended
-    /// may be believed in until its holder hears of it, but for no longer than it was certain at that moment.
+    /// Looks for a client that believes in a grant that the ledger has ended, or would end at a
+    /// look. A holder may believe in a grant that another has ended until it hears of that, and at
+    /// most for as long as the grant was certain at that moment.
     pub(super) fn misbelief(&self) -> Option<Broken> {
         self.beliefs().find_map(|(who, held)| match self.ended_at(who, held) {
             Some(at) => {
@@ -37,8 +38,8 @@ impl World {
         })
     }
 
-    /// Whether somebody believes in a grant that somebody else ended. Where nothing fails, all are told before time
-    /// passes.
+    /// Returns whether a client believes in a grant that another has ended. Where nothing fails,
+    /// all are told before time passes.
     pub(super) fn is_anybody_untold(&self) -> bool {
         self.beliefs().any(|(who, held)| self.ended_at(who, held).is_some())
     }
@@ -59,7 +60,8 @@ impl World {
         lease.is_some_and(|lease| !is_over(lease, clock, self.store_now, &self.clients))
     }
 
-    /// What nobody can believe in any more, and no copy under way asks for again, is of no more account.
+    /// Forgets the endings of grants that nobody can believe in any more, and that no copy under
+    /// way asks for again.
     pub(super) fn forget_endings(&mut self) {
         let (clients, parcels) = (&self.clients, &self.parcels);
         self.ghost.ended.retain(|(who, ticket, _), _| {

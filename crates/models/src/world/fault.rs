@@ -1,4 +1,4 @@
-//! What may go wrong, and what it does.
+//! The faults, and their effects.
 
 use std::sync::Arc;
 
@@ -81,7 +81,8 @@ impl World {
         }
     }
 
-    /// The client's connection is gone, and it learns that its calls failed. Requests may still arrive; replies are lost.
+    /// Breaks a client's connection, and ends its calls with errors. Requests may still arrive, and
+    /// replies are lost.
     pub(super) fn break_calls(&mut self, who: usize) {
         let calls = std::mem::take(&mut self.clients[who].calls);
         if calls.is_empty() {

@@ -1,4 +1,4 @@
-//! What of a world can still make a difference: instants count by their distance from now.
+//! The part of a world that can still make a difference. Instants count by their distance from now.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -34,7 +34,7 @@ impl Hash for World {
         }
         let looks = Looks { store, fences: self.fences_in_order() };
         self.fences_of_holders().for_each(|fence| looks.fence(fence).hash(hasher));
-        // The order of what is under way says nothing: anything may arrive first.
+        // The order of what is under way does not count: anything may arrive first.
         let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &looks));
         parcels.fold(0_u64, u64::wrapping_add).hash(hasher);
         (self.faults_left, self.forward_left, self.backward_left, self.turns_left).hash(hasher);
@@ -48,7 +48,8 @@ impl World {
         held.chain(self.holders().filter_map(fence_of)).map(Fence)
     }
 
-    /// Every fence that can still be compared with another of its ticket: none before a ticket has changed hands.
+    /// Every fence that can still be compared with another of its ticket. There is none before a
+    /// ticket has changed hands.
     fn fences_in_order(&self) -> Vec<u64> {
         if self.ghost.attached.is_empty() {
             return Vec::new();
@@ -63,8 +64,8 @@ impl World {
     }
 }
 
-/// How a store's instants and fences are looked at: fences by their distance, and by their order among those that can
-/// still be compared.
+/// Views of a store's instants and fences. Fences count by their distance, and by their order among
+/// those that can still be compared.
 struct Looks {
     store: Lens,
     fences: Vec<u64>,
@@ -108,7 +109,7 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &Looks, hasher: &mut H)
         (who, ticket, looks.fence(Fence(*fence)), own.exact(*at)).hash(hasher);
     }
     (attached, terms, is_calm, broken).hash(hasher);
-    // What is wished for is known from requests and waiters.
+    // Requests and waiters have the wishes already.
     ghost.naming.as_ref().map(|naming| naming.names()).hash(hasher);
     for (ticket, fence, by, is_kept, is_heard) in ghost.asking.iter().flat_map(Asking::facts) {
         (ticket, looks.fence(Fence(fence)), by, is_kept, is_heard).hash(hasher);

@@ -1,4 +1,4 @@
-//! What a client's program is told, and what it should never be told.
+//! What a client's program is told, and what it must never be told.
 
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ impl World {
             _ => {}
         }
     }
-    /// What nobody hears where nothing fails (rule 19). Answers come before time passes.
+    /// Returns whether an event is one that nobody may hear where nothing fails (rule 19). Answers
+    /// come before time passes.
     fn is_alarm(&self, who: usize, event: &Event) -> bool {
         let client = &self.clients[who];
         match event {
@@ -65,8 +66,8 @@ impl World {
         }
     }
 
-    /// Somebody else has ended the grant; the limit is another; no slot has the name; or whoever attaches finds nothing to attach to, or was
-    /// not the only one.
+    /// Returns whether a refusal has a reason: another client has ended the grant, the limit is
+    /// another, no slot has the name, or an attach found nothing or was not the only one.
     fn has_reason(&self, who: usize, ticket: Ticket, refusal: &Refusal) -> bool {
         let is_ended = self.ghost.ended.keys().any(|(whose, of, _)| (*whose, *of) == (who, ticket));
         let is_about_the_limit = matches!(

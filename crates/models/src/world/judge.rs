@@ -1,4 +1,4 @@
-//! Whether one step of the ledger kept the rules.
+//! Checks that one step of the ledger keeps the rules.
 
 use seinpaal_proto::{
     Contact, Entry, Head, Lease, LeaseId, MemoryState, Request, Standing, Ticket, time::Micros,
@@ -10,32 +10,33 @@ use super::{
 };
 use crate::bounds::Bounds;
 
-/// Which rule was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Broken {
     /// The ledger contradicts itself.
     Books,
-    /// More than the limit is held by the ledger.
+    /// The ledger holds more than the limit.
     Held,
-    /// A client believes in what the ledger does not have it hold.
+    /// A client believes in a grant that the ledger does not have.
     Believed,
-    /// A client believes for longer than it may in what somebody else ended.
+    /// A client believes for too long in a grant that another has ended.
     Untold,
-    /// A fence was not greater than all before.
+    /// A fence was not greater than all earlier ones.
     Fence,
-    /// A ticket was granted twice or after it was given up, or an attach twice.
+    /// A ticket was granted twice, or after it was given up, or an attach was granted twice.
     Twice,
-    /// Somebody shortened or ended another's lease.
+    /// A client shortened or ended a lease of another.
     Shortened,
-    /// Somebody was served before one who came first and could be reached.
+    /// A waiter was served before another that came first and could be reached.
     Order,
     /// The limit in force is not what the rules say.
     Terms,
-    /// The slots' names are not what the rules say, or somebody got another slot than it should, or none.
+    /// The slots' names are not what the rules say, or a client got a wrong slot, or none.
     Naming,
-    /// What was asked of a holder is not kept, or not heard, or did more than to be told.
+    /// An ask is not kept, or not heard, or did more than to be told.
     Asking,
-    /// Nothing had failed, and somebody was in danger, lost, was refused, or had less than two thirds of a ttl.
+    /// Nothing had failed, and a client was in danger, lost a permit, was refused, or had less than
+    /// two thirds of a ttl.
     Alarm,
 }
 
@@ -44,7 +45,7 @@ struct Granted {
     fence: u64,
     ticket: Ticket,
     lease: LeaseId,
-    /// The ticket held nothing before. Otherwise it changed hands.
+    /// Whether the ticket held nothing before. Otherwise it changed hands.
     is_new: bool,
 }
 
@@ -58,7 +59,8 @@ impl Step<'_> {
     ) -> Option<Broken> {
         let is_excused = ghost.was_forgotten && ghost.was_set_back && !bounds.is_strict;
         if is_excused && self.before.is_empty() {
-            // It takes its fences from the clock, and from what who asks has heard (docs/guarantees.md).
+            // The ledger takes its fences from the clock, and from what the asking client has heard
+            // (docs/guarantees.md).
             ghost.last_fence = ghost.last_fence.min(self.batch.fence_seen);
         }
         if bounds.steps_back > 0 && self.after.is_empty() && !self.before.is_empty() {
@@ -70,7 +72,7 @@ impl Step<'_> {
                 return Some(Broken::Fence);
             }
             ghost.last_fence = grant.fence;
-            // A request's deadline is on the store's clock, and moves with it.
+            // A request's deadline goes by the store's clock, and moves with it.
             let is_excused = ghost.was_set_back && !bounds.is_strict;
             if !ghost.granted.insert(self.request_of(grant)) && !is_excused {
                 return Some(Broken::Twice);
@@ -82,7 +84,7 @@ impl Step<'_> {
         let is_asked_right = ghost.asking.as_mut().is_none_or(|asking| asking.follow(self));
         let limit = ghost.terms.as_ref().map_or(bounds.limit, Terms::in_force);
         let limit = ghost.naming.as_ref().map_or(limit, |naming| naming.in_force(limit));
-        // Where slots have names, `naming` says who may pass whom.
+        // Where slots have names, `naming` judges who may pass whom.
         let has_names = ghost.naming.as_ref().is_some_and(|naming| !naming.names().is_empty());
         let broken = [
             (self.is_above(limit, &grants), Broken::Held),
@@ -96,7 +98,8 @@ impl Step<'_> {
         broken.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule))
     }
 
-    /// What was given up is not granted any more, however late its request comes.
+    /// The tickets that were given up. They are never granted again, however late their requests
+    /// come.
     fn given_up(&self) -> impl Iterator<Item = Ticket> {
         self.batch.requests.iter().filter_map(|request| match request {
             Request::Cancel { ticket, attach: None, .. } => Some(*ticket),
@@ -104,7 +107,7 @@ impl Step<'_> {
         })
     }
 
-    /// Who holds now and did not before, or in another's place, in the order of fences.
+    /// The holders that did not hold before, or hold in another's place, in the order of fences.
     fn grants(&self) -> Vec<Granted> {
         let grant = |entry: &Entry| {
             let fence = fence_of(entry).filter(|_| entry.inbox.is_some())?;
@@ -119,7 +122,7 @@ impl Step<'_> {
         grants
     }
 
-    /// What was granted: one attach is one grant, and so is one ticket.
+    /// The request of a grant. One attach is one grant, and so is one ticket.
     fn request_of(&self, grant: &Granted) -> Ticket {
         let is_it = |request: &Request| match request {
             Request::Attach(attach) => (attach.ticket, attach.lease) == (grant.ticket, grant.lease),
@@ -129,15 +132,15 @@ impl Step<'_> {
         if is_attach { Ticket(grant.lease.0) } else { grant.ticket }
     }
 
-    /// Whether more is held than the limit, or was let in though that was above it.
+    /// Returns whether more is held than the limit, or permits were granted although more was held.
     fn is_above(&self, limit: u32, grants: &[Granted]) -> bool {
         let held = self.after.entries().filter(|entry| fence_of(entry).is_some());
         let held: u32 = held.map(|entry| entry.permits).sum();
         grants.iter().any(|grant| grant.is_new) && held > limit
     }
 
-    /// Whether a lease of somebody else than the sender ends earlier than it did, and not because its time
-    /// was over, nor because the sender may end it.
+    /// Returns whether a lease ends earlier than before that is not the sender's, that had time
+    /// left, and that the sender may not end.
     fn shortens(&self, store_now: Micros, clients: &[Client]) -> bool {
         let clock = self.before.facts().map_or(0, |head| clock_after(head, store_now));
         let others = |e: &&Entry| {
@@ -153,8 +156,9 @@ impl Step<'_> {
         })
     }
 
-    /// Whether somebody who stood in line before, and still does, was passed by one who came later. Who was
-    /// passed over kept its place; whose place ended and who asked again stands at the end.
+    /// Returns whether a waiter that stood in line before, and still does, was passed by one that
+    /// came later. A waiter that was passed over keeps its place. A waiter whose place ended, and
+    /// that asks again, stands at the end.
     fn passes(&self, grants: &[Granted]) -> bool {
         let in_line = |ticket| self.after.line().any(|e| e.ticket == ticket);
         let stays = |ticket: &Ticket| {
@@ -168,7 +172,7 @@ impl Step<'_> {
     }
 }
 
-/// Where somebody stands; newcomers stand behind all.
+/// The place of a ticket. Newcomers stand behind all others.
 fn place(ledger: &MemoryState, ticket: Ticket) -> (i64, Ticket) {
     let entry = ledger.entries().find(|entry| entry.ticket == ticket);
     match entry.map(|entry| &entry.standing) {

@@ -1,4 +1,5 @@
-//! Names of slots, told a second time: which there are, and who gets which slot.
+//! The rule about names of slots, told a second time: which names there are, and which client gets
+//! which slot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +7,16 @@ use seinpaal_proto::{Configure, Entry, Reply, Request, SlotNames, Slots, Standin
 
 use super::step::Step;
 
-/// What slots are called by the rules, and who wishes for which.
+/// The slots' names by the rules, and the wishes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Naming {
-    /// Of the slots from 0 up; none after they were let go.
+    /// The names, from slot 0 up. There are none after they were removed.
     names: Vec<String>,
-    /// What the program of each ticket wished for. A mistake on the way to the ledger does not change it.
+    /// The wish of each ticket's program. A mistake on the way to the ledger does not change it.
     wished: BTreeMap<Ticket, &'static str>,
 }
 
-/// Who waits, and for which slot of its own.
+/// A waiter, and the slot that it wishes for.
 struct Waiter {
     place: (i64, Ticket),
     permits: u32,
@@ -44,8 +45,8 @@ impl Naming {
         if self.names.is_empty() { stated } else { self.count() }
     }
 
-    /// Follows a step of one request or none, before which all was settled that was due. Says whether what the ledger
-    /// made of names and wishes is right.
+    /// Follows a step of one request or none, before which everything due was settled. Returns
+    /// whether the ledger's names and slots are right.
     pub(super) fn follow(&mut self, step: &Step<'_>) -> bool {
         let request = step.batch.requests.first().zip(step.replies.first());
         let is_answered = request.is_none_or(|(request, reply)| self.answer(step, request, reply));
@@ -68,7 +69,7 @@ impl Naming {
         }
     }
 
-    /// While anybody holds or waits, names may only be added at the end.
+    /// Gives names to slots. While anybody holds or waits, names may only be added at the end.
     fn call(&mut self, step: &Step<'_>, names: Vec<String>, reply: &Reply) -> bool {
         let is_used = step.before.entries().next().is_some();
         if is_used && !self.names.is_empty() && !names.starts_with(&self.names) {
@@ -78,7 +79,7 @@ impl Naming {
         matches!(reply, Reply::Configured { .. })
     }
 
-    /// No slot is held twice, and all have names if slots have names.
+    /// Returns whether no slot is held twice, and every held slot has a name if slots have names.
     fn are_apart(&self, step: &Step<'_>) -> bool {
         let mut seen = BTreeSet::new();
         let mut held = step.after.entries().filter_map(slots_of).flat_map(Slots::iter);
@@ -96,7 +97,8 @@ impl Naming {
         are_right && (self.names.is_empty() || !self.is_left_out(step))
     }
 
-    /// A grant has what was wished for, besides that the lowest slots, and takes nothing from those before it.
+    /// Returns whether a grant has the slot of its wish and otherwise the lowest slots, and takes
+    /// none from those before it.
     fn is_right(&self, step: &Step<'_>, ticket: Ticket, slots: &Slots) -> bool {
         let wish = self.wish_of(ticket);
         if self.names.is_empty() {
@@ -121,7 +123,7 @@ impl Naming {
         others.all(|slot| !(0..slot).any(|lower| is_free(&lower)))
     }
 
-    /// Whether somebody still waits who could have been served.
+    /// Returns whether somebody still waits who could have been served.
     fn is_left_out(&self, step: &Step<'_>) -> bool {
         let mut taken = held_after(step);
         let held: u32 = step.after.entries().filter_map(slots_of).map(Slots::count).sum();
@@ -136,13 +138,13 @@ impl Naming {
         false
     }
 
-    /// Those who waited before the step and still do, in their order.
+    /// The waiters of before that still wait, in their order.
     fn stayed(&self, step: &Step<'_>) -> impl Iterator<Item = Waiter> {
         let stays = |waiter: &Waiter| place_before(step, waiter.place.1) == waiter.place;
         self.line(step).into_iter().filter(stays)
     }
 
-    /// Those who wait after the step, in their order.
+    /// The waiters after the step, in their order.
     fn line(&self, step: &Step<'_>) -> Vec<Waiter> {
         let waiter = |entry: &Entry| Waiter {
             place: place_of(entry),
@@ -187,7 +189,7 @@ fn held_after(step: &Step<'_>) -> BTreeSet<u32> {
     step.after.entries().filter_map(slots_of).flat_map(Slots::iter).collect()
 }
 
-/// Newcomers stand behind all.
+/// The place before the step. Newcomers stand behind all others.
 fn place_before(step: &Step<'_>, ticket: Ticket) -> (i64, Ticket) {
     let entry = step.before.entries().find(|entry| entry.ticket == ticket);
     entry.map_or((i64::MAX, ticket), place_of)
@@ -230,7 +232,7 @@ mod tests {
         })
     }
 
-    /// What the judge says after each request.
+    /// The judge's answers, one for each request.
     fn judged<const N: usize>(requests: [Request; N]) -> [bool; N] {
         let (mut naming, mut ledger) = (Naming::default(), MemoryState::default());
         requests.map(|request| {

@@ -11,18 +11,19 @@ use crate::bounds::{Bounds, Fault, Steer};
 pub enum Stuck {
     /// A waiter that can be reached is not served.
     Waits,
-    /// A client cannot come to rest.
+    /// A client does not come to rest.
     Busy,
     /// The name still costs something.
     Left,
     /// The store has a lease or a place of a client that wants nothing any more.
     Ghost,
-    /// A holder was asked to hand over, and has not heard of it with its next renewal.
+    /// A holder was asked to hand over, and its next renewal does not tell it.
     Unheard,
 }
 
 impl World {
-    /// Runs the quiet schedule. Says after how many ticks all who are not paused were served.
+    /// Runs the quiet schedule. Returns after how many ticks all clients that are not paused were
+    /// served.
     ///
     /// # Errors
     /// What did not come about in time.
@@ -54,7 +55,7 @@ impl World {
         Err(Stuck::Left)
     }
 
-    /// Whether somebody who goes on holding has not heard what was asked of it after one ttl.
+    /// Returns whether a client that goes on holding has not heard an ask after one ttl.
     fn stays_unheard(&self, bounds: &Bounds) -> bool {
         if !self.is_anybody_unheard() {
             return false;
@@ -91,7 +92,8 @@ impl World {
         None
     }
 
-    /// Everything under way arrives, and who holds gives back, until nothing happens any more.
+    /// Lets everything under way arrive, and every holder give back, until nothing happens any
+    /// more.
     fn settle(&mut self, bounds: &Bounds) {
         while let Some(action) = self.next_quiet() {
             self.act(bounds, action);
@@ -142,10 +144,12 @@ impl World {
         self.clients.iter().all(|client| client.life == Life::Gone || client.session.is_idle())
     }
 
-    /// A client that lives is at rest only when the store has confirmed that nothing of it is left: a lease that
-    /// nobody holds keeps others out until it runs out, and so does a place. Not so where the store's clock was set
-    /// back, since deadlines move with it, and after a pause of two ttls, when the session gives up its release: at a
-    /// name that nobody looks at the ledger's clock is slow, so that the lease may be there still.
+    /// Returns whether a client that wants nothing has something at the store. A living client is
+    /// at rest only when the store has confirmed that nothing of it is left, since a lease that
+    /// nobody holds keeps others out until it runs out, and so does a place. There are two
+    /// exceptions. Deadlines move with a store's clock that is set back. And after a pause of two
+    /// ttls the session gives up its release, while the ledger's clock is slow at a name that
+    /// nobody looks at, so the lease may still be there.
     fn has_ghosts(&self, bounds: &Bounds) -> bool {
         let may_pause = bounds.faults > 0 && bounds.kinds.contains(&Fault::Pause);
         let is_alive = |who: usize| who < self.clients.len() && self.is_alive(who);

@@ -56,7 +56,8 @@ impl World {
         self.step(bounds, batch)
     }
 
-    /// First what is due, then request by request, so that the limit, the names and the asks can be judged after each.
+    /// Executes first what is due and then request by request, so that the limit, the names and the
+    /// asks can be judged after each.
     fn execute_in_turn(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let of = |requests| Batch { requests, ..batch.clone() };
         let mut whole = self.step(bounds, &of(Vec::new()));
@@ -70,7 +71,7 @@ impl World {
         whole
     }
 
-    /// A store forgets what nobody uses as soon as it may, though nobody asks.
+    /// Forgets the name as soon as a store may, though nobody asks.
     pub(super) fn forget(&mut self, bounds: &Bounds) {
         if self.ledger.is_at_rest() && !self.ledger.is_empty() {
             self.look(bounds);
@@ -98,15 +99,15 @@ impl World {
         outcome
     }
 
-    /// Whether a ticket is asked for that somebody else ended so long ago that this is forgotten: by its client, which
-    /// was never told and still wants it, or by a stray copy of its request (docs/guarantees.md, *What the models
-    /// checked*).
+    /// Returns whether a batch asks for a ticket that another client ended so long ago that the
+    /// ledger has forgotten it. Its own client may ask, which was never told and still wants it, or
+    /// a stray copy of its request (docs/guarantees.md, *What the models checked*).
     fn asks_for_the_forgotten(&self, bounds: &Bounds, batch: &Batch) -> bool {
         let mut ended = self.ghost.ended.iter();
         ended.any(|((_, ticket, _), at)| at + bounds.ttl() <= self.now && asks_for(batch, *ticket))
     }
 
-    /// A wakeup to nobody, or one too many, is lost.
+    /// Sends a wakeup. A wakeup to nobody is lost, and so is one too many.
     pub(super) fn post(&mut self, bounds: &Bounds, wakeup: Wakeup) {
         let Some(to) = self.clients.iter().position(|c| c.inbox == wakeup.inbox) else { return };
         let under_way = |parcel: &&Parcel| matches!(parcel.load, Load::Wakeup { .. });
@@ -118,7 +119,7 @@ impl World {
     }
 }
 
-/// Whether a batch asks for permits under a ticket.
+/// Returns whether a batch asks for permits under this ticket.
 pub(super) fn asks_for(batch: &Batch, ticket: Ticket) -> bool {
     batch
         .requests

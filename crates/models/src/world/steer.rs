@@ -1,4 +1,4 @@
-//! What is done to permits of others, and by an operator.
+//! The acts of an operator, and of clients on permits of others.
 
 use std::sync::Arc;
 
@@ -47,13 +47,13 @@ impl World {
         }
     }
 
-    /// The last ticket that was granted or given up, if nothing of it is here any more.
+    /// The last ticket that was granted or given up, if the ledger has nothing of it any more.
     fn last_over(&self) -> Option<Ticket> {
         let is_here = |ticket: &Ticket| self.ledger.entries().any(|e| e.ticket == *ticket);
         self.ghost.granted.last().copied().filter(|ticket| !is_here(ticket))
     }
 
-    /// Whether a client has nothing to do with a ticket.
+    /// Returns whether a client has nothing to do with a ticket.
     fn is_strange(&self, who: usize, ticket: Ticket) -> bool {
         let client = &self.clients[who];
         let has = client.held.iter().map(|held| &held.ticket).chain(&client.wanted);
@@ -79,7 +79,7 @@ impl World {
         self.with_session(who, |session: &mut Session, now| session.detach(now, ticket));
     }
 
-    /// An operator's request is nobody's, and arrives at once.
+    /// An operator's request belongs to no client, and arrives at once.
     pub(super) fn operate(&mut self, bounds: &Bounds, steer: Steer, ticket: Option<Ticket>) {
         self.turns_left = self.turns_left.saturating_sub(1);
         let request = match (steer, ticket) {
@@ -108,7 +108,7 @@ impl World {
         wakeups.into_iter().for_each(|wakeup| self.post(bounds, wakeup));
     }
 
-    /// Notes whose grants this batch has ended that were another's: those that it names.
+    /// Notes the grants of others that this batch has ended. The batch names them.
     pub(super) fn note_endings(&mut self, before: &MemoryState, batch: &Batch) {
         for entry in before.entries().filter(|entry| is_ended_by(batch, entry.ticket)) {
             let owner = self.clients.iter().position(|client| Some(client.inbox) == entry.inbox);

@@ -1,4 +1,4 @@
-//! One step of the ledger, as it is judged.
+//! One step of the ledger, as the judge sees it.
 
 use seinpaal_proto::{Batch, Entry, MemoryState, Reply, Request, Standing, Ticket};
 
@@ -18,7 +18,7 @@ pub(super) fn fence_of(entry: &Entry) -> Option<u64> {
     }
 }
 
-/// Whether a batch may end the grant of a ticket that is another's.
+/// Returns whether a batch may end the grant of another client's ticket.
 pub(super) fn is_ended_by(batch: &Batch, ticket: Ticket) -> bool {
     batch.requests.iter().any(|request| match request {
         Request::Attach(attach) => attach.ticket == ticket,

@@ -4,12 +4,12 @@ use seinpaal_proto::{Acquire, Configure, OnMismatch, Reply, Request};
 
 use super::step::Step;
 
-/// What the limit is by the rules.
+/// The limit by the rules.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct Terms {
-    /// By an operator, until it is unset.
+    /// The limit that an operator has pinned, until it is unpinned.
     pinned: Option<u32>,
-    /// By those who hold or wait, until the last of them has left.
+    /// The limit that holders and waiters have stated, until the last of them has left.
     stated: Option<u32>,
 }
 
@@ -18,8 +18,8 @@ impl Terms {
         self.pinned.or(self.stated).unwrap_or(1)
     }
 
-    /// Follows a step of one request or none, before which all was settled that was due. Says whether what the ledger
-    /// made of the limit is right.
+    /// Follows a step of one request or none, before which everything due was settled. Returns
+    /// whether the ledger's limit is right.
     pub(super) fn follow(&mut self, step: &Step<'_>) -> bool {
         if step.before.entries().next().is_none() {
             self.stated = None;

@@ -1,5 +1,6 @@
-//! What people ask of a holder: to hand over, and why. It is kept behind what the holder says of itself, so that it
-//! takes no room where nobody asked, and every store that keeps one text keeps the other.
+//! Asks: a person asks a holder to hand over, and says why. The asks stand behind the holder's
+//! description of itself, so they take no room where nobody asked, and every store that keeps that
+//! description keeps them.
 
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt;
@@ -7,7 +8,7 @@ use core::fmt;
 use super::{ASK, PAIR};
 use crate::time::Micros;
 
-/// The longest name of somebody who asks, in bytes of UTF-8.
+/// The longest name of a person who asks, in bytes of UTF-8.
 const MAX_BY_BYTES: usize = 128;
 /// The longest reason, in bytes of UTF-8.
 const MAX_REASON_BYTES: usize = 512;
@@ -25,16 +26,16 @@ pub struct HandOverAsk {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum BadAsk {
-    /// Who asks is not 1 to 128 bytes without control characters.
+    /// The name of the person who asks is not 1 to 128 bytes without control characters.
     By,
     /// The reason is not 1 to 512 bytes without control characters.
     Reason,
 }
 
-/// What was asked of a grant, and when.
+/// An ask about a grant, and when it was made.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredAsk {
-    /// Who asks, and why.
+    /// The person who asks, and the reason.
     pub ask: HandOverAsk,
     /// How long the ticket had been held by then.
     pub after: Micros,
@@ -58,7 +59,7 @@ impl HandOverAsk {
         Ok(Self { by: by.to_owned(), reason: reason.to_owned() })
     }
 
-    /// Returns who asks.
+    /// Returns the name of the person who asks.
     #[must_use]
     pub fn by(&self) -> &str {
         &self.by
@@ -100,7 +101,7 @@ impl StoredAsk {
     }
 }
 
-/// What a holder says of itself, without what was asked of it.
+/// The holder's description of itself, without the asks behind it.
 pub(super) fn said_by_the_holder(about: &str) -> &str {
     about.split(ASK).next().unwrap_or_default()
 }
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_leaves_what_the_holder_says_as_it_is() {
+    fn an_ask_leaves_the_description_of_the_holder_unchanged() {
         let promise = RenewalPromise::to(60 * SECOND);
         let labels = [("job".to_owned(), "42".to_owned())].to_vec();
         let holder = About { client: "run".into(), host: "ada".into(), pid: 7, labels };

@@ -1,9 +1,9 @@
-//! What a holder promises of its renewals, and whether it keeps that.
+//! The promise of a holder to renew, and whether the holder keeps it.
 //!
-//! A store knows when a lease ends, and not when it was to be renewed. So a holder says to what
-//! length it renews its lease, beside its host and its process id. A lease of which much more than a
-//! third has gone without renewal is then a sign that its holder is dead, stopped or cut off. Nobody
-//! promises to renew a permit that is going to be detached.
+//! A store knows when a lease ends, and not when the holder meant to renew it. So a holder says to
+//! what length it renews its lease, beside its host and its process id. If much more than a third
+//! of that length has gone without a renewal, the holder is probably dead, stopped or cut off.
+//! Nobody promises to renew a permit that is going to be detached.
 
 use alloc::{format, string::String};
 
@@ -30,8 +30,8 @@ impl RenewalPromise {
         Self { ttl }
     }
 
-    /// What follows [`About::encode`](super::About::encode)'s form. The usual ttl is not written,
-    /// so that the usual permit takes no more room in a store.
+    /// The text behind [`About::encode`](super::About::encode)'s form. The usual ttl is not
+    /// written, so the usual permit takes no more room in a store.
     #[must_use]
     pub fn mark(self) -> String {
         match self.ttl {

@@ -237,7 +237,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.told(&entry)
     }
 
-    /// What its owner is told of a ticket that is here.
+    /// The reply about a ticket that already holds or waits.
     pub(super) fn told(&mut self, entry: &Entry) -> Result<Reply, S::Error> {
         let (ticket, limit) = (entry.ticket, self.limit());
         match entry.standing.clone() {

@@ -1,4 +1,4 @@
-//! What an operator sets about a name: its limit, the names of its slots, a pause.
+//! The settings of a name: its limit, the names of its slots, a pause.
 
 use super::Ledger;
 use crate::{

@@ -1,4 +1,4 @@
-//! What time ends: leases, with the tickets under them, and the memory of series.
+//! Expiry: time ends leases, with the tickets under them, and the memory of series.
 
 use super::{Contact, Contacts, Ledger, MOST_MEMORIES};
 use crate::{
@@ -37,9 +37,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether a living process is enough to keep this lease. It is enough for a holder that the store
-    /// has heard from since the grant. A waiter must renew, and so must a holder that has sent nothing
-    /// since the grant (its ttl is 0). Otherwise a stopped process would hold up everybody behind it.
+    /// Returns whether a living process is enough to keep this lease. It is enough for a holder
+    /// that the store has heard from since the grant. A waiter must renew, and so must a holder
+    /// that has sent nothing since the grant (its ttl is 0). Otherwise a stopped process would hold
+    /// up everybody behind it.
     fn is_by_living(&mut self, lease: &Lease) -> Result<bool, S::Error> {
         if lease.ttl == 0 {
             return Ok(false);
@@ -192,7 +193,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 }
 
 impl Entry {
-    /// Whether this is a waiter that is passed over.
+    /// Returns whether this is a waiter that is passed over.
     #[must_use]
     pub fn is_parked(&self) -> bool {
         matches!(self.standing, Standing::Waiting { parked: true, .. })

@@ -24,7 +24,7 @@ use crate::{
 /// waiters behind them wait until one of them leaves the line.
 const MOST_LOOKED: u32 = 256;
 
-/// What is left while the ledger goes through the line.
+/// The permits and slots that are left while the ledger goes through the line.
 struct Room {
     /// Free slots that no waiter so far waits for.
     open: Slots,
@@ -32,7 +32,7 @@ struct Room {
     permits: u32,
 }
 
-/// What the room is to one request.
+/// How a request fits into the room.
 enum Fit {
     /// The request gets these slots.
     Takes(Slots),
@@ -134,8 +134,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether this waiter cannot be served at all, and then what becomes of it: its end, or `None` if
-    /// it is parked.
+    /// Returns whether this waiter cannot be served at all, and then what becomes of it: its end,
+    /// or `None` if it is parked.
     fn unfit(&mut self, waiter: &Entry) -> Option<Option<Cause>> {
         if waiter.permits > self.limit() {
             return Some(Some(Cause::TooMany));
@@ -204,8 +204,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether slots may get these names. Holders and waiters were told the present names. So while there
-    /// are any, names may only be added: otherwise two of them might be told the same name.
+    /// Returns whether slots may get these names. Holders and waiters were told the present names.
+    /// So while there are any, names may only be added: otherwise two of them might be told the
+    /// same name.
     pub(super) fn may_be_called(&self, names: &SlotNames) -> bool {
         let is_used = self.head.holders > 0 || self.head.waiting > 0;
         !is_used || names.begins_with(&self.head.names)

@@ -13,7 +13,7 @@ use crate::{
     time::Micros,
 };
 
-/// What a renewal by ticket has found held.
+/// The holders that a renewal by ticket has found.
 #[derive(Default)]
 struct FoundHeld {
     /// At least one ticket stands under the lease of the renewal now.
@@ -137,7 +137,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         (!self.is_vouched_for(asker)).then_some(renew.ttl)
     }
 
-    /// Whether the kernel vouches for this client, so that its leases last as long as its process.
+    /// Returns whether the kernel vouches for this client, so that its leases last as long as its
+    /// process.
     pub(super) fn is_vouched_for(&mut self, inbox: Option<Inbox>) -> bool {
         inbox.is_some_and(|inbox| self.contact(inbox) == Contact::Alive)
     }

@@ -9,7 +9,7 @@ use crate::{
     state::{Entry, Standing, State},
 };
 
-/// What is to become of the waiter at the head of the queue.
+/// The decision about the waiter at the head of the queue.
 enum Next {
     Grant,
     Park,
@@ -41,13 +41,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether a waiter could be admitted now: somebody waits, and a permit is free.
+    /// Returns whether a waiter could be admitted now: somebody waits, and a permit is free.
     fn is_open(&self) -> bool {
         self.admits() && self.head.waiting > 0 && self.head.held < self.limit()
     }
 
-    /// Whether the name admits anybody: it is not paused, and the store cannot have forgotten a lease
-    /// (rule 1).
+    /// Returns whether the name admits anybody: it is not paused, and the store cannot have
+    /// forgotten a lease (rule 1).
     pub(super) fn admits(&self) -> bool {
         self.head.paused.is_none() && self.guarded_for.is_none()
     }

@@ -21,8 +21,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl MemoryState {
-    /// Whether every index and every total agrees with the tickets and leases that it is derived from.
-    /// Costs as much as there is; for tests.
+    /// Returns whether every index and every total agrees with the tickets and leases that it is
+    /// derived from. Costs as much as there is; for tests.
     ///
     /// # Errors
     /// The first disagreement found.
@@ -84,7 +84,7 @@ impl MemoryState {
         )
     }
 
-    /// What is held and what is free, laid side by side, cover the slots below the top exactly once.
+    /// Held and free slots, laid side by side, cover the slots below the top exactly once.
     fn check_slots(&self, head: &Head) -> Checked {
         let mut ranges: Vec<(u32, u32)> = self.free.iter().copied().collect();
         for entry in self.entries.values() {

@@ -1,4 +1,4 @@
-//! What of a name's state can still make a difference.
+//! The part of a name's state that can still make a difference.
 
 use core::hash::{Hash, Hasher};
 
@@ -29,7 +29,7 @@ impl MemoryState {
             ticket.hash(hasher);
         }
         for memory in self.memories.values() {
-            // What is held of it follows from the entries.
+            // The number of tickets of the series that hold follows from the entries.
             let Memory { series, last, until, ends, .. } = memory;
             (series, last, clock.exact(*until), ends).hash(hasher);
         }

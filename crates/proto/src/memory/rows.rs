@@ -14,7 +14,7 @@ impl MemoryState {
         self.entries.values()
     }
 
-    /// What is remembered of every series, in order.
+    /// The memory of every series, in order.
     pub fn memories(&self) -> impl Iterator<Item = &Memory> {
         self.memories.values()
     }

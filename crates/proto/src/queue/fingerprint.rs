@@ -24,7 +24,7 @@ pub struct View<'a> {
     pub item: &'a dyn Fn(ItemId) -> u64,
     /// A delivery's.
     pub fence: &'a dyn Fn(Fence) -> u64,
-    /// What the number of a session's batch counts from, such as its last one.
+    /// The base from which numbers of a session's batches count, such as its last one.
     pub base: &'a dyn Fn(Inbox) -> u64,
 }
 

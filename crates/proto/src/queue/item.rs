@@ -53,9 +53,9 @@ pub struct Delivery {
 /// An item, without its payload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Item {
-    /// Its number.
+    /// The number.
     pub id: ItemId,
-    /// Its priority, for display and for entering the order again.
+    /// The priority, for display and for entering the order again.
     pub priority: Priority,
     /// Whose share of the queue it counts for.
     pub group: Option<Name>,
@@ -75,16 +75,17 @@ pub struct Item {
     pub attempt: u32,
     /// How the latest of them ended.
     pub history: History,
-    /// What is happening to it.
+    /// The item's state.
     pub standing: Standing,
 }
 
-/// What is happening to an item.
+/// The state of an item.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Standing {
-    /// It can be delivered, now or when its group has room.
+    /// The item can be delivered, now or when its group has room.
     Ready {
-        /// It is in the order of all: it has no group, or is the first of one with room.
+        /// Whether the item is in the order of all items: it has no group, or is the first of a
+        /// group with room.
         open: bool,
     },
     /// Not before this, on the store's clock.
@@ -94,7 +95,7 @@ pub enum Standing {
     },
     /// Somebody works on it.
     InWork(Work),
-    /// It has had all its deliveries.
+    /// The item has had all its deliveries.
     Dead {
         /// Since when, on the store's clock.
         at: Micros,
@@ -104,11 +105,11 @@ pub enum Standing {
 /// A delivery under way.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Work {
-    /// Its number.
+    /// The number.
     pub fence: Fence,
     /// To whom.
     pub by: Inbox,
-    /// What they said of themselves.
+    /// The worker's description of itself.
     pub about: String,
     /// Since when, on the store's clock; only for display.
     pub since: Micros,
@@ -232,7 +233,7 @@ impl Item {
         }
     }
 
-    /// Where it stands in the order of service.
+    /// The item's place in the order of service.
     #[must_use]
     pub fn place(&self) -> (i64, ItemId) {
         (self.rank, self.id)

@@ -46,13 +46,13 @@ pub const MOST_PAYLOAD: usize = 4 << 20;
 
 /// Ends of leases, items that fall due, calls and removals that one call may do (rule 18).
 const WORK: u32 = 128;
-/// What is forgotten of sessions and of keys in one call, and as many more as it had requests: a call adds one
-/// session, and a key a push.
+/// How many sessions and keys a call forgets, beside one for each of its requests. A call adds one
+/// session, and each push adds one key.
 const FORGET: usize = 4;
 /// Numbers that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
 const MOST_SEEN: u64 = 1 << 52;
 
-/// What executing a batch gives.
+/// The result of executing a batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Outcome {
     /// For the sender.
@@ -216,7 +216,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn contact(&mut self, inbox: Inbox) -> Contact {
         match self.contacts.contact(inbox) {
-            // Who asks is there, whatever has become of its inbox.
+            // The sender of a batch is there, whatever has become of its inbox.
             Contact::Dead | Contact::Silent if self.asker == inbox => Contact::Listening,
             contact => contact,
         }

@@ -37,8 +37,8 @@ impl Delivery {
 }
 
 impl Reply {
-    /// What is kept of an answer to give it again: of items the deliveries, for the rest is read again; of
-    /// what was merely read, nothing.
+    /// The part of an answer that the store keeps in order to repeat it. Of items it keeps the
+    /// deliveries, since the rest can be read again. Of an answer to a mere look it keeps nothing.
     #[must_use]
     pub fn without_payload(&self) -> Self {
         match self {

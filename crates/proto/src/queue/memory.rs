@@ -40,13 +40,13 @@ pub struct MemoryQueue {
 type Kept<T> = Result<T, Infallible>;
 
 impl MemoryQueue {
-    /// Whether the queue costs nothing.
+    /// Returns whether the queue costs nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// Whether nothing but memories are kept: no items, and nobody who wants any.
+    /// Returns whether nothing but memories are kept: no items, and nobody who wants any.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.items.is_empty() && self.places.is_empty()

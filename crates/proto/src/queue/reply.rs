@@ -1,4 +1,4 @@
-//! What a queue answers, and what it tells unasked.
+//! The answers of a queue, and its news.
 
 use alloc::{string::String, vec::Vec};
 
@@ -29,15 +29,15 @@ pub struct Replies {
 pub enum Reply {
     /// The item is in the queue.
     Pushed {
-        /// Its number.
+        /// The number.
         id: ItemId,
     },
     /// An item with that key was pushed not long ago. Nothing was written.
     Duplicate {
-        /// Its number.
+        /// The number.
         id: ItemId,
     },
-    /// What there is to work on, possibly nothing.
+    /// The items to work on, possibly none.
     Popped {
         /// The items.
         items: Vec<Popped>,
@@ -50,7 +50,7 @@ pub enum Reply {
     Renewed {
         /// As in `Popped`.
         valid_for: Option<Micros>,
-        /// Those that are over.
+        /// The deliveries that are over.
         lost: Vec<Delivery>,
     },
     /// The item is done and gone.
@@ -63,7 +63,7 @@ pub enum Reply {
         /// Which.
         id: ItemId,
     },
-    /// That was the item's last delivery; it is a dead letter.
+    /// This was the item's last delivery, so the item is a dead letter now.
     Died {
         /// Which.
         id: ItemId,
@@ -75,11 +75,11 @@ pub enum Reply {
     },
     /// The sender wants no more items.
     Left,
-    /// The item is gone, and whoever worked on it was told.
+    /// The item is gone, and a worker that had it in hand was told.
     Cancelled {
         /// Which.
         id: ItemId,
-        /// What it was.
+        /// What the item was.
         was: Was,
     },
     /// No such item, or no such dead letter. Nothing was written.
@@ -122,15 +122,15 @@ pub enum Reply {
 /// An item to work on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Popped {
-    /// Its number, and that of this delivery.
+    /// The number, and that of this delivery.
     pub delivery: Delivery,
     /// Which delivery this is, from 1.
     pub attempt: u32,
     /// How many it is allowed.
     pub most: u32,
-    /// Its priority.
+    /// The priority.
     pub priority: Priority,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// What its maker said of itself, and its labels.
     pub about: String,
@@ -175,14 +175,14 @@ pub struct Snapshot {
     pub oldest: Option<Micros>,
     /// In how long the next delayed item is due.
     pub next_due: Option<Micros>,
-    /// What is in work, by the ends of the leases; only as many as asked for.
+    /// The items in work, by the ends of their leases, at most as many as were asked for.
     pub work: Vec<WorkRow>,
     /// Groups that have items ready or in work, by name; only as many as asked for.
     pub groups: Vec<GroupRow>,
 }
 
 impl Snapshot {
-    /// Whether there is anything in it that people would want to see in a list.
+    /// Returns whether there is anything in it that people would want to see in a list.
     #[must_use]
     pub fn is_worth_listing(&self) -> bool {
         let rows = [self.ready, self.delayed, self.in_work, self.dead, self.idle];
@@ -202,11 +202,11 @@ pub struct WorkRow {
     pub fence: Fence,
     /// Which delivery, from 1.
     pub attempt: u32,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
-    /// Who works on it.
+    /// The inbox of the worker.
     pub by: Inbox,
-    /// What they said of themselves.
+    /// The worker's description of itself.
     pub about: String,
     /// For how long.
     pub worked: Micros,
@@ -217,7 +217,7 @@ pub struct WorkRow {
 /// A group, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GroupRow {
-    /// Its key.
+    /// The key.
     pub group: Name,
     /// Items of it in work.
     pub in_work: u32,
@@ -232,9 +232,9 @@ pub struct DeadRow {
     pub id: ItemId,
     /// Deliveries that it had.
     pub attempt: u32,
-    /// Its priority.
+    /// The priority.
     pub priority: Priority,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
     /// What its maker said of itself, and its labels.
     pub about: String,
@@ -262,11 +262,11 @@ pub struct Wakeup {
     pub inbox: Inbox,
     /// About which queue.
     pub name: Name,
-    /// What happened.
+    /// The event.
     pub what: What,
 }
 
-/// What a wakeup says.
+/// The event that a wakeup tells.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum What {

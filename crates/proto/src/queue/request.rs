@@ -1,4 +1,4 @@
-//! What a client asks of a queue.
+//! The requests of clients of a queue.
 
 use alloc::{string::String, vec::Vec};
 
@@ -87,7 +87,7 @@ pub enum Request {
     },
     /// Read dead letters in the order of their numbers. Answers `Dead`.
     Dead {
-        /// Those with a greater number than this.
+        /// Only dead letters with a greater number than this.
         after: ItemId,
         /// How many at most.
         rows: u32,
@@ -128,7 +128,7 @@ pub enum Due {
 /// A key under which items count as the same.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Dedup {
-    /// That key.
+    /// The key.
     pub key: Name,
     /// How long it is remembered from the push, up to [`MAX_WINDOW`].
     pub window: Micros,
@@ -175,7 +175,8 @@ pub enum How {
         /// How long.
         delay: Micros,
     },
-    /// It did not work. Again after this long, if a delivery is left; else it is dead.
+    /// The work failed. The item is delivered again after this long if a delivery is left, and is a
+    /// dead letter otherwise.
     Fail {
         /// How long.
         delay: Micros,
@@ -184,11 +185,11 @@ pub enum How {
     },
 }
 
-/// What to take out.
+/// The items that are taken out.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Purge {
-    /// What is ready and what is delayed.
+    /// Ready and delayed items.
     Waiting,
     /// The dead letters.
     Dead,
@@ -209,7 +210,7 @@ pub enum Configure {
 }
 
 impl Request {
-    /// Whether it only reads.
+    /// Returns whether it only reads.
     #[must_use]
     pub fn reads(&self) -> bool {
         matches!(self, Self::Inspect { .. } | Self::Dead { .. })

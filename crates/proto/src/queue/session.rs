@@ -212,7 +212,7 @@ impl Session {
 
     // ---- see
 
-    /// Whether nothing is held, wanted, owed or under way.
+    /// Returns whether nothing is held, wanted, owed or under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.sent.is_none()

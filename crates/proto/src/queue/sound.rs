@@ -1,5 +1,5 @@
-//! What stores read back, looked at before the ledger works with it: a damaged row is to be told, not to
-//! overflow.
+//! Checks of what stores read back, before the ledger works with it. A damaged row must become an
+//! error, and not an overflow.
 
 use super::{
     item::{Item, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, Standing, Work},
@@ -20,7 +20,7 @@ fn are_counts(counts: &[u32]) -> bool {
 }
 
 impl Item {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -44,7 +44,7 @@ impl Work {
 }
 
 impl Group {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         are_counts(&[self.in_work, self.ready])
@@ -52,7 +52,7 @@ impl Group {
 }
 
 impl Place {
-    /// Whether the ledger can work with it.
+    /// Returns whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let called = match self.call {

@@ -49,7 +49,7 @@ crate::head::head! {
         sessions: u32 = 0, rows;
         /// Deduplication keys that are remembered.
         keys: u32 = 0, rows;
-        /// Who was last told to watch.
+        /// The worker that was last told to watch.
         watch: Option<Inbox> = None, client;
         /// When it will look, on the store's clock.
         watch_at: Micros = 0, alarm;
@@ -58,7 +58,7 @@ crate::head::head! {
     }
 }
 
-/// What is counted of a group. It is kept while either count is above 0.
+/// The counts of a group. They are kept while either is above 0.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Group {
     /// Items of it in work.
@@ -76,20 +76,20 @@ pub struct Place {
     pub inbox: Inbox,
     /// How many it wants.
     pub want: u32,
-    /// It is called, too, when nothing is left to wait for.
+    /// Whether the worker is also called when nothing is left to wait for.
     pub drains: bool,
     /// When it ends unless the worker is heard from, on the store's clock.
     pub until: Micros,
-    /// Whether it stands in line, or was called.
+    /// Whether the worker stands in line, or was called.
     pub call: Call,
 }
 
 /// Whether a worker is still in line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Call {
-    /// It is.
+    /// The worker is in line.
     InLine,
-    /// It was called at this time of the store's clock, and has not come yet.
+    /// The worker was called at this time of the store's clock, and has not come yet.
     Since(Micros),
 }
 
@@ -100,7 +100,8 @@ pub struct SessionRecord {
     pub session: Inbox,
     /// The number of its last batch.
     pub number: u64,
-    /// That batch's deadline, on the store's clock. After it no copy of the batch can do anything.
+    /// The deadline of the batch, on the store's clock. After it no copy of the batch can do
+    /// anything.
     pub until: Micros,
     /// The answers to it, without payloads; those that only tell what was read are left out as
     /// [`Reply::Left`].
@@ -124,7 +125,7 @@ pub struct Dedupped {
 /// Inside one [`execute`](super::execute) the ledger reads what it wrote. A store makes all of the writes of
 /// one `execute` take effect together, or none.
 pub trait State {
-    /// What can go wrong underneath.
+    /// The error of the storage underneath.
     type Error;
 
     /// The head, or the default one.

@@ -35,8 +35,8 @@ impl Session {
         self.believe(heard, ticket, valid_for);
     }
 
-    /// Whether the session heard of the end of a grant before it heard of the grant. It says so once,
-    /// since the grant is then proved by name.
+    /// Returns whether the session heard of the end of a grant before it heard of the grant. It
+    /// returns `true` once only, since the grant is then proved by name.
     fn is_doubted(&mut self, name: &Name, ticket: Ticket) -> bool {
         let record = self.desk(name).records.get_mut(&ticket);
         record.is_some_and(|record| core::mem::take(&mut record.is_doubted))

@@ -46,7 +46,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The same for a store that promises no lease longer than this.
+    /// Returns this configuration for a store that promises no lease longer than this.
     #[must_use]
     pub fn within(mut self, longest_lease: Micros) -> Self {
         self.longest_lease = longest_lease;

@@ -1,5 +1,5 @@
-//! What the session has to do with one name: the records of its tickets, the leases that they stand
-//! under, what waits to be sent, and the call under way.
+//! The session's state of one name: the records of its tickets, their leases, what waits to be
+//! sent, and the call under way.
 
 use alloc::{
     boxed::Box,
@@ -196,7 +196,7 @@ impl Desk {
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }
 
-    /// Whether nothing is held here and nobody waits, as far as the session knows.
+    /// Returns whether nothing is held here and nobody waits, as far as the session knows.
     pub(super) fn is_new(&self) -> bool {
         self.places.is_empty() && self.leases.values().all(|lease| lease.held.is_empty())
     }

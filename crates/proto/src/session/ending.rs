@@ -44,8 +44,8 @@ impl Session {
         }
     }
 
-    /// Whether a request missed its deadline because the store was silent, and not because others
-    /// held the permits.
+    /// Returns whether a request missed its deadline because the store was silent, and not because
+    /// others held the permits.
     fn is_store_silent(&self, now: Micros, name: &Name, ticket: Ticket) -> bool {
         let Some(desk) = self.desks.get(name) else { return false };
         let Some(record) = desk.records.get(&ticket) else { return false };

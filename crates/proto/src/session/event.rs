@@ -14,7 +14,7 @@ use crate::{
     time::Micros,
 };
 
-/// What a program wants permits for.
+/// A program's wish for permits.
 #[derive(Clone, Debug)]
 pub struct Wish {
     /// How many.
@@ -23,9 +23,9 @@ pub struct Wish {
     pub kind: Kind,
     /// The names of slots that must be among those granted.
     pub wishes: SlotNames,
-    /// What it believes the limit to be.
+    /// The limit that the program states.
     pub limit: Option<LimitRule>,
-    /// Whether to wait.
+    /// What to do if the permits cannot be had at once.
     pub enqueue: Enqueue,
     /// Rank among waiters.
     pub priority: Priority,
@@ -33,7 +33,7 @@ pub struct Wish {
     pub ttl: Micros,
     /// When to stop waiting.
     pub deadline: Option<Micros>,
-    /// Who asks, encoded.
+    /// The program's description of itself, encoded.
     pub about: Arc<str>,
 }
 
@@ -65,7 +65,7 @@ pub struct AskId(pub u64);
 /// A call to make.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// To be given back with what came of it.
+    /// The call's id, which comes back with its result.
     pub id: CallId,
     /// For the store.
     pub batch: Batch,
@@ -87,7 +87,7 @@ pub struct Failure {
     pub is_full: bool,
 }
 
-/// What the program is told.
+/// The events that the program is told.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -112,7 +112,7 @@ pub enum Event {
         ticket: Ticket,
         /// The number of the grant.
         fence: Fence,
-        /// Its slots.
+        /// The slots.
         slots: Slots,
         /// Their names, in their order, where they have some.
         names: SlotNames,
@@ -137,14 +137,14 @@ pub enum Event {
     Lost {
         /// Which ticket.
         ticket: Ticket,
-        /// How it was lost.
+        /// The cause of the loss.
         loss: Loss,
     },
     /// Somebody asks the holder to hand over. The holder decides; nothing ends by the ask.
     Asked {
         /// Which ticket.
         ticket: Ticket,
-        /// Who asks, and why.
+        /// The person who asks, and the reason.
         ask: HandOverAsk,
     },
     /// The request got nothing, and is over.
@@ -158,7 +158,7 @@ pub enum Event {
     Released {
         /// Which ticket.
         ticket: Ticket,
-        /// Whether it was still held.
+        /// Whether the permit was still held.
         was_held: bool,
         /// How many permits of it are left.
         left: u32,
@@ -199,9 +199,9 @@ pub enum Refusal {
     Silence,
     /// The name is in use as another kind of lock.
     OtherKind {
-        /// What it is.
+        /// The stored kind.
         stored: Kind,
-        /// What the caller takes it for.
+        /// The kind that the caller states.
         stated: Kind,
     },
     /// Another limit is stored.
@@ -239,7 +239,7 @@ pub enum Refusal {
 pub enum Loss {
     /// The store ended it.
     Ended(Cause),
-    /// The store has never heard of it: it lost its memory.
+    /// The store does not know the ticket, because it lost its memory.
     Forgotten,
     /// The store did not confirm it in time.
     Silence,

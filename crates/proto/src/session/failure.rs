@@ -1,7 +1,7 @@
-//! What failed calls mean. The session asks again, with the same tickets, if trying again can help
-//! ([`Failure::is_passing`]). To a store that would only answer the same it repeats nothing except
-//! renewals of what is held. It does not wait for a store without room ([`Failure::is_full`]), and
-//! gives back what was held there as soon as there is room.
+//! What a session does about failed calls. It asks again, with the same tickets, if trying again
+//! can help ([`Failure::is_passing`]). A store that would only answer the same gets nothing again
+//! except renewals of held permits. The session does not wait for a store without room
+//! ([`Failure::is_full`]), and gives back what was held there as soon as there is room.
 
 use alloc::vec::Vec;
 

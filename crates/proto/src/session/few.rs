@@ -10,7 +10,7 @@ pub(super) enum Few<K, V> {
     #[default]
     None,
     One(K, V),
-    /// It had more than one entry at some time, and has at least one now.
+    /// The map had more than one entry at some time, and has at least one now.
     Many(BTreeMap<K, V>),
 }
 
@@ -173,7 +173,7 @@ impl<T: Copy + Ord> FewSet<T> {
         self.0.insert(element, ());
     }
 
-    /// Whether it was there.
+    /// Returns whether it was there.
     pub(super) fn remove(&mut self, element: &T) -> bool {
         self.0.remove(element).is_some()
     }

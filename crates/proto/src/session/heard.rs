@@ -1,4 +1,4 @@
-//! What the session must know of every answer to read it.
+//! The facts about a call that the session needs to read its answer.
 
 use crate::{name::Name, time::Micros};
 

@@ -9,8 +9,8 @@ pub(super) struct LeaseDesk {
     pub(super) ttl: Micros,
     /// Tickets that were granted, and of which the store has not said that they are over.
     pub(super) held: FewSet<Ticket>,
-    /// Those tickets of `held` that the program does not have yet, because nothing proves how long the
-    /// lease lasts.
+    /// The tickets of `held` that the program does not have yet, because nothing proves how long
+    /// the lease lasts.
     pub(super) unproved: FewSet<Ticket>,
     /// Records that name this lease.
     pub(super) users: u32,
@@ -46,14 +46,14 @@ impl LeaseDesk {
         [self.due, self.renewals.at, proofs].into_iter().flatten().min()
     }
 
-    /// Whether an answer about the lease should have come by now.
+    /// Returns whether an answer about the lease should have come by now.
     pub(super) fn is_overdue(&self, now: Micros) -> bool {
         let is_unproved = !self.unproved.is_empty() && self.proofs.is_overdue(now);
         self.renewals.is_overdue(now) || is_unproved
     }
 
-    /// Whether a renewal that was sent at `at` or later was answered. The failure of an earlier one
-    /// then means nothing.
+    /// Returns whether a renewal that was sent at `at` or later was answered. The failure of an
+    /// earlier one then means nothing.
     pub(super) fn was_renewed_after(&self, at: Micros) -> bool {
         (at..Micros::MAX).contains(&self.proved_at)
     }
@@ -77,13 +77,13 @@ impl LeaseDesk {
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }
 
-    /// Whether the last proof is too old to hand over another permit under the lease.
+    /// Returns whether the last proof is too old to hand over another permit under the lease.
     pub(super) fn is_stale(&self, now: Micros) -> bool {
         Schedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
     }
 
-    /// Whether renewing the lease in the call that asks for another permit under it saves a renewal
-    /// after the grant.
+    /// Returns whether renewing the lease in the call that asks for another permit under it saves a
+    /// renewal after the grant.
     pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
         !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
     }

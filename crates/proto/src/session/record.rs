@@ -1,4 +1,4 @@
-//! What the session knows of one ticket.
+//! The session's knowledge of one ticket.
 
 use alloc::vec::Vec;
 
@@ -43,7 +43,7 @@ pub(super) enum Validity {
     Always,
 }
 
-/// What the store granted.
+/// The store's grant.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Granted {
     pub(super) fence: Fence,
@@ -82,8 +82,7 @@ pub(super) struct Record {
     pub(super) giving: Slots,
     /// Since when the store has left requests about it unanswered.
     pub(super) silent_since: Option<Micros>,
-    /// Who asked the holder to hand over, as far as the session has heard, and how many of these asks
-    /// the program was told.
+    /// The asks that the session has heard of, and how many of them the program was told.
     pub(super) asks: Vec<HandOverAsk>,
     pub(super) told_asks: usize,
     /// When to stop trying to leave: by then the store has ended the ticket by itself.
@@ -123,7 +122,7 @@ impl Record {
         self
     }
 
-    /// The same wish under another ticket, as if nothing had been heard of it.
+    /// Returns the same wish under another ticket, as if the session had heard nothing of it.
     pub(super) fn asking_anew(self, ticket: Ticket, number: u64, lease: LeaseId) -> Self {
         let Self { wish, full_ttl, was_queued, silent_since, .. } = self;
         let anew = Self::asking(ticket, number, lease, wish);
@@ -181,7 +180,7 @@ impl Record {
         }
     }
 
-    /// Whether there is time to work before there is danger.
+    /// Returns whether there is time to work before there is danger.
     pub(super) fn is_safe(&self, now: Micros) -> bool {
         self.danger_at > now
     }
@@ -203,8 +202,8 @@ impl Record {
         untold.map(|ask| Event::Asked { ticket: self.ticket, ask }).collect()
     }
 
-    /// What to tell the program: first the grant, once a proof of it leaves time to work, and after that
-    /// each renewal.
+    /// The event to tell the program: first the grant, once a proof of it leaves time to work, and
+    /// after that each renewal.
     pub(super) fn tell_belief(&mut self, is_safe: bool, is_proof: bool) -> Option<Event> {
         let (ticket, valid_until) = (self.ticket, self.valid_until());
         if self.is_delivered {
@@ -236,7 +235,7 @@ impl Record {
         }
     }
 
-    /// Whether there is something to tell the store.
+    /// Returns whether there is something to tell the store.
     pub(super) fn wants_to_send(&self) -> bool {
         match self.phase {
             Phase::Asking | Phase::Leaving => true,

@@ -17,7 +17,7 @@ pub(super) struct Repetition {
 }
 
 impl Repetition {
-    /// Whether an answer should have come by now.
+    /// Returns whether an answer should have come by now.
     pub(super) fn is_overdue(&self, now: Micros) -> bool {
         self.at.is_some_and(|at| at <= now)
     }

@@ -95,13 +95,13 @@ impl Schedule {
         self.warning() / 3 * 2
     }
 
-    /// Whether a lease of `ttl` that lasts `valid_for` was renewed just now. A permit is handed over on no
-    /// other proof.
+    /// Returns whether a lease of `ttl` that lasts `valid_for` was renewed just now. A permit is
+    /// handed over on no other proof.
     pub(crate) fn is_full(ttl: Micros, valid_for: Micros) -> bool {
         valid_for >= ttl - ttl / FULL
     }
 
-    /// Whether a lease that was proved so long ago is too old to hand over another permit under it.
+    /// Returns whether a proof of this age is too old to hand over another permit under the lease.
     pub(crate) fn is_stale(ttl: Micros, age: Micros) -> bool {
         age > ttl / FULL / 2
     }

@@ -16,13 +16,14 @@ pub(super) struct Sent {
     pub(super) at: Micros,
     pub(super) name: Name,
     pub(super) items: Vec<BatchPart>,
-    /// It was sent while another call about the name was under way, and has renewals only.
+    /// Whether the call was sent while another call about the name was under way. Such a call has
+    /// renewals only.
     pub(super) overtakes: bool,
 }
 
 impl Sent {
-    /// Whether it may change what stands under a lease. As long as nobody knows whether it was
-    /// executed, a renewal of that lease must name its tickets.
+    /// Returns whether it may change what stands under a lease. As long as nobody knows whether it
+    /// was executed, a renewal of that lease must name its tickets.
     pub(super) fn changes_leases(&self) -> bool {
         let is_renewal = |item: &BatchPart| {
             use BatchPart::{Ask, Lease, Places, Proof, Tickets};

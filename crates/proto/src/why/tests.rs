@@ -84,7 +84,7 @@ fn by_ages(told: &Waits) -> Estimate {
 }
 
 #[test]
-fn a_ticket_that_holds_is_said_to_hold_and_an_unknown_one_is_unknown() {
+fn a_holding_ticket_holds_and_an_unknown_ticket_is_unknown() {
     let seen = name(1, vec![holder(1, 1, 5, Some(25))], vec![waiter(2, 1)]);
     let held = HeldBy {
         ticket: ticket(1),
@@ -141,7 +141,7 @@ fn whoever_came_later_with_a_higher_priority_is_said_to_have_overtaken() {
 }
 
 #[test]
-fn a_big_request_ahead_keeps_what_is_free() {
+fn a_big_request_ahead_keeps_the_free_permits() {
     let seen = name(4, vec![holder(1, 2, 8, Some(3))], vec![waiter(2, 3), waiter(3, 1)]);
     let told = told(&seen, 3);
     let ahead = Reason::Ahead { waiters: 1, permits: 3, first: ticket(2) };

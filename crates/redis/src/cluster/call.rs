@@ -1,4 +1,4 @@
-//! What a node of a cluster is asked to do.
+//! The tasks of a node of a cluster.
 
 use redis::Cmd;
 
@@ -13,7 +13,7 @@ pub(super) struct Call {
     pub(super) room: usize,
 }
 
-/// What a node is asked to do.
+/// A task of a node.
 pub(super) enum NodeTask<'a> {
     Evaluate(&'a Call),
     Listen(&'a str),

@@ -13,7 +13,7 @@ use seinpaal_store::StoreError;
 pub(in super::super) struct Proof(pub(super) Option<(Arc<Node>, Link)>);
 
 impl Cluster {
-    /// Whether as many replicas as are wanted have what was written at a node until now.
+    /// Returns whether as many replicas as are wanted have what was written at a node until now.
     pub(in super::super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
         let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
         let count = self.replicas_of(proof).await?;

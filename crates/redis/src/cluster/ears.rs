@@ -106,7 +106,7 @@ impl Ears {
         lost.map(|ear| ear.at = None).count() > 0
     }
 
-    /// What is wanted and not heard at the owner of its slot.
+    /// The channels that are wanted and that no link hears at the owner of its slot.
     pub(super) fn deaf(&self, owner: impl Fn(u16) -> Option<Address>) -> Vec<(String, u16)> {
         let all = self.all();
         let deaf = all.iter().filter(|(_, ear)| {
@@ -153,7 +153,7 @@ pub(super) fn listens_for(batch: &queue::Batch) -> Option<Duration> {
     ttls.max().map(|ttl| Duration::from_micros(ttl.max(queue::PLACE_TTL)))
 }
 
-/// Whether a batch may give its sender something at the name.
+/// Returns whether a batch may give its sender something at the name.
 pub(super) fn may_gain(batch: &Batch) -> bool {
     let gains = |request: &Request| {
         matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::Renew(_))

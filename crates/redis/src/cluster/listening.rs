@@ -51,7 +51,7 @@ impl ClusterLinks {
         self.listen_there(slot, &channel, at).await
     }
 
-    /// The same for a batch about a queue, at which something can happen for so long.
+    /// As above, for a batch about a queue, at which something can happen for this long.
     pub(super) async fn listen_at_queue(
         &self,
         name: &Name,

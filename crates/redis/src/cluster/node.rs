@@ -32,7 +32,7 @@ use crate::{
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// What became of a task.
+/// The end of a task.
 pub(super) enum TaskEnd {
     Done(Done),
     /// Not executed: another node owns the slot.
@@ -47,14 +47,14 @@ pub(super) enum TaskEnd {
     Lost(StoreError),
 }
 
-/// What was answered, and by whom.
+/// An answer, and the link that it came over.
 pub(super) struct Done {
     pub(super) answer: Value,
     /// Where a script was executed.
     pub(super) at: Option<(Arc<Node>, Link)>,
 }
 
-/// What comes in without having been asked for, in the order in which it comes.
+/// Messages that no request asked for, in the order in which they come.
 pub(super) enum NodeNews<'a> {
     Message(&'a [u8]),
     Listens(&'a [u8]),
@@ -96,7 +96,7 @@ pub(super) struct Link {
     replicas: Arc<Replicas>,
 }
 
-/// So that a link is never taken for another, at whatever node.
+/// Numbers the links of all nodes, so that no link is taken for another.
 static LINKS: AtomicU64 = AtomicU64::new(0);
 
 impl Node {
@@ -137,7 +137,7 @@ impl Node {
         })
     }
 
-    /// Whether it will do, what its clock shows, and what should be changed about it.
+    /// Returns whether it will do, what its clock shows, and what should be changed about it.
     pub(super) async fn look(&self, subject: &Subject<'_>) -> Result<Look, StoreError> {
         let mut link = self.command_link().await?;
         match server::look(&mut link.connection, subject).await {

@@ -76,7 +76,7 @@ impl ClusterLinks {
     }
 }
 
-/// What to do about an outcome.
+/// The reaction to an outcome.
 enum Reaction {
     Return(Result<Done, StoreError>),
     /// Go on at once: at the owner, or at this node for once.

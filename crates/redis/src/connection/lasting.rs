@@ -1,4 +1,4 @@
-//! What a quorum needs of the connection to a node: one that may begin without its server.
+//! The connection of a quorum to a node: one that may begin without its server.
 
 use redis::Value;
 
@@ -36,7 +36,8 @@ impl Connection {
         }
     }
 
-    /// Whether there is a link to send over now. If there is none, the next try to make one comes soon.
+    /// Returns whether there is a link to send over now. If there is none, the next try to make one
+    /// comes soon.
     pub(crate) fn is_up(&self) -> bool {
         let is_up = self.shared.status.borrow().link().is_some();
         if !is_up {

@@ -25,7 +25,7 @@ use crate::{
     transport::Answer,
 };
 
-/// What the connection, its keeper and its links share.
+/// The state that the connection, its keeper and its links share.
 pub(super) struct ConnectionState {
     pub(super) options: Arc<ConnectOptions>,
     pub(super) status: watch::Sender<Status>,

@@ -5,7 +5,7 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 pub(super) enum Status {
     Up(u64, Link),
-    /// It says nothing, and a new one is being opened.
+    /// The link is silent, and a new one is being opened.
     Doubted(u64, Link),
     /// Nothing is sent. The last link stays open until there is another if all that is known against it is an answer that
     /// was late: as long as it is subscribed, the server does not pass its client over.
@@ -41,16 +41,16 @@ impl Status {
     }
 }
 
-/// What becomes of the last link.
+/// The fate of the last link.
 #[derive(Clone, Copy)]
 pub(super) enum Last {
-    /// It may only be late.
+    /// The link stays, since it may only be late.
     Stays,
     /// The server said that it is no good, or it is to the wrong server.
     Goes,
 }
 
-/// Since when, after so many attempts, and why.
+/// Since when the server is away, after how many attempts, and why.
 #[derive(Clone)]
 pub(super) struct Outage {
     pub(super) attempts: u64,

@@ -122,7 +122,7 @@ impl ConnectionState {
     }
 }
 
-/// The same where somebody waits for the connection.
+/// As above, where a caller waits for the connection.
 pub(in super::super) fn pause_of_callers(tries: u64) -> Duration {
     if tries == 0 { Duration::ZERO } else { pause_after(tries).min(LONGEST_PAUSE_OF_CALLERS) }
 }

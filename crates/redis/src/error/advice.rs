@@ -1,4 +1,5 @@
-//! What to do about a connection that could not be made, or that broke: host, port, files and certificates.
+//! Advice about a connection that could not be made, or that broke: host, port, files and
+//! certificates.
 
 use rustls::{AlertDescription, CertificateError};
 use seinpaal_store::StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable};

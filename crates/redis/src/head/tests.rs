@@ -23,7 +23,8 @@ fn names(layout: &HeadLayout) -> Vec<&'static str> {
     layout.slots.iter().map(|slot| slot.name).collect()
 }
 
-/// Those that scripts keep elsewhere, behind the numbers or in a field of the hash, and only while there is something of them.
+/// The fields that scripts keep elsewhere, behind the numbers or in a field of the hash, and only
+/// while they have a value.
 const BEHIND_NAMES: [&str; 2] = ["names", "paused"];
 const BEHIND_QUEUES: [&str; 7] =
     ["paused", "idle", "called", "wanted", "watch", "watch_at", "reopen"];

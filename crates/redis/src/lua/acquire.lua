@@ -43,7 +43,7 @@ function ledger.standing_of(ticket)
   return ledger.told(entry)
 end
 
--- What its owner is told of a ticket that is here.
+-- The reply about a ticket that already holds or waits.
 function ledger.told(entry)
   if not entry.fence then return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now()) end
   local lease = ledger.lease_of(entry.lease)
@@ -80,7 +80,7 @@ function ledger.look(entry, ask)
   return ledger.standing_of(ask.ticket)
 end
 
--- What this request states anew, if it may; else nothing and the refusal.
+-- The limit that this request states anew, if it may; otherwise nothing and the refusal.
 function ledger.stating(ask)
   if ask.rule == '-' then return nil end
   local stored = head.pinned or head.stated

@@ -38,7 +38,7 @@ function ledger.is_there(record)
   return record.lease or record.memory or next(record.tickets)
 end
 
--- Whether an entry has its place in the record of its lease: then one look finds both.
+-- Tells whether an entry has its place in the record of its lease. Then one look finds both.
 function ledger.has_room(entry, record)
   if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
   if string.find(entry.about, '\29', 1, true) then return false end -- what was asked is told by the general path
@@ -103,7 +103,8 @@ function ledger.house_all()
   end
 end
 
--- From so many on, the order lists what is there. Then a record keeps one ticket, so that renewing it is cheap.
+-- From this many rows on, the order lists them. Then a record keeps one ticket, so that renewing it
+-- is cheap.
 function ledger.widen()
   ledger.load_all()
   head.wide = true

@@ -100,7 +100,7 @@ function ledger.take_these(slots)
   return ledger.slots_text(slots)
 end
 
--- What is left to be had while the line is gone through in its order: the slots that have names and are free.
+-- The named slots that are free while the line is gone through in its order.
 function ledger.room()
   local most = #ledger.names_list()
   local room = { open = {}, count = 0, permits = max(ledger.limit_now() - head.held, 0), at = 0 }
@@ -144,7 +144,7 @@ function ledger.fit(room, permits, wishes)
   return 'takes', ledger.ranges_of(taken)
 end
 
--- Those in the order of service.
+-- The waiters, in the order of service.
 function ledger.line()
   if head.waiting == 0 then return {} end
   ledger.flush()
@@ -168,7 +168,7 @@ function ledger.wishes_in(entry)
   return wishes
 end
 
--- The slots that somebody who is not in line gets at once, or nothing.
+-- The slots that a client outside the line gets at once, or nothing.
 function ledger.left_by_the_line(permits, wishes)
   if not ledger.admits() then return nil end
   local room, line = ledger.room(), ledger.line()
@@ -194,11 +194,11 @@ function ledger.serve_named()
       if what == 'takes' then ledger.grant_waiter(waiter, slots) end
     end
   end
-  -- Those at whom this step did not look have moved up.
+  -- Waiters at which this step did not look have moved up.
   if #line == ledger.most_looked and ledger.work < work then ledger.has_backlog = true end
 end
 
--- Whether slots may get these names: while anybody holds or waits, they may only be added to.
+-- Tells whether slots may get these names. While anybody holds or waits, names may only be added.
 function ledger.may_be_called(names)
   if head.holders + head.waiting == 0 or not head.names then return true end
   return sub(names .. ',', 1, #head.names + 1) == head.names .. ','

@@ -63,7 +63,8 @@ function ledger.load_all()
   end
 end
 
--- What is listed by then, and some more, so that not every call has to; those that are listed too early are corrected.
+-- Loads the records that are listed by then, and some more, so that not every call has to. Those
+-- that are listed too early are corrected.
 function ledger.load_listed(till, least)
   local after, count = '[e', 0
   while count < max(MOST_LOADED, least) do
@@ -213,7 +214,7 @@ function ledger.first_waiter()
   return ledger.first_entry('q', 'r', 10)
 end
 
--- Those who hold, in order of grant, as they are listed if they are.
+-- The holders in order of grant, from the list if they are listed.
 function ledger.holders_listed(rows)
   if head.wide then return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows)) end
   ledger.load_all()
@@ -227,8 +228,8 @@ function ledger.holders_listed(rows)
   return members
 end
 
--- What is remembered of series: the last number that was granted or ended, until when, how many of it hold, and why
--- those numbers ended that were not simply released.
+-- Memories of series: the last number that was granted or ended, until when, how many of its
+-- tickets hold, and why those numbers ended that were not simply released.
 
 function ledger.series_of(ticket)
   return sub(ticket, 1, 24) .. '00000000'

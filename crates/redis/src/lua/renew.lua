@@ -31,7 +31,7 @@ function ledger.move_under(entry, renew, inbox)
   ledger.put_entry(entry)
 end
 
--- What was asked travels among words.
+-- Asks travel among words, as hexadecimal digits.
 function ledger.hexadecimal(text)
   return (string.gsub(text, '.', function(letter) return format('%02x', string.byte(letter)) end))
 end
@@ -46,7 +46,7 @@ function ledger.renew_ticket(ticket, renew)
   elseif ledger.me then
     return 'attached'
   else
-    -- Whoever keeps it renews it, at its own pace.
+    -- The client that keeps the lease renews it, at its own pace.
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end

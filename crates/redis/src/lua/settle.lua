@@ -6,7 +6,6 @@
 
 ledger.work, ledger.has_backlog = WORK, false
 ledger.wakeups, ledger.listeners = {}, {}
-ledger.channels = match(records, BEFORE_INBOX) .. INBOX
 
 function ledger.has_work()
   if ledger.work == 0 then
@@ -17,12 +16,8 @@ function ledger.has_work()
   return true
 end
 
-function ledger.channel_of(inbox)
-  return ledger.channels .. inbox
-end
-
--- Whether the name has come to this node so lately that those who listen may not be here yet. A name keeps the
--- node where it was last at home; who finds somebody gone at another one starts the time.
+-- Tells whether the name has come to this node so lately that its listeners may not be here yet. A name keeps the
+-- node where it was last at home. A call that finds a client gone at another node starts the time.
 function ledger.is_settling()
   if SETTLING and ledger.settles == nil then
     local here, home = call('cluster', 'myid'), call('hget', records, 'n')
@@ -36,15 +31,6 @@ function ledger.is_settling()
   return ledger.settles
 end
 
--- Whether somebody listens at an inbox. Who asks is there, whatever has become of its inbox.
-function ledger.is_listening(inbox)
-  if inbox == asker or not LISTENERS then return true end
-  if ledger.listeners[inbox] == nil then
-    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0 or ledger.is_settling()
-  end
-  return ledger.listeners[inbox]
-end
-
 function ledger.wake(entry, what)
   if entry.inbox then
     ledger.wakeups[#ledger.wakeups + 1] = { ticket = entry.ticket, inbox = entry.inbox, what = what }
@@ -55,7 +41,7 @@ function ledger.limit_now()
   return head.pinned or head.stated or 1
 end
 
--- What nobody set on purpose goes with the last holder and waiter, though tickets be remembered.
+-- A limit that nobody pinned goes with the last holder and waiter, even if tickets are remembered.
 function ledger.drop_terms()
   if head.holders + head.waiting > 0 then return end
   head.stated = nil

@@ -41,7 +41,7 @@ function ledger.slots_insert(slots, first_slot, last_slot)
   return kept
 end
 
--- What is left of `slots` without `others`, and what was taken.
+-- The rest of `slots` without `others`, and the slots that were taken.
 function ledger.slots_take(slots, others)
   local kept, taken = {}, {}
   for _, range in ipairs(slots) do

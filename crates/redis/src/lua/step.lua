@@ -43,7 +43,7 @@ function ledger.rest()
   if head.wide and head.rows <= MOST_ROWS / 2 then ledger.narrow() end
 end
 
--- So few rows are left that none needs to be listed.
+-- Takes the rows off the list, since so few are left that none needs it.
 function ledger.narrow()
   ledger.flush()
   ledger.load_all()
@@ -114,23 +114,6 @@ function ledger.run()
   for i, execute in ipairs(requests) do answer[i + 1] = execute() end
   answer[1] = ledger.finish()
   return answer
-end
-
--- What Redis raises becomes an answer of ours; what was written before cannot be taken back, and is said.
-function ledger.refusal_of(raised)
-  if ledger.has_written then pcall(ledger.flush, true) end
-  if type(raised) == 'table' and raised.refusal then
-    if ledger.has_written then return (string.gsub(raised.refusal, '^SEINPAALCORRUPT', 'SEINPAALTORN')) end
-    return raised.refusal
-  end
-  local text = type(raised) == 'table' and raised.err or tostring(raised)
-  if string.find(text, 'OOM', 1, true) then return 'SEINPAALOOM the server has no memory left' end
-  if string.find(text, 'WRONGTYPE', 1, true) then
-    return (ledger.has_written and 'SEINPAALTORN' or 'SEINPAALCORRUPT') .. ' the key has another type'
-  end
-  local plain = string.gsub(text, '[\r\n]', ' ')
-  if ledger.has_written then return 'SEINPAALTORN ' .. plain end
-  return match(plain, '^%-?(%u%u+ .*)$') or match(plain, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. plain
 end
 
 local ok, answer = pcall(ledger.run)

@@ -72,7 +72,7 @@ end
 -- Why a command that counts cannot.
 local function not_a_number(command, letter, value)
   if value then
-    -- What the group itself has put there.
+    -- The value that the group itself has put there.
   elseif letter == 'i' or letter == 'f' then
     if call('strlen', command.key) > 400 then return 'the value is not a number' end
     value = call('get', command.key)

@@ -20,6 +20,7 @@ pub(crate) const QUEUE: &str = concat!(
     include_str!("../lua/send.lua"),
     include_str!("../lua/queue/items.lua"),
     include_str!("../lua/queue/order.lua"),
+    include_str!("../lua/listening.lua"),
     include_str!("../lua/queue/time.lua"),
     include_str!("../lua/queue/workers.lua"),
     include_str!("../lua/queue/ask.lua"),
@@ -28,5 +29,6 @@ pub(crate) const QUEUE: &str = concat!(
     include_str!("../lua/queue/finish.lua"),
     include_str!("../lua/queue/steer.lua"),
     include_str!("../lua/queue/inspect.lua"),
+    include_str!("../lua/refusal.lua"),
     include_str!("../lua/queue/step.lua"),
 );

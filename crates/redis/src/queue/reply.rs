@@ -1,4 +1,4 @@
-//! What the script of queues answers.
+//! The answers of the script of queues.
 
 use redis::Value;
 use seinpaal_proto::{
@@ -47,7 +47,7 @@ fn done_of(value: &Value) -> Option<Replies> {
     })
 }
 
-/// What cannot be read comes back, for people to see.
+/// A value that cannot be read comes back, for people to see.
 fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
     if let Value::Int(number) = answer {
         return counted(number, request).ok_or(answer);

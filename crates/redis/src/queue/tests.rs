@@ -9,12 +9,12 @@ macro_rules! pieces {
 }
 
 #[rustfmt::skip]
-const PIECES: [(&str, &str); 27] = pieces![
+const PIECES: [(&str, &str); 29] = pieces![
     "queue/forms", "queue/lean", "queue/lean_push", "queue/lean_work", "queue/lean_words", "queue/begin",
     "queue/fast_ask", "queue/fast_head", "queue/fast_push", "queue/fast_work", "queue/fast_pop",
     "queue/fast_end", "queue/rest", "queue/pack", "queue/state", "send", "queue/items", "queue/order",
-    "queue/time", "queue/workers", "queue/ask", "queue/push", "queue/pop", "queue/finish", "queue/steer",
-    "queue/inspect", "queue/step"
+    "listening", "queue/time", "queue/workers", "queue/ask", "queue/push", "queue/pop", "queue/finish",
+    "queue/steer", "queue/inspect", "refusal", "queue/step"
 ];
 
 fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {

@@ -1,4 +1,4 @@
-//! What a node answers: the words of the ledger's scripts, and a few of its own.
+//! The answers of a node: the words of the ledger's scripts, and a few of its own.
 
 use redis::Value;
 use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
@@ -42,7 +42,7 @@ pub(super) enum GuardWord {
     Differs,
 }
 
-/// What is set at a node, and who may look.
+/// The settings at a node, and who may look.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct NodeState {
     /// The greatest fence that it has voted for.
@@ -80,13 +80,13 @@ pub(super) struct Vote {
     pub(super) ticket: Ticket,
     pub(super) fence: u64,
     pub(super) slots: Slots,
-    /// What is left of its lease there.
+    /// The time that is left of its lease there.
     pub(super) left: Micros,
-    /// Who else holds, if some slots are above the limit.
+    /// The other holders, if some slots are above the limit.
     pub(super) others: Holders,
 }
 
-/// Why a node does not vote for a ticket, and what it knows.
+/// The reason why a node does not vote for a ticket, and what the node knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Refusal {
     pub(super) ticket: Ticket,
@@ -102,18 +102,18 @@ pub(super) struct Refusal {
 pub(super) enum Why {
     Full,
     Paused,
-    /// It may have forgotten somebody.
+    /// The node may have forgotten a lease.
     Guarded,
     /// Others wait there already.
     Late,
     TooManyWaiting,
-    /// It has voted for a greater fence.
+    /// The node has voted for a greater fence.
     Fence,
-    /// It has a later vote for the same ticket.
+    /// The node has a later vote for the same ticket.
     Stale,
 }
 
-/// Who holds at a node: the fence of each grant, and its slots.
+/// The holders at a node: the fence of each grant, and its slots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Holders {
     pub(super) known: Vec<(u64, Slots)>,
@@ -215,7 +215,7 @@ fn holders(text: &str) -> Option<Holders> {
 }
 
 impl NodeReply {
-    /// What it says of how a ticket has ended, or of another lock or limit.
+    /// The cause of a ticket's end that the refusal tells, or that of another lock or limit.
     pub(super) fn ended(&self) -> Option<Cause> {
         match self {
             Self::Plain(Reply::Ended { cause, .. }) => Some(*cause),

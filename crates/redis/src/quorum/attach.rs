@@ -18,7 +18,7 @@ pub(super) struct Transfer {
     pub(super) fence: u64,
 }
 
-/// What came of it.
+/// The result of an attach.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum TransferVerdict {
     Decided(Reply),

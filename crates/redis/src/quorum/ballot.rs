@@ -36,7 +36,7 @@ pub(super) struct Ballot {
     pub(super) tries: u32,
 }
 
-/// What came of it.
+/// The result of a ballot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum BallotVerdict {
     /// More answers may change it.
@@ -129,7 +129,8 @@ impl Ballot {
         }
     }
 
-    /// What all answers together know of other grants and tries. `None`: too many to list.
+    /// The other grants and tries that all answers together know of. `None` if they are too many to
+    /// list.
     fn grants(&self, answers: Answers<'_>) -> Option<Vec<RivalGrant>> {
         let lists: Vec<&Holders> =
             answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();

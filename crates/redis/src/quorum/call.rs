@@ -24,7 +24,7 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 const MOST_TRIES: u32 = 7;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Default)]
 pub(super) struct Yield {
     pub(super) now: Micros,
@@ -232,8 +232,8 @@ impl Quorum {
     }
 }
 
-/// Whether nothing that is still to come can matter. Only a grant is decided before all have answered, or
-/// have had time to.
+/// Returns whether nothing that is still to come can matter. Only a grant is decided before all
+/// have answered, or have had time to.
 fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     open.iter().all(|item| match &item.matter {
         Matter::Take(ballot) => {
@@ -244,7 +244,8 @@ fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     }) && !open.is_empty()
 }
 
-/// The nodes keep no names for slots: whoever wishes for one is told that there is none.
+/// The nodes keep no names for slots, so a client that wishes for a slot is told that there is
+/// none.
 fn nowhere(request: &Request) -> Option<Reply> {
     match request {
         Request::Acquire(ask) if !ask.wishes.is_empty() => {
@@ -254,7 +255,7 @@ fn nowhere(request: &Request) -> Option<Reply> {
     }
 }
 
-/// What one server at a time must decide is refused before anything is sent.
+/// Refuses, before anything is sent, what a single server must decide.
 fn refuse_unfit(batch: &Batch) -> Result<(), StoreError> {
     match batch.requests.iter().find_map(why_unfit) {
         None => Ok(()),

@@ -1,10 +1,10 @@
-//! What the nodes say of themselves, for people.
+//! Facts and advice about the nodes, for people.
 
 use super::{super::server::NOTHING_KEPT, Quorum};
 use seinpaal_store::{Advice, Fact};
 
 impl Quorum {
-    /// What should be changed about each node that answers, and about those that do not.
+    /// Advice about each node that answers, and about those that do not.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let of_nodes = self.nodes.iter().flat_map(|node| node.connection.advice());
         // Of what nodes may forget, the quorum's own guard takes care.
@@ -22,7 +22,7 @@ impl Quorum {
         advice
     }
 
-    /// What is known of the nodes: each value once.
+    /// Facts about the nodes, each value once.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let up = self.nodes.iter().filter(|node| node.connection.is_up()).count();
         let mut facts = vec![Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()))];

@@ -46,7 +46,7 @@ impl Gathering {
             }
             let (node, envelope, lines) = (Arc::clone(node), envelope.clone(), lines.to_vec());
             let sender = sender.clone();
-            // A task of its own, so that a node that is slow gets what it was sent in any case.
+            // The task of a node lives by itself, so that a slow node gets its request in any case.
             tokio::spawn(async move {
                 let answer = node.ask(&envelope, &lines).await;
                 let _ = sender.send((index, answer));
@@ -78,7 +78,8 @@ impl Gathering {
         }
     }
 
-    /// Whether somebody may still answer who is not known to be slow, or without whom there is no majority.
+    /// Returns whether somebody may still answer who is not known to be slow, or without whom there
+    /// is no majority.
     fn is_worth_waiting(&self) -> bool {
         let has_majority = self.answered() > self.nodes.len() / 2;
         self.nodes.iter().zip(&self.slots).any(|(node, slot)| {
@@ -98,7 +99,7 @@ impl Gathering {
         self.answers().flatten().count()
     }
 
-    /// What each node has answered.
+    /// The answers of the nodes so far.
     pub(super) fn answers(&self) -> impl Iterator<Item = Option<&NodeAnswer>> + Clone {
         self.slots.iter().map(|slot| match slot {
             Slot::Answered(answer) => Some(answer),

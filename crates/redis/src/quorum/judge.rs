@@ -1,4 +1,4 @@
-//! What the answers of the nodes decide about each matter of a call.
+//! The decisions about each matter of a call, from the answers of the nodes.
 
 use seinpaal_proto::{Reply, Slots};
 
@@ -15,7 +15,7 @@ use super::{
     tally::Tally,
 };
 
-/// What became of a matter.
+/// The end of a matter.
 pub(super) enum MatterEnd {
     Done(Reply),
     /// Once more; `true`: at once.

@@ -1,4 +1,4 @@
-//! What a call to all nodes is about.
+//! The matters of a call to all nodes.
 
 use seinpaal_proto::{Inbox, Name, Request};
 
@@ -14,7 +14,7 @@ pub(super) struct OpenMatter {
     /// Which request of the batch.
     pub(super) index: usize,
     pub(super) matter: Matter,
-    /// Its line in the call under way.
+    /// The line in the call under way.
     pub(super) line: usize,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Matter {
     Plain(Request),
 }
 
-/// What a call about a name is made for.
+/// The purpose of a call about a name.
 pub(super) struct CallHeader<'a> {
     pub(super) name: &'a Name,
     pub(super) inbox: Option<Inbox>,

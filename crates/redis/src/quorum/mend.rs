@@ -20,8 +20,8 @@ use crate::script::acquire_line;
 const MOST_MENDED: usize = 60;
 
 impl Quorum {
-    /// What a majority has just renewed is written down where it is missing: at a node that came back without
-    /// its memory, or that missed the grant.
+    /// Writes down what a majority has just renewed where it is missing: at a node that came back
+    /// without its memory, or that missed the grant.
     pub(super) fn mend_renewed(
         &self,
         header: &CallHeader<'_>,
@@ -99,7 +99,7 @@ impl Quorum {
     }
 }
 
-/// What is to be put right at each node.
+/// The corrections for each node.
 pub(super) struct Fixes {
     lines: Vec<Vec<String>>,
 }

@@ -42,6 +42,7 @@ const PIECES: &str = concat!(
     include_str!("lua/guard.lua"),
     include_str!("lua/node.lua"),
     include_str!("lua/take.lua"),
+    include_str!("../lua/refusal.lua"),
     include_str!("../lua/step.lua"),
 );
 
@@ -57,11 +58,12 @@ pub(super) struct Node {
     pub(super) shown: String,
     keys: Keys,
     script: Script,
-    /// It let its last caller wait in vain: nobody waits for it until it answers again.
+    /// Whether the node let its last caller wait in vain. Nobody waits for such a node until it
+    /// answers again.
     is_silent: AtomicBool,
 }
 
-/// What a call carries besides its lines.
+/// The parts of a call besides its lines.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
     pub(super) name: Name,

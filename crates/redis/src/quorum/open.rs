@@ -191,7 +191,7 @@ impl Quorum {
         ))
     }
 
-    /// What a node says unasked.
+    /// Takes a message that a node sends unasked.
     fn hear(&self, news: News) {
         match news {
             News::LookAgain => {

@@ -12,14 +12,14 @@ use super::{
 use seinpaal_store::News;
 
 impl Quorum {
-    /// Asks again for tickets that wait here; who is granted is told.
+    /// Asks again for the tickets that wait here, and tells those that are granted.
     pub(super) async fn poll(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
         let desk = self.desk(name);
         let _turn = desk.lock().await;
         self.poll_in_turn(name, tickets).await;
     }
 
-    /// The same where it is the caller's turn at the name already.
+    /// As above, where it is the caller's turn at the name already.
     pub(super) async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
         let not_after = self.not_after();
         let asks: Vec<Acquire> = {

@@ -1,4 +1,4 @@
-//! What a quorum can do of what the seam asks for.
+//! A quorum behind the seam.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is set with a name, by a majority: pure.
+//! The settings of a name by a majority, as pure functions.
 //!
 //! Each setting is a register with a version. A change counts once a majority has it; so every majority that is
 //! asked later has a node that knows it, and the latest version is the one that counts. Where a majority
@@ -20,7 +20,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// What so many answers of so many nodes say.
+    /// The settings that the answers of the nodes tell.
     pub(super) fn of<'a>(
         answers: impl Iterator<Item = &'a NodeAnswer> + Clone,
         majority: usize,

@@ -1,5 +1,5 @@
-//! What this client holds and waits for: for repeating a proposal, for mending a node that has forgotten, and
-//! for asking again.
+//! The tickets that this client holds and waits for: needed to repeat a proposal, to mend a node
+//! that has forgotten, and to ask again.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,7 +11,7 @@ use seinpaal_proto::{
 };
 use tokio::time::Instant;
 
-/// Ends that were heard of and not yet from a majority are forgotten when there are so many.
+/// How many ends that no majority has confirmed are remembered.
 const MOST_ENDS: usize = 10_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
@@ -48,7 +48,7 @@ impl Table {
         self.held.get(&(name.clone(), ticket))
     }
 
-    /// Every grant under one lease, at most so many.
+    /// Every grant under one lease, at most this many.
     pub(super) fn under(
         &self,
         name: &Name,
@@ -149,7 +149,7 @@ impl Table {
             {
                 self.shrink(name, *ticket, slots, *left);
             }
-            // What is left to itself is no longer ours.
+            // A ticket without an owner is no longer ours.
             (
                 Request::Release { ticket, .. }
                 | Request::Cancel { ticket, .. }
@@ -185,7 +185,7 @@ impl Table {
     }
 }
 
-/// Whether a ticket that has ended so must be told of.
+/// Returns whether a ticket that has ended so must be told of.
 pub(super) fn is_over(reply: &Reply) -> Option<Cause> {
     match reply {
         Reply::Ended { cause, .. } => Some(*cause),

@@ -1,4 +1,4 @@
-//! What the answers of several nodes to the same request say together: pure.
+//! The common answer of several nodes to one request, as pure functions.
 
 mod snapshot;
 
@@ -167,11 +167,15 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// How a ticket has ended is not always the same at all nodes: one of them may merely have waited for it
-/// for too long.
-fn weightiest(causes: &[Cause]) -> Option<Cause> {
-    let on_purpose = causes.iter().find(|cause| **cause != Cause::Expired);
-    on_purpose.or_else(|| causes.first()).copied()
+/// Nodes need not agree on how a ticket has ended. A node may have waited for it for too long, or may have given a vote
+/// that came too late and was taken back. Any other end was seen where it happened.
+pub(super) fn weightiest(causes: &[Cause]) -> Option<Cause> {
+    let doubt = |cause: &&Cause| match cause {
+        Cause::Expired => 2,
+        Cause::Cancelled => 1,
+        _ => 0,
+    };
+    causes.iter().min_by_key(doubt).copied()
 }
 
 #[cfg(test)]

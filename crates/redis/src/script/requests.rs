@@ -114,7 +114,7 @@ fn put_letter(argument: &mut Vec<u8>, kind: Kind) {
     argument.extend(kind.letter().encode_utf8(&mut [0; 4]).bytes());
 }
 
-/// Whether the ticket's lease is that of its series.
+/// Returns whether the ticket's lease is that of its series.
 fn is_own(acquire: &Acquire) -> bool {
     acquire.lease == acquire.ticket.series().ticket(0).into()
 }

@@ -56,6 +56,7 @@ macro_rules! ledger {
             include_str!("../lua/flush.lua"),
             include_str!("../lua/records.lua"),
             include_str!("../lua/slots.lua"),
+            include_str!("../lua/listening.lua"),
             include_str!("../lua/settle.lua"),
             include_str!("../lua/named.lua"),
             include_str!("../lua/start.lua"),
@@ -76,6 +77,7 @@ macro_rules! row {
                 unfold!(),
                 ledger!(),
                 $(include_str!(concat!("../lua/", $part, ".lua")),)*
+                include_str!("../lua/refusal.lua"),
                 include_str!("../lua/step.lua"),
             ),
             #[cfg(test)]

@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 39] = [
+const PIECES: [(&str, &str); 41] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -44,7 +44,9 @@ const PIECES: [(&str, &str); 39] = [
     ("flush", include_str!("../lua/flush.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),
+    ("listening", include_str!("../lua/listening.lua")),
     ("settle", include_str!("../lua/settle.lua")),
+    ("refusal", include_str!("../lua/refusal.lua")),
     ("start", include_str!("../lua/start.lua")),
     ("attach", include_str!("../lua/attach.lua")),
     ("asking", include_str!("../lua/asking.lua")),

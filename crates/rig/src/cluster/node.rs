@@ -8,9 +8,9 @@ use crate::{
     say::say,
 };
 
-/// After how many milliseconds of silence a node is taken for dead.
+/// The silence, in milliseconds, after which the cluster takes a node for dead.
 const NODE_TIMEOUT: &str = "500";
-/// A node that is stopped is soon asked again.
+/// How long a node may take to answer. A stopped node is asked again soon.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// One node of a cluster.
@@ -42,47 +42,48 @@ impl Node {
         Ok(Self { server, bus })
     }
 
-    /// Itself and its bus.
+    /// The node's port, and that of its bus.
     pub(super) fn ports(&self) -> [u16; 2] {
         [self.port(), self.bus]
     }
 
-    /// Its process and its directory.
+    /// The node's process and directory.
     pub(super) fn place(&self) -> (u32, &Path) {
         (self.server.pid(), self.server.directory())
     }
 
-    /// Where it listens.
+    /// The port that the node listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.server.port()
     }
 
-    /// The server that it is.
+    /// The server behind the node.
     #[must_use]
     pub fn server(&self) -> &RedisServer {
         &self.server
     }
 
-    /// Whether it was not killed.
+    /// Returns whether the node is up, which it is until it is killed.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.server.is_up()
     }
 
-    /// The name that the cluster has for it.
+    /// The id that the cluster has for the node.
     #[must_use]
     pub fn id(&self) -> String {
         self.say(&["CLUSTER", "MYID"])
     }
 
-    /// Whether it is a master.
+    /// Returns whether the node is a master.
     #[must_use]
     pub fn is_master(&self) -> bool {
         self.try_say(&["ROLE"]).is_some_and(|role| role.starts_with("master"))
     }
 
-    /// Says something and returns the answer: text, or the strings and numbers of a list, a line each.
+    /// Sends a command and returns the answer: a text, or the strings and numbers of a list, one on
+    /// each line.
     ///
     /// # Panics
     /// If the node refuses it or is not there.
@@ -90,7 +91,7 @@ impl Node {
         self.answer(words).unwrap_or_else(|why| panic!("{words:?} on port {}: {why}", self.port()))
     }
 
-    /// The same, with `None` for a refusal or no answer.
+    /// As [`say`](Self::say), with `None` for a refusal or no answer.
     #[must_use]
     pub fn try_say(&self, words: &[&str]) -> Option<String> {
         self.answer(words).ok()
@@ -100,7 +101,7 @@ impl Node {
         say(self.port(), words, ANSWER).map(|parts| parts.join("\n"))
     }
 
-    /// Whether it takes that node for the master that owns the slot.
+    /// Returns whether this node takes the node `id` for the master that owns the slot.
     pub(super) fn says_that_owns(&self, id: &str, slot: usize) -> bool {
         let view = self.try_say(&["CLUSTER", "NODES"]).unwrap_or_default();
         let line = view.lines().find(|line| line.starts_with(id) && line.contains("master"));

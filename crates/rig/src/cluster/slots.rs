@@ -1,10 +1,10 @@
-//! Who has which slot, and how slots move.
+//! Which node owns which slot, and how slots move.
 
 use super::RedisCluster;
 use crate::process::until;
 
 impl RedisCluster {
-    /// The node that owns a key's slot, as node `asked` says.
+    /// Returns the node that owns a key's slot, as the node `asked` sees it.
     ///
     /// # Panics
     /// If it does not know.
@@ -15,7 +15,7 @@ impl RedisCluster {
         owner.expect("a master that owns the slot")
     }
 
-    /// Waits until a node that is up owns a key's slot.
+    /// Waits until a node that is up owns the slot of a key.
     ///
     /// # Panics
     /// If none does.
@@ -40,7 +40,8 @@ impl RedisCluster {
         id.is_some_and(|id| node.says_that_owns(&id, slot))
     }
 
-    /// Starts to move a slot: `from` sends those who ask for a key that it has not got to `to`.
+    /// Begins to move a slot. From then on `from` sends clients to `to` for each key that it does
+    /// not have.
     pub fn begin_move(&self, slot: usize, from: usize, to: usize) {
         let slot = slot.to_string();
         let (from_id, to_id) = (self.nodes[from].id(), self.nodes[to].id());
@@ -48,14 +49,14 @@ impl RedisCluster {
         self.nodes[from].say(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to_id]);
     }
 
-    /// Moves these keys, in one step.
+    /// Moves these keys in one step.
     pub fn move_keys(&self, from: usize, to: usize, keys: &[&str]) {
         let port = self.nodes[to].port().to_string();
         let command = ["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS"];
         self.nodes[from].say(&[&command[..], keys].concat());
     }
 
-    /// Ends a move: `to` owns the slot, and all nodes know it.
+    /// Ends a move: `to` owns the slot, and all nodes know that.
     ///
     /// # Panics
     /// If they do not come to agree.
@@ -63,14 +64,14 @@ impl RedisCluster {
         let (text, id) = (slot.to_string(), self.nodes[to].id());
         self.nodes[to].say(&["CLUSTER", "SETSLOT", &text, "NODE", &id]);
         self.nodes[from].say(&["CLUSTER", "SETSLOT", &text, "NODE", &id]);
-        // Who learns of two moves in the wrong order keeps the older one for good.
+        // A node that learns of two moves in the wrong order keeps the older one for good.
         until("the nodes do not agree about a slot", || {
             let mut up = self.nodes.iter().filter(|node| node.is_up());
             up.all(|node| node.says_that_owns(&id, slot))
         });
     }
 
-    /// Moves a slot with all its keys, one by one, as tools do.
+    /// Moves a slot with all its keys, one key at a time, as tools do.
     ///
     /// # Panics
     /// If a node will not.

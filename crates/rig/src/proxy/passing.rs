@@ -1,4 +1,4 @@
-//! How bytes pass, and what is done to them.
+//! How the proxy passes bytes on, and what it does to them.
 
 use std::{
     io::{self, Read, Write},
@@ -12,12 +12,12 @@ use std::{
 
 use super::{Act, Mode, Shared, Way, lock};
 
-/// Two streams that belong together.
+/// The two streams of one connection.
 struct Connection {
     number: usize,
     client: Arc<TcpStream>,
     server: Arc<TcpStream>,
-    /// No answer passes any more.
+    /// Set once no answer passes any more.
     is_cut: AtomicBool,
 }
 
@@ -56,8 +56,8 @@ impl Shared {
         self.copy(Way::Request, &connection);
     }
 
-    /// Makes a connection one that can be cut. Those that have ended are let go, or a day of them
-    /// would use up the descriptors of this process.
+    /// Remembers the streams of a connection, so that it can be cut. Forgets those that have ended,
+    /// or a run of a day would use up the descriptors of this process.
     fn keep(&self, streams: [&Arc<TcpStream>; 2]) {
         let mut kept = lock(&self.streams);
         kept.retain(|stream| stream.strong_count() > 0);
@@ -77,7 +77,7 @@ impl Shared {
         let _ = to.shutdown(Shutdown::Write); // as the other side did
     }
 
-    /// An error means that the connection is to be cut.
+    /// Passes bytes on. An error means that the connection must be cut.
     fn pass(&self, way: Way, bytes: &mut [u8], connection: &Connection) -> io::Result<()> {
         if connection.number <= self.dead.load(Ordering::SeqCst) {
             return Ok(());
@@ -90,7 +90,7 @@ impl Shared {
         self.treat(way, bytes, connection.ends(way).1)
     }
 
-    /// Whether it is what a trap waits for. It is passed on in any case.
+    /// Closes the trap if it waits for this request. The request passes in any case.
     fn look_at(&self, bytes: &[u8], connection: &Connection) {
         let caught = lock(&self.trap).take_if(|trap| (trap.is_for)(bytes));
         let Some(trap) = caught else { return };
@@ -123,7 +123,8 @@ impl Shared {
         to.write_all(bytes)
     }
 
-    /// What is to be done to so many bytes that go this way. What happens once is over then.
+    /// Returns what to do to this many bytes in this direction. A mode that happens once is over
+    /// then.
     fn take(&self, way: Way, length: usize) -> Mode {
         let mut mode = lock(&self.mode);
         match *mode {
@@ -149,7 +150,7 @@ impl Shared {
 }
 
 impl Connection {
-    /// Where bytes that go this way come from, and where they go.
+    /// The stream from which bytes in this direction come, and the stream to which they go.
     fn ends(&self, way: Way) -> (&TcpStream, &TcpStream) {
         match way {
             Way::Request => (&self.client, &self.server),

@@ -4,7 +4,7 @@ use super::*;
 
 const BOUND: Duration = Duration::from_secs(30);
 
-/// A server that repeats what it hears, and a client behind a proxy.
+/// Starts a server that repeats what it hears, and connects a client through a proxy.
 fn talk() -> (Proxy, TcpStream) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

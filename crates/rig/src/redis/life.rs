@@ -1,4 +1,4 @@
-//! Starting a server, and ending it in every way.
+//! How a server starts, and all the ways in which it ends.
 
 use std::{
     fs::{self, File},
@@ -20,18 +20,18 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// What all servers have unless their own arguments say otherwise.
+/// The arguments of all servers, unless a server's own arguments say otherwise.
 const USUAL: [&str; 6] = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
 
 impl RedisServer {
-    /// Kills it (`SIGKILL`). What it had not kept on disk is gone.
+    /// Kills the server (`SIGKILL`). All that was not on disk is gone.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             end(&mut child);
         }
     }
 
-    /// Kills it, and removes what it kept on disk.
+    /// Kills the server, and removes its files.
     ///
     /// # Panics
     /// If that cannot be removed.
@@ -40,7 +40,7 @@ impl RedisServer {
         self.directory = tempfile::tempdir().expect("a temporary directory");
     }
 
-    /// Starts it again at the same place, killed or not.
+    /// Starts the server again at the same place, whether it was killed or not.
     ///
     /// # Panics
     /// If it does not start.
@@ -48,7 +48,7 @@ impl RedisServer {
         self.try_start_again().unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Starts it again with other arguments.
+    /// Starts the server again with other arguments.
     ///
     /// # Panics
     /// If it does not start.
@@ -69,7 +69,7 @@ impl RedisServer {
         self.await_answer()
     }
 
-    /// Stops it without ending it (`SIGSTOP`): it takes connections and answers nothing.
+    /// Stops the server without ending it (`SIGSTOP`): it takes connections and answers nothing.
     ///
     /// # Panics
     /// If it was killed.
@@ -77,7 +77,7 @@ impl RedisServer {
         signal(self.pid(), Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Lets a stopped server go on.
     ///
     /// # Panics
     /// If it was killed.
@@ -104,8 +104,8 @@ impl RedisServer {
         command
     }
 
-    /// Waits until the server answers. A server that refuses its arguments ends at once, which is noticed
-    /// here.
+    /// Waits until the server answers. A server that refuses its arguments ends at once, and this
+    /// returns its error.
     fn await_answer(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + BOUND;
         while Instant::now() < deadline {
@@ -140,8 +140,8 @@ impl Drop for RedisServer {
     }
 }
 
-/// Whether the server answers. A demand for a password is an answer. The error of a server that is still
-/// loading its data is none.
+/// Returns whether the server answers. A demand for a password counts as an answer. The error of a
+/// server that still loads its data does not.
 fn answers(socket: &Path) -> bool {
     let ping = || -> io::Result<Vec<String>> {
         let stream = UnixStream::connect(socket)?;

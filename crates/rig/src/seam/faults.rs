@@ -1,4 +1,4 @@
-//! What stands between a client and its store if calls are to go wrong by a script.
+//! The piece between a client and its store that makes calls go wrong by a script.
 
 use std::future::{Future, pending};
 
@@ -13,7 +13,7 @@ use super::{
     script::{Fault, Faults, Operation},
 };
 
-/// Whether a batch about permits is such a call.
+/// Returns whether a batch about permits has this operation in it.
 fn is_in(batch: &Batch, operation: Operation) -> bool {
     let any = |is_it: fn(&Request) -> bool| batch.requests.iter().any(is_it);
     match operation {
@@ -28,7 +28,7 @@ fn is_in(batch: &Batch, operation: Operation) -> bool {
     }
 }
 
-/// Whether a batch about a queue is such a call.
+/// Returns whether a batch about a queue has this operation in it.
 fn is_in_queue(batch: &queue::Batch, operation: Operation) -> bool {
     use queue::Request;
     let any = |is_it: fn(&Request) -> bool| batch.requests.iter().any(is_it);
@@ -48,7 +48,8 @@ fn is_one_of(operation: Operation, wanted: Operation) -> bool {
     operation == wanted || operation == Operation::Any
 }
 
-/// An error of this script. It says so, because it may show up in the output of a test.
+/// An error of this script. Its text says so, because the error may show up in the output of a
+/// test.
 fn error(kind: StoreErrorKind, certainty: Certainty) -> StoreError {
     StoreError::new(kind, certainty, format!("the script of faults says {kind:?}, {certainty:?}"))
 }
@@ -57,7 +58,7 @@ fn unheard() -> StoreError {
     error(StoreErrorKind::Unreachable, Certainty::Unknown)
 }
 
-/// Makes a call go wrong. `call` sends it; each time that it is called the request arrives once more.
+/// Makes a call go wrong. Each time this calls `call`, the request arrives once more.
 async fn spoil<T, E, F>(
     fault: Option<Fault>,
     call: impl Fn() -> F,
@@ -87,7 +88,7 @@ where
     }
 }
 
-/// What a guarded write says of an error of the store.
+/// Turns an error of the store into the error of a guarded write.
 fn unwritten(error: StoreError) -> GuardedError {
     match error.certainty() {
         Certainty::Unknown => GuardedError::Unknown(error),
@@ -101,7 +102,7 @@ impl Between for Faults {
         Box::pin(spoil(fault, move || store.call(batch), |error| error))
     }
 
-    /// What is to go wrong is left to [`call`](Between::call), which can wait.
+    /// Declines while a fault is due, because only [`call`](Between::call) can wait.
     fn call_in_place(
         &self,
         store: &dyn Store,

@@ -16,21 +16,21 @@ pub enum Fault {
     LoseRequest,
     /// The store executes the request, and the answer does not arrive.
     LoseAnswer,
-    /// The request arrives so much later.
+    /// The request arrives later, by this much.
     Delay(Duration),
     /// The request arrives twice. The caller sees the second answer.
     Repeat,
     /// The store refuses the request with this kind of error, and executes nothing.
     Fail(StoreErrorKind),
-    /// The store executes the request, and for so long the caller hears neither an answer nor an
+    /// The store executes the request. For this long the caller hears neither an answer nor an
     /// error. Then it learns that nobody knows whether the request was executed.
     Silence(Duration),
 }
 
-/// Which calls a fault is about.
+/// The calls that a fault can hit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operation {
-    /// Any of those below.
+    /// Any of the calls below.
     Any,
     /// A batch with an acquire in it.
     Acquire,
@@ -40,11 +40,11 @@ pub enum Operation {
     Release,
     /// A batch with a cancel in it.
     Cancel,
-    /// A batch with a change of what is configured in it.
+    /// A batch that changes the configuration of a name.
     Configure,
     /// A batch that inspects a name, or a list of names or queues.
     Inspect,
-    /// Several names in one step.
+    /// A call about several names in one step.
     Together,
     /// A guarded write.
     Guarded,
@@ -56,7 +56,8 @@ pub enum Operation {
     Finish,
     /// A batch that renews deliveries.
     RenewDeliveries,
-    /// News. They are lost, late, or told twice; an error and silence lose them, too.
+    /// News. A fault loses them, delays them, or sends them twice. An error and a silence lose
+    /// them, too.
     News,
 }
 
@@ -89,30 +90,31 @@ struct Script {
 }
 
 impl Faults {
-    /// The next such call goes wrong. Several of these for one operation happen in this order, a
-    /// call each.
+    /// Makes the next call of this operation go wrong. Several such faults happen in the order of
+    /// these calls, one a call.
     pub fn next(&self, operation: Operation, fault: Fault) {
         self.lock().lines.push_back(Line { operation, fault, is_lasting: false });
     }
 
-    /// Every such call goes wrong from now on, where nothing is said about the next one.
+    /// Makes every call of this operation go wrong from now on, except where [`next`](Self::next)
+    /// has a fault for it.
     pub fn every(&self, operation: Operation, fault: Fault) {
         self.lock().lines.push_back(Line { operation, fault, is_lasting: true });
     }
 
-    /// Nothing goes wrong any more, except for what is under way.
+    /// Removes all faults from the script, except those under way.
     pub fn clear(&self) {
         self.lock().lines.clear();
     }
 
-    /// How many of the faults that are to happen once have not happened. A test that ends with
-    /// some of them left has not tested what it says.
+    /// How many faults of [`next`](Self::next) have not happened. A test that ends with some of
+    /// them left has not tested what it says.
     #[must_use]
     pub fn left(&self) -> usize {
         self.lock().lines.iter().filter(|line| !line.is_lasting).count()
     }
 
-    /// How often something went wrong.
+    /// How many calls went wrong.
     #[must_use]
     pub fn happened(&self) -> u64 {
         self.lock().happened

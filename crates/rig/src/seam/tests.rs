@@ -11,7 +11,7 @@ use super::*;
 const INBOX: Inbox = Inbox(7);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// A memory store behind a script, and what its client hears.
+/// Opens a memory store behind a script. Returns the store, and the news that its client hears.
 fn behind(faults: &Arc<Faults>) -> (Arc<Interposed>, mpsc::UnboundedReceiver<News>) {
     let between: Arc<dyn Between> = faults.clone();
     let (client, news) = mpsc::unbounded_channel();
@@ -56,7 +56,8 @@ async fn held(store: &Interposed) -> u32 {
     }
 }
 
-/// Sends one acquire into this fault: what the caller is told, and how many permits are held then.
+/// Sends one acquire into this fault. Returns the caller's answer, and how many permits are held
+/// then.
 async fn acquired_under(fault: Fault) -> (Option<Result<Replies, StoreError>>, u32) {
     let faults = Arc::new(Faults::default());
     let (store, _news) = behind(&faults);

@@ -1,4 +1,4 @@
-//! What a request for permits says, and the check of it before anything is sent.
+//! The options of a request for permits, and the check of them before anything is sent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// What all kinds of requests say.
+/// The options of all kinds of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireOptions {
     pub(crate) seinpaal: Seinpaal,
@@ -74,9 +74,9 @@ impl AcquireOptions {
         Ok(about)
     }
 
-    /// What the holder promises to people who look at it: by when it renews. It promises nothing if the
-    /// permit is to be detached, or if the store ends leases by sessions of its own, which may be
-    /// shorter than the ttl.
+    /// The promise of the holder to people who look at it: by when it renews. It promises nothing
+    /// if the permit is to be detached, or if the store ends leases by sessions of its own, which
+    /// may be shorter than the ttl.
     fn promise(&self, ttl: Option<Micros>) -> RenewalPromise {
         let config = self.seinpaal.handle.config();
         match ttl.unwrap_or(config.ttl) {

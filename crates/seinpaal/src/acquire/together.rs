@@ -12,13 +12,14 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// What a request that can go together with others says of itself.
+/// A request that can go together with others.
 pub(crate) trait Named {
     /// The name; empty if it is a bad one.
     fn name(&self) -> &str;
-    /// What the request asks for, without waiting in line. Finds what is wrong before anything is sent.
+    /// The permits that the request asks for, without waiting in line. Finds mistakes before
+    /// anything is sent.
     fn wanted(&self) -> Result<Wanted, AcquireError>;
-    /// Whether this connection made the request.
+    /// Returns whether this connection made the request.
     fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
 

@@ -39,7 +39,7 @@ impl PermitSet {
         self.permits
     }
 
-    /// Whether all are held at this moment.
+    /// Returns whether all are held at this moment.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.permits.iter().all(Permit::is_held)

@@ -33,7 +33,7 @@ pub enum AcquireError {
     #[error("the connection is closed")]
     Closed,
     /// One request for several names names this one twice.
-    #[error("named twice in one request: ask for more permits of it instead")]
+    #[error("the request has this name twice: ask for more of its permits instead")]
     NamedTwice,
     /// As many wait already as `max_waiting` allows.
     #[error("as many requests wait already as max_waiting allows: try again later, or allow more")]
@@ -41,9 +41,9 @@ pub enum AcquireError {
     /// The name is in use as another kind of lock. Use another name for one of them.
     #[error("the name is a {stored} here, not a {stated}: use another name for one of them")]
     OtherKind {
-        /// What it is.
+        /// The stored kind.
         stored: Kind,
-        /// What the caller takes it for.
+        /// The kind that the caller states.
         stated: Kind,
     },
     /// Another limit is stored. Holders or waiters stated it, or an operator set it and the caller
@@ -55,7 +55,7 @@ pub enum AcquireError {
         stored: u32,
         /// The caller's.
         stated: u32,
-        /// Whether an operator set the stored one. If not, those who hold or wait stated it.
+        /// Whether an operator set the stored limit. If not, holders or waiters stated it.
         is_pinned: bool,
     },
     /// The request is for more permits than exist, so it would wait for ever.
@@ -71,7 +71,7 @@ pub enum AcquireError {
     /// A slot was wished for by a name that none has.
     #[error("{}", no_such_slot(.missing, .there))]
     NoSuchSlot {
-        /// Those that were wished for and that no slot has.
+        /// The names in the wish that no slot has.
         missing: SlotNames,
         /// The names there are; none: the slots of this name have no names.
         there: SlotNames,
@@ -91,13 +91,13 @@ pub enum AcquireError {
 fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     if is_pinned {
         return format!(
-            "an operator has set the limit to {stored}, and this caller wants exactly {stated}: unset that one, or state \
-             the limit without insisting on it"
+            "an operator has pinned the limit at {stored}, and this request asks for exactly {stated}: unset the pinned \
+             limit, or state this one without `Exact`"
         );
     }
     format!(
-        "those who hold or wait say that the limit is {stored}, and this caller says {stated}: adopt theirs, set this \
-         one for all, or wait until they have left"
+        "other clients say that the limit is {stored}, and this request says {stated}: adopt their limit, set this one \
+         for all, or wait until they have left"
     )
 }
 
@@ -122,15 +122,15 @@ pub(super) fn named(names: &SlotNames) -> String {
 }
 
 impl AcquireError {
-    /// Whether others were in the way, so that the same request may be granted later: a service answers "429 Too Many
-    /// Requests".
+    /// Returns whether others were in the way, so that the same request may be granted later: a
+    /// service answers "429 Too Many Requests".
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused | Self::TimedOut | Self::TooManyWaiting)
     }
 
-    /// Whether the store could not be asked, or this connection is closed, so that nobody knows whether others are in
-    /// the way: a service answers "503 Service Unavailable".
+    /// Returns whether the store could not be asked, or this connection is closed, so that nobody
+    /// knows whether others are in the way: a service answers "503 Service Unavailable".
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         match self {
@@ -140,7 +140,7 @@ impl AcquireError {
         }
     }
 
-    /// Whether others hold the permits, which is no error for a request that does not wait.
+    /// Returns whether others hold the permits, which is no error for a request that does not wait.
     pub(crate) fn is_contention(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused)
     }

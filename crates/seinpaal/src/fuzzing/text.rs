@@ -27,7 +27,7 @@ pub(super) fn url(bytes: &[u8]) {
     }
 }
 
-/// Whether the secret stands where a URL has its password, and nowhere else.
+/// Returns whether the secret stands where a URL has its password, and nowhere else.
 fn is_password(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let place = rest.split(['/', '?', '#']).next().unwrap_or_default();

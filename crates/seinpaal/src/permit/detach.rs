@@ -12,11 +12,11 @@ use crate::{driver::Command, error::ReleaseError};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Detached {
-    /// Its ticket: whoever has it can renew, release or attach.
+    /// The ticket: whoever has it can renew, release or attach.
     pub ticket: Ticket,
     /// The number of its grant.
     pub fence: Fence,
-    /// Its slots.
+    /// The slots.
     pub slots: Slots,
     /// The limit when it was granted.
     pub limit: u32,

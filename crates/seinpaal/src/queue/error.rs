@@ -72,8 +72,8 @@ pub enum PopError {
 #[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FinishError {
-    /// It was over before: its lease ran out, or the item was cancelled. Others may have worked on the item
-    /// meanwhile.
+    /// The delivery was over before: its lease ran out, or the item was cancelled. Other workers
+    /// may have worked on the item meanwhile.
     #[error("the delivery was over before: its lease ran out, or the item was cancelled")]
     Lost,
     /// The store was silent for too long. The connection tells it again, but the item may be

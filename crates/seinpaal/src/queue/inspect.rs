@@ -1,4 +1,4 @@
-//! What people see of a queue.
+//! Snapshots of queues, for people.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -33,7 +33,7 @@ pub struct QueueSnapshot {
     pub oldest: Option<Duration>,
     /// In how long the next delayed item is due.
     pub next_due: Option<Duration>,
-    /// What is in work, by the ends of the leases, perhaps not all.
+    /// The items in work, by the ends of their leases, perhaps not all.
     pub work: Vec<InWork>,
     /// Groups that have items ready or in work, by name, perhaps not all.
     pub groups: Vec<GroupCount>,
@@ -43,15 +43,15 @@ pub struct QueueSnapshot {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct InWork {
-    /// Its number.
+    /// The number.
     pub id: ItemId,
     /// The number of the delivery.
     pub fence: Fence,
     /// Which delivery it is, from 1.
     pub attempt: u32,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
-    /// What the worker says of itself.
+    /// The worker's description of itself.
     pub worker: About,
     /// For how long.
     pub worked_for: Duration,
@@ -59,11 +59,11 @@ pub struct InWork {
     pub valid_for: Option<Duration>,
 }
 
-/// What there is of a group.
+/// The state of a group.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct GroupCount {
-    /// Its key.
+    /// The key.
     pub group: Name,
     /// Items of it in work.
     pub in_work: u32,
@@ -75,15 +75,15 @@ pub struct GroupCount {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Its number.
+    /// The number.
     pub id: ItemId,
     /// Deliveries that it had.
     pub attempt: u32,
-    /// Its priority.
+    /// The priority.
     pub priority: i8,
-    /// Its group.
+    /// The group.
     pub group: Option<Name>,
-    /// Who pushed it, and its labels.
+    /// The client that pushed the item, and the item's labels.
     pub pushed_by: About,
     /// When it was pushed, by the store's clock.
     pub pushed_at: SystemTime,
@@ -116,14 +116,15 @@ impl QueueSnapshot {
         }
     }
 
-    /// Whether nothing is ready, delayed or in work.
+    /// Returns whether nothing is ready, delayed or in work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ready == 0 && self.delayed == 0 && self.in_work == 0
     }
 
-    /// Whether items are ready, and nobody works on any or waits for one: a queue that is not paused and that no worker
-    /// has come for. A worker between two items may make it so for a moment.
+    /// Returns whether items are ready, and nobody works on any or waits for one: a queue that is
+    /// not paused and that no worker has come for. A worker between two items may make it so for a
+    /// moment.
     ///
     /// # Examples
     /// ```

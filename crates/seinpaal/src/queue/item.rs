@@ -63,13 +63,13 @@ pub struct Item {
     shared: Arc<SharedItem>,
 }
 
-/// What became of an item that failed.
+/// The fate of an item that failed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Failed {
-    /// It will be delivered again.
+    /// The item will be delivered again.
     Returned,
-    /// That was its last delivery: it is a dead letter.
+    /// This was the item's last delivery, so it is a dead letter now.
     Died,
 }
 
@@ -166,7 +166,8 @@ impl Item {
         self.shared.queue.as_str()
     }
 
-    /// Whether this delivery goes on at this moment, by the clock and not by what a task last noted.
+    /// Returns whether this delivery goes on at this moment, by the clock and not by what a task
+    /// last noted.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.shared.lease.is_held()
@@ -261,7 +262,7 @@ impl Item {
         ended(self.shared.finish(how).await)
     }
 
-    /// It never reached the program.
+    /// Returns a delivery that never reached the program.
     pub(super) fn return_unseen(self) {
         self.shared.finish_unheard(How::GiveBack { delay: 0 });
     }

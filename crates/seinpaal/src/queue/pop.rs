@@ -164,7 +164,7 @@ pub(super) struct PopWish {
     from: mpsc::UnboundedReceiver<Handed>,
 }
 
-/// What comes of a wish.
+/// The result of a wish.
 pub(super) enum Got {
     Items(Vec<Item>),
     Drained,

@@ -69,7 +69,7 @@ struct PushMany {
     pushes: Vec<Push>,
 }
 
-/// What became of a push.
+/// The result of a push.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub struct Pushed {

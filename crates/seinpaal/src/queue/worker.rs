@@ -219,7 +219,7 @@ where
             Either::Left((Ok(Ok(())), _)) => How::Acknowledge,
             Either::Left((Ok(Err(error)), _)) => self.how(attempt, error.into().as_ref()),
             Either::Left((Err(panic), _)) => self.failed(attempt, &words(panic.as_ref())),
-            // It is over already: this frees its place.
+            // The delivery is over already, and this frees its place.
             Either::Right(_) => How::GiveBack { delay: 0 },
         };
         let end = hand.0.finish(how).await.unwrap_or(End::Unknown);
@@ -239,7 +239,8 @@ where
     }
 }
 
-/// What a worker works on. If the worker is dropped it is nobody's fault, and goes back.
+/// An item in a worker's hand. If the worker is dropped, the item goes back and counts as nobody's
+/// failure.
 struct Hand(Arc<SharedItem>);
 
 impl Drop for Hand {

@@ -84,10 +84,10 @@ impl Builder {
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
-        let plan = self.plan()?;
+        let parts = self.parts()?;
         let handle =
-            driver::start(plan.opening(), plan.config.clone(), plan.url.to_string()).await?;
-        plan.connected(handle)
+            driver::start(parts.opening(), parts.config.clone(), parts.url.to_string()).await?;
+        parts.connected(handle)
     }
 
     /// Connects as [`connect`](Self::connect) does, for a program that ends with the work that it is started for. Where
@@ -99,18 +99,18 @@ impl Builder {
     /// Outside a tokio runtime.
     #[doc(hidden)]
     pub async fn connect_here(self) -> Result<(Seinpaal, Option<JoinHandle<()>>), ConnectError> {
-        let plan = self.plan()?;
-        let (config, address) = (plan.config.clone(), plan.url.to_string());
-        if !matches!(plan.url, StoreUrl::Embedded(_)) {
-            let handle = driver::start(plan.opening(), config, address).await?;
-            return Ok((plan.connected(handle)?, None));
+        let parts = self.parts()?;
+        let (config, address) = (parts.config.clone(), parts.url.to_string());
+        if !matches!(parts.url, StoreUrl::Embedded(_)) {
+            let handle = driver::start(parts.opening(), config, address).await?;
+            return Ok((parts.connected(handle)?, None));
         }
         let (handle, task) =
-            driver::start_as_task(plan.opening_until_exit(), config, address).await?;
-        Ok((plan.connected(handle)?, Some(task)))
+            driver::start_as_task(parts.opening_until_exit(), config, address).await?;
+        Ok((parts.connected(handle)?, Some(task)))
     }
 
-    fn plan(self) -> Result<Plan, ConnectError> {
+    fn parts(self) -> Result<ConnectionParts, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
         let client = Client::new(self.client)?;
         let mut url = StoreUrl::parse(&self.url)?;
@@ -129,19 +129,19 @@ impl Builder {
             clock_bound: clock_bound(&url),
             ..Config::default()
         };
-        Ok(Plan { url, config, client, ttl: self.ttl })
+        Ok(ConnectionParts { url, config, client, ttl: self.ttl })
     }
 }
 
-/// What a connection is made of, once its description is known to be sound.
-struct Plan {
+/// The parts of a connection, once its description is known to be sound.
+struct ConnectionParts {
     url: StoreUrl,
     config: Config,
     client: Client,
     ttl: Duration,
 }
 
-impl Plan {
+impl ConnectionParts {
     fn opening(&self) -> driver::Opening {
         let url = self.url.clone();
         Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news))

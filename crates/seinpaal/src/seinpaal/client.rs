@@ -10,7 +10,7 @@ use crate::error::BadSetting;
 #[derive(Debug)]
 pub(crate) struct Client {
     unlabelled: About,
-    /// The same as stores keep it.
+    /// The description, as stores keep it.
     encoded: Arc<str>,
 }
 
@@ -31,7 +31,8 @@ impl Client {
         Self { unlabelled, encoded }
     }
 
-    /// What stores keep of a request for permits. The usual one shares its text with all others.
+    /// The description of a request for permits, as stores keep it. The usual one shares its text
+    /// with all others.
     pub(crate) fn about_with(
         &self,
         labels: &[(String, String)],
@@ -44,7 +45,7 @@ impl Client {
         (self.about(labels) + &mark).into()
     }
 
-    /// What stores keep of a request with these labels.
+    /// The description of a request with these labels, as stores keep it.
     pub(crate) fn about(&self, labels: &[(String, String)]) -> String {
         if labels.is_empty() {
             return self.encoded.to_string();

@@ -12,7 +12,7 @@ use crate::{AcquireError, Queue, Semaphore, store::StoreErrorKind};
 const SECOND: Duration = Duration::from_secs(1);
 /// Longer than anything here may take.
 const LONG: Duration = Duration::from_secs(600);
-/// What may go wrong once without any harm but time.
+/// The faults that cost nothing but time if they happen once.
 const FAULTS: [Fault; 6] = [
     Fault::LoseRequest,
     Fault::LoseAnswer,

@@ -1,4 +1,5 @@
-//! What a connection gives by name: semaphores, mutexes, locks, queues; and lists of them.
+//! The things that a connection gives by name: semaphores, mutexes, locks, queues, and lists of
+//! them.
 
 use seinpaal_proto::Kind;
 

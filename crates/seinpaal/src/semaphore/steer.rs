@@ -1,4 +1,4 @@
-//! What an operator sets about a name: its limit, the names of its slots, a pause.
+//! The settings of a name by an operator: its limit, the names of its slots, a pause.
 
 use seinpaal_proto::{Configure, Limit, Reply, Request, SlotNames};
 

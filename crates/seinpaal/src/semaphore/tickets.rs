@@ -1,4 +1,4 @@
-//! What somebody who knows a ticket can do about it, whoever holds it.
+//! The acts on a ticket by a client that knows it, whichever client holds it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a holder can do with its permit, and what can be done to it.
+//! The acts of a holder on its permit, and of others on it.
 
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ fn request<T, E: Display>(
     (kind, Box::pin(future))
 }
 
-/// What must be in hand before some of the requests can be made.
+/// The permits and items that some of the requests need.
 struct InHand {
     permits: [Permit; 4],
     writer: Permit,

@@ -1,4 +1,5 @@
-//! What is logged, at the most talkative level: names, tickets, kinds and sizes, and never what somebody pushed or wrote.
+//! The log at its most talkative level: names, tickets, kinds and sizes, and never a payload or a
+//! value.
 
 use std::{
     fmt::{Debug, Write},

@@ -1,5 +1,5 @@
-//! What a connection promises beyond its requests: how it ends, what it says of a silent store, what it logs, and by
-//! which clock it goes.
+//! The promises of a connection beyond its requests: how it ends, what it tells of a silent store,
+//! what it logs, and by which clock it goes.
 #![cfg(feature = "redis")]
 
 mod closing;

@@ -10,7 +10,7 @@ use seinpaal::{AcquireError, AdminError, PopError, ReleaseError, Seinpaal, store
 use seinpaal_rig::RedisServer;
 
 const SHORT: Duration = Duration::from_millis(300);
-/// What is promised without a timeout of one's own is 5 s; a busy machine may take a little longer to say it.
+/// Without a timeout, the promise is 5 s. A busy machine may take a little longer.
 const PROMPT: Duration = Duration::from_secs(9);
 
 async fn connected() -> (RedisServer, Seinpaal) {

@@ -15,7 +15,7 @@ use rustix::{
 
 use super::siege::LIMIT;
 
-/// Who has a slot locks the file of that slot.
+/// A holder of a slot locks the file of that slot.
 pub(super) struct Judge {
     slots: Vec<File>,
 }
@@ -61,7 +61,7 @@ fn holder(file: &File) -> Option<u32> {
     words.into_iter().find(is_held)?.get(4)?.parse().ok()
 }
 
-/// Whether the kernel is taking a process apart, or has done so.
+/// Returns whether the kernel is taking a process apart, or has done so.
 fn is_dying(pid: u32) -> bool {
     // PF_EXITING in the flags, the seventh field after the name (proc_pid_stat(5)).
     const EXITING: u32 = 4;

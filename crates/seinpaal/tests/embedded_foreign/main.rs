@@ -51,8 +51,9 @@ fn look_by_ourselves(dir: &Path) {
     opener.end();
 }
 
-/// Whether this process has a lock of SQLite's on the database. The kernel tells its locks a page at a time, and leaves some
-/// out that stay if others go between two pages; nobody takes one again that was dropped.
+/// Returns whether this process has a lock of SQLite's on the database. The kernel tells its locks
+/// a page at a time, and leaves some out that stay if others go between two pages; nobody takes one
+/// again that was dropped.
 fn has_lock_on_database(dir: &Path) -> bool {
     (0..20).any(|_| is_lock_on_database_told(dir))
 }

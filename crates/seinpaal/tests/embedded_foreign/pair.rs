@@ -26,7 +26,7 @@ use super::{
     url,
 };
 
-/// What the tasks of a program share.
+/// The state that the tasks of a program share.
 #[derive(Clone)]
 struct Scene {
     place: PathBuf,

@@ -35,7 +35,7 @@ pub(super) struct Siege {
     report: Report,
 }
 
-/// What came of it.
+/// The result of a siege.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) violations: Vec<String>,

@@ -233,7 +233,7 @@ impl Servant {
         }
     }
 
-    /// As its standard input and error, a child inherits the descriptors without further ado.
+    /// Gives the descriptors to a child as its standard input and error, which it inherits.
     fn presence(&self) -> [OwnedFd; 2] {
         self.store.presence_fds().map(|fd| fd.try_clone_to_owned().unwrap())
     }

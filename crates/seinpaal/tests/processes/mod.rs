@@ -45,7 +45,7 @@ pub(crate) fn command(dir: &Path, program: &[&str]) -> Command {
     through(&env::current_exe().unwrap(), dir, program)
 }
 
-/// The same for another copy of the test binary.
+/// As above, for another copy of the test binary.
 pub(crate) fn through(exe: &Path, dir: &Path, program: &[&str]) -> Command {
     let mut words = program.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     words.push(exe.to_str().unwrap().to_owned());
@@ -90,7 +90,7 @@ impl Client {
         let (send, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                // What the test harness prints about itself may stand before it in the line.
+                // The test harness may print about itself earlier in the line.
                 if let Some((_, said)) = line.split_once("> ") {
                     let _ = send.send(said.to_owned());
                 }
@@ -104,7 +104,7 @@ impl Client {
         self.lines.recv_timeout(PATIENCE).expect("the client says something")
     }
 
-    /// Gives an order and returns what it says to that.
+    /// Gives an order and returns the answer.
     pub(crate) fn order(&mut self, order: &str) -> String {
         self.give(order);
         self.line()
@@ -133,7 +133,7 @@ impl Client {
         said
     }
 
-    /// What it says until it ends.
+    /// The output of the process until it ends.
     fn rest(&self) -> Vec<String> {
         let mut said = Vec::new();
         loop {
@@ -173,7 +173,8 @@ pub(crate) fn require_root() {
     );
 }
 
-/// What puts a program into namespaces of its own. A user who is not root becomes root there.
+/// The command that puts a program into namespaces of its own. A user who is not root becomes root
+/// there.
 pub(crate) fn unshare(options: &[&'static str]) -> Vec<&'static str> {
     let mut words = vec!["unshare"];
     if !rustix::process::geteuid().is_root() {

@@ -11,7 +11,7 @@ use seinpaal::{PopError, Push, Queue};
 
 use super::{HOUR, Result, eventually, is_left_empty, queue, text};
 
-pub(super) async fn items_come_in_order_with_all_that_was_said_of_them(url: &str) -> Result {
+pub(super) async fn items_come_in_order_with_their_labels_and_terms(url: &str) -> Result {
     let queue = queue(url, "order").await;
     let before = SystemTime::now() - HOUR;
     queue.push("second").await?;
@@ -78,7 +78,7 @@ pub(super) async fn a_delayed_item_comes_when_it_is_due_and_not_before(url: &str
     Ok(())
 }
 
-/// What was dropped unfinished before is acknowledged.
+/// Acknowledges items that were dropped unfinished before.
 async fn purge_ready(queue: &Queue) -> Result {
     while let Some(item) = queue.try_pop().await? {
         item.acknowledge().await?;
@@ -86,7 +86,7 @@ async fn purge_ready(queue: &Queue) -> Result {
     Ok(())
 }
 
-/// What a store that lives does not leave unanswered, on a busy machine either: a shorter timeout may be the store's.
+/// A timeout that a living store keeps, on a busy machine, too. A shorter one may be the store's.
 const LONG_ENOUGH_TO_ANSWER: Duration = Duration::from_secs(1);
 
 pub(super) async fn a_timeout_leaves_the_line(url: &str) -> Result {

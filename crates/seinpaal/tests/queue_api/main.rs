@@ -207,7 +207,7 @@ macro_rules! on_store {
 }
 
 on_every_store! {
-    items_come_in_order_with_all_that_was_said_of_them
+    items_come_in_order_with_their_labels_and_terms
     many_are_pushed_and_popped_at_once
     a_popper_of_another_connection_is_called_for_an_item
     a_delayed_item_comes_when_it_is_due_and_not_before

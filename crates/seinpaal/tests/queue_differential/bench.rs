@@ -67,7 +67,8 @@ impl Bench {
         Self { _server: server, store, now, ears, observer, heard, listed: 0, filled: 0 }
     }
 
-    /// What was published, in order. The answer to the PING comes after everything before it.
+    /// The messages that were published, in order. The answer to the PING comes after everything
+    /// before it.
     async fn wakeups(&mut self) -> Vec<String> {
         redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
         let mut wakeups = Vec::new();
@@ -88,7 +89,7 @@ impl Bench {
         self.compare_ends(&mut model).await
     }
 
-    /// The same, up to where the history ends.
+    /// As above, up to the end of the history.
     pub(super) async fn run(&mut self, history: &[Event]) -> Result<Model, String> {
         redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         let channels = (0..5).map(|i| channel_of(inbox(i))).collect::<Vec<_>>();
@@ -104,7 +105,7 @@ impl Bench {
         Ok(model)
     }
 
-    /// Whether there is such a field of the queue.
+    /// Returns whether there is such a field of the queue.
     pub(super) async fn keeps(&mut self, field: &str) -> bool {
         redis::cmd("HEXISTS").arg(&[KEY, field]).query_async(&mut self.ears).await.unwrap()
     }
@@ -183,7 +184,7 @@ impl Bench {
             .then(|| format!("remembered until {memory}, not {}", model.remembered))
     }
 
-    /// What the script that was called last answers to these arguments.
+    /// The answer of the script that was called last to these arguments.
     pub(super) async fn evaluate(&mut self, arguments: &[Vec<u8>]) -> redis::RedisResult<Value> {
         let log = redis::cmd("SLOWLOG").arg("GET").arg(1000).to_owned();
         let log: Vec<Vec<Value>> = log.query_async(&mut self.ears).await.unwrap();
@@ -249,7 +250,7 @@ fn field(head: &[u8], at: usize) -> f64 {
     f64::from_le_bytes(head[2 + 8 * at..][..8].try_into().unwrap())
 }
 
-/// Whether there are items, or limits.
+/// Returns whether there are items, or limits.
 fn is_kept(head: &[u8]) -> bool {
     let (limits, items) = ([0, 1], [6, 8, 9, 10]);
     limits.iter().any(|at| field(head, *at) >= 0.0) || items.iter().any(|at| field(head, *at) > 0.0)

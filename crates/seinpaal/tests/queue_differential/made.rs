@@ -1,4 +1,5 @@
-//! What hardly ever happens by chance has a history that is made for it, and a mistake that it finds.
+//! Histories that are made for what hardly ever happens by chance, each with a mistake that it
+//! finds.
 
 use seinpaal_proto::{
     Name,
@@ -39,8 +40,9 @@ async fn a_renewal_of_a_listed_item_leaves_nothing_in_the_order() {
     finds(&history, mistake).await;
 }
 
-/// What is listed of the last delivery stands there a second time, across others: it is the second half of the first
-/// item's number, the first delivery's fence, and the first half of the second item's number.
+/// The listed bytes of the last delivery stand there a second time, across others: in the second
+/// half of the first item's number, the first delivery's fence, and the first half of the second
+/// item's number.
 fn one_delivery_across_others() -> Vec<Event> {
     let high = bench::START >> 32;
     let at = |above: u64, low: u64| ((high + above) << 32) + low;
@@ -87,7 +89,7 @@ async fn no_more_is_listed_than_may_be_when_items_are_popped_alone() {
     finds(&history, (" or #listed >= MOST_LISTED * LISTED_BYTES then", " then")).await;
 }
 
-/// A session that is known, and so many items, pushed one by one.
+/// A session that is known, and this many items, pushed one by one.
 fn begun(items: usize) -> Vec<Event> {
     let known = [Event::Listen(inbox(1)), long_call(1, Ask::Pop(one()))];
     known.into_iter().chain((0..items).map(|_| long_call(1, Ask::Push(a_push())))).collect()
@@ -158,7 +160,7 @@ async fn an_acknowledgement_with_a_pop_is_answered_as_before_when_it_comes_again
     finds(&history, (kept, "KEPT_DONE, id_done, KEPT_POPPED, fence, id)")).await;
 }
 
-/// Its time is told by nothing but what is kept.
+/// Only the stored record tells its time.
 #[tokio::test]
 async fn a_key_is_forgotten_where_all_else_is_plain() {
     let dedup = Dedup { key: Name::new("k").unwrap(), window: SECOND };

@@ -1,4 +1,4 @@
-//! What no client of ours sends on the straight path is refused by it, and then by the rest of the script.
+//! The straight path refuses what no client of ours sends, and so does the rest of the script.
 
 use seinpaal_proto::time::SECOND;
 
@@ -36,10 +36,10 @@ fn next() -> [f64; 3] {
     [2e6, START as f64 + 1e7, 0.0]
 }
 
-/// What is changed in the script, and into what.
+/// A piece of the script, and its replacement.
 type Mistake = (&'static str, &'static str);
 
-/// What is sent, and the mistake with which it would be done.
+/// Requests, each with the mistake that would let it through.
 fn requests() -> Vec<(Vec<Vec<u8>>, Mistake)> {
     let payload = || b"x".to_vec();
     let [number, till, _] = next();

@@ -28,7 +28,8 @@ async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
     assert_eq!(error.certainty(), Certainty::NotExecuted, "{error}");
 
-    // All is there, though the slot is still here: who asks there has to say so each time.
+    // All keys are at the new node, though the slot is still at the old one. A client there has to
+    // say `ASKING` each time.
     cluster.move_keys(from, to, &[&order]);
     cluster.nodes()[to].say(&["SCRIPT", "FLUSH"]);
     assert!(matches!(insist(&waiter, "moved", acquire(2)).await, Reply::Queued { .. }));

@@ -268,7 +268,8 @@ impl Bench {
     }
 }
 
-/// Whether the lean path may execute it without a look at the guard, for which it does not count then.
+/// Returns whether the lean path may execute it without a look at the guard, for which it does not
+/// count then.
 fn admits_nobody(batch: &Batch) -> bool {
     batch.requests.iter().all(|request| match request {
         Request::Release { slots, .. } => slots.is_none(),

@@ -7,7 +7,7 @@ use super::{
     model::{Guard, Listening, Model},
 };
 
-/// What was drawn so far, and what the ledger has made of it.
+/// The history so far, and the ledger's state after it.
 pub(super) struct Beside {
     pub(super) model: Model,
     pub(super) now: u64,

@@ -4,25 +4,32 @@ use super::{
     bench::Bench,
     guarded::GUARD,
     histories,
-    history::{CALM, CALM_CROWD, SMALL, guarded_history},
+    history::{CALM, CALM_CROWD, Event, SMALL, guarded_history},
     made,
     mistakes::{Drawn, FEW_ARE_MANY},
 };
 
-async fn first_unlike(bench: &mut Bench, drawn: impl Into<Drawn>) -> Option<String> {
-    let drawn = drawn.into();
-    for (i, history) in made::all().iter().enumerate() {
-        if let Some(difference) = bench.list_difference(history).await {
-            return Some(format!("made history {i}: {difference}"));
-        }
-    }
-    for seed in 0..histories() / 8 {
-        let difference = match bench.is_guarded() {
-            true => bench.list_difference(&guarded_history(seed, SMALL)).await,
-            false => bench.list_difference(&drawn.history(seed)).await,
-        };
-        if let Some(difference) = difference {
-            return Some(format!("seed {seed}, {drawn:?}: {difference}"));
+const KINDS: [Drawn; 6] = [
+    Drawn::Of(SMALL),
+    Drawn::Of(CALM),
+    Drawn::Of(CALM_CROWD),
+    Drawn::Lone,
+    Drawn::Line(3),
+    Drawn::Holding,
+];
+
+fn made_and_drawn() -> impl Iterator<Item = Vec<Event>> {
+    let drawn = |seed| KINDS.map(|kind| kind.history(seed));
+    made::all().into_iter().chain((0..histories() / 8).flat_map(drawn))
+}
+
+async fn first_unlike(
+    bench: &mut Bench,
+    histories: impl Iterator<Item = Vec<Event>>,
+) -> Option<String> {
+    for (i, history) in histories.enumerate() {
+        if let Some(difference) = bench.list_difference(&history).await {
+            return Some(format!("history {i}: {difference}"));
         }
     }
     None
@@ -30,12 +37,13 @@ async fn first_unlike(bench: &mut Bench, drawn: impl Into<Drawn>) -> Option<Stri
 
 #[tokio::test]
 async fn a_list_says_of_a_name_what_an_inspection_says() {
-    let drawn = [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone, Drawn::Line(3)];
-    for drawn in drawn.into_iter().chain([Drawn::Holding]) {
-        assert_eq!(first_unlike(&mut Bench::new(None).await, drawn).await, None);
-        assert_eq!(first_unlike(&mut Bench::new(Some(FEW_ARE_MANY)).await, drawn).await, None);
+    for changes in [None, Some(FEW_ARE_MANY)] {
+        let mut bench = Bench::new(changes).await;
+        assert_eq!(first_unlike(&mut bench, made_and_drawn()).await, None, "{changes:?}");
     }
-    assert_eq!(first_unlike(&mut Bench::with(None, Some(GUARD)).await, SMALL).await, None);
+    let mut bench = Bench::with(None, Some(GUARD)).await;
+    let drawn = (0..histories() / 8).map(|seed| guarded_history(seed, SMALL));
+    assert_eq!(first_unlike(&mut bench, made::all().into_iter().chain(drawn)).await, None);
 }
 
 #[tokio::test]
@@ -56,12 +64,8 @@ async fn a_mistake_in_the_list_does_not_stay_hidden() {
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {
-        let mut is_found = false;
-        for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone, Drawn::Line(3)] {
-            is_found = is_found
-                || first_unlike(&mut Bench::new(Some((from, to))).await, drawn).await.is_some();
-        }
-        if !is_found {
+        let mut bench = Bench::new(Some((from, to))).await;
+        if first_unlike(&mut bench, made_and_drawn()).await.is_none() {
             unnoticed.push(format!("{to:?} in place of {from:?}"));
         }
     }

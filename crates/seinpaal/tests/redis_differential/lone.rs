@@ -24,7 +24,7 @@ const LONGEST: u64 = 24 * 3_600 * SECOND;
 /// The keys of a name that is held outlive its leases by this much at least.
 const HALF_DAY: i64 = 12 * 3_600 * SECOND as i64;
 
-/// What a session asks for, for a while.
+/// The requests of a session for a while.
 #[derive(Clone, Copy)]
 struct Terms {
     ttl: u64,
@@ -49,7 +49,7 @@ struct Draws {
     drawn: Vec<u32>,
 }
 
-/// A history of so many sessions. The first is there most of the time.
+/// A history of this many sessions. The first is there most of the time.
 pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
     drawn(seed, sessions, None, false)
 }
@@ -59,7 +59,7 @@ pub(super) fn holding_history(seed: u64, sessions: usize) -> Vec<Event> {
     drawn(seed, sessions, None, true)
 }
 
-/// The same under a restart guard of this length, which begins anew now and then.
+/// As above, under a restart guard of this length, which begins anew now and then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
     drawn(seed, sessions, Some(Guard { length, kept: None }), false)
 }

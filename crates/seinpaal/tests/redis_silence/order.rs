@@ -16,7 +16,7 @@ const WAITERS: usize = 8;
 /// Longer than clients wait for an answer, several times over, and shorter than a place in line lasts.
 const SILENCE: Duration = Duration::from_secs(9);
 
-/// Those who got in, in order.
+/// The waiters that got in, in order.
 type Order = Arc<Mutex<Vec<usize>>>;
 
 async fn semaphore(url: &str) -> (Seinpaal, Semaphore) {

@@ -1,4 +1,4 @@
-//! What permits cost in commands.
+//! The commands that permits cost.
 
 use std::collections::HashMap;
 
@@ -94,7 +94,7 @@ async fn a_list_of_many_names_looks_at_none_by_itself() {
         }
     }
     client.release(&name(9), 19).await;
-    // So that the server knows the script.
+    // This makes the server know the script.
     assert_eq!(client.store.list(&name(0)).await.unwrap().len(), 1);
     let mut behind = plain(&server.socket_url("")).await;
     say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;

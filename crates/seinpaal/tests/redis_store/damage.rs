@@ -47,7 +47,7 @@ async fn written_by_a_later_version(server: &RedisServer, key: &str) {
 }
 
 #[tokio::test]
-async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
+async fn data_of_another_version_is_reported_and_left_unchanged() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     client.acquire("later", 1).await;

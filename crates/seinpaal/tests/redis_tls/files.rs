@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 const CURVE: &str = "ec_paramgen_curve:prime256v1";
 
-/// An authority, and what it has signed: `server` for localhost and 127.0.0.1, `other` for another host, `expired`
-/// and `client`; and `stranger`, which signed itself.
+/// An authority, and the certificates that it has signed: `server` for localhost and 127.0.0.1,
+/// `other` for another host, `expired` and `client`; and `stranger`, which signed itself.
 pub(super) struct Files(TempDir);
 
 impl Files {

@@ -99,13 +99,15 @@ impl Pair {
     async fn settle(&self, master: usize) {
         let mut info = cmd("INFO");
         info.arg("replication");
-        // Before its link is up it shows what it had before, whatever the master thinks of it.
+        // Before its link is up, the replica shows its earlier data, whatever the master thinks of
+        // it.
         while !say::<String>(&self.url(1 - master), &mut info).await.contains("link_status:up") {
             tokio::task::yield_now().await;
         }
         let mut connection = plain(&self.url(master)).await;
         cmd("SET").arg("settled").arg(1).exec_async(&mut connection).await.unwrap();
-        // Shorter than the connection waits for an answer; what counts is what it wrote itself.
+        // The wait is shorter than the connection waits for an answer. It counts what this
+        // connection wrote.
         let mut wait = cmd("WAIT");
         wait.arg(1).arg(100);
         while wait.query_async::<u64>(&mut connection).await.unwrap() < 1 {}
@@ -146,7 +148,7 @@ impl Mishap for LaggingReplica {
     }
 }
 
-/// The same, and then the old master takes over again: the same process, with the other's memory.
+/// As above, and then the old master takes over again: the same process, with the other's memory.
 pub(super) struct ThereAndBack(Pair);
 
 impl Mishap for ThereAndBack {

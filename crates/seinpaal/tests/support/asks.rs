@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use redis::aio::MultiplexedConnection;
-use seinpaal::store::{News, Store, StoreError, redis::RedisStore};
+use seinpaal::store::{Certainty, News, Store, StoreError, redis::RedisStore};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
     Priority, Reply, Request, Ticket,
@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 /// Short enough for a test to wait for its end.
 pub const TTL: u64 = 100 * MILLISECOND;
 
-/// One client: its store, its inbox and what it is told.
+/// One client: its store, its inbox and its news.
 pub struct Client {
     pub store: Arc<RedisStore>,
     pub inbox: Inbox,
@@ -53,7 +53,20 @@ impl Client {
     }
 }
 
-/// A mutex for a minute; waits if it must.
+/// The password in the URLs of tests. No error may tell it.
+pub const SECRET: &str = "s3cret";
+
+/// The error of a URL that must be refused. The error has one line, and tells no password.
+pub async fn refusal(url: &str) -> StoreError {
+    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains(SECRET), "{text}");
+    assert!(!error.to_string().contains('\n'), "{error}");
+    assert_eq!(error.certainty(), Certainty::NotExecuted);
+    error
+}
+
+/// A mutex for a minute. The request waits if it must.
 pub fn acquire(ticket: u128) -> Request {
     Request::Acquire(acquisition(ticket, 60 * SECOND))
 }

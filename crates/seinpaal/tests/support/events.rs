@@ -1,8 +1,8 @@
-//! What a history of one name consists of.
+//! The events of a history of one name.
 
 use seinpaal_proto::{Acquire, Attach, Configure, Inbox, LeaseId, Slots, Ticket};
 
-/// What happens next.
+/// An event.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Somebody subscribes to this inbox.
@@ -11,15 +11,15 @@ pub enum Event {
     Hush(Inbox),
     /// The server loses the marker of its restart guard, as if it had lost everything.
     LoseMarker,
-    /// The clock moves by so many microseconds, and a batch arrives.
+    /// The clock moves by this many microseconds, and a batch arrives.
     Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, asks: Vec<Ask> },
 }
 
-/// What the sender claims to have seen.
+/// The fence that the sender claims to have seen.
 #[derive(Clone, Copy, Debug)]
 pub enum FenceSeen {
     None,
-    /// So far from the clock.
+    /// At this distance from the clock.
     Near(i64),
     /// More than can be believed.
     Absurd,
@@ -33,7 +33,7 @@ pub enum Ask {
         acquire: Acquire,
         not_after: Option<i64>,
     },
-    /// With the members and the digest that the ledger has, changed by so much.
+    /// The members and the digest of the ledger, changed by this much.
     RenewAll {
         lease: LeaseId,
         ttl: u64,

@@ -46,7 +46,7 @@ pub const LARGE: Scale = Scale {
 /// One in which scripts mostly take their plain path.
 pub const CALM: Scale =
     Scale { events: 250, tickets: 4, leases: 3, most_requests: 4, most_permits: 2, is_calm: true };
-/// The same with so many clients that they are listed.
+/// As above, with so many clients that they are listed.
 pub const CALM_CROWD: Scale =
     Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
@@ -262,7 +262,7 @@ fn waiter_lease(draw: &mut Draw) -> LeaseId {
     LeaseId(u128::from(0x3a17 + draw.below(3)) << 32)
 }
 
-/// The same under a restart guard that now and then begins anew.
+/// As above, under a restart guard that begins anew now and then.
 pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
     let mut draw = Draw::new(!seed);
     let mut events = history(seed, scale);

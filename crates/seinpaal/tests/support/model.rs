@@ -1,4 +1,4 @@
-//! The ledger beside which the scripts are put, and what it knows of who listens.
+//! The ledger that the scripts are compared with, and its knowledge of who listens.
 #![allow(dead_code, missing_docs, unreachable_pub, missing_debug_implementations)]
 
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ pub struct Model {
     pub guard: Option<Guard>,
 }
 
-/// What decision 16 says of the marker: what is left of the guard, and when that was.
+/// The marker of decision 16: what is left of the guard, and when that was.
 pub struct Guard {
     pub length: u64,
     pub kept: Option<(u64, u64)>,

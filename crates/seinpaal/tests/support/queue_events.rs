@@ -1,18 +1,18 @@
-//! What a history of one queue consists of.
+//! The events of a history of one queue.
 
 use seinpaal_proto::{
     Inbox,
     queue::{Configure, Pop, Purge, Push, Reason},
 };
 
-/// What happens next.
+/// An event.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Somebody subscribes to this inbox.
     Listen(Inbox),
     /// Nobody listens at this inbox any more.
     Hush(Inbox),
-    /// The clock moves by so many microseconds, and a batch arrives.
+    /// The clock moves by this many microseconds, and a batch arrives.
     Call { step: i64, session: Inbox, turn: Turn, seen: Seen, asks: Vec<Ask> },
 }
 
@@ -29,17 +29,17 @@ pub enum Turn {
     Unnumbered,
 }
 
-/// What the sender claims to have seen.
+/// The number that the sender claims to have seen.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen {
     None,
-    /// So far from the clock.
+    /// At this distance from the clock.
     Near(i64),
     /// More than can be believed.
     Absurd,
 }
 
-/// A request; what it is about is found among what was answered before.
+/// A request. Its subject is found among the earlier answers.
 #[derive(Clone, Debug)]
 pub enum Ask {
     /// `At` is relative to the clock.

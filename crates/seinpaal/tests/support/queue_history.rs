@@ -12,7 +12,7 @@ use seinpaal_proto::{
 
 pub use queue_events::{Ask, Event, Seen, Turn};
 
-/// What there is much of.
+/// The scale of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     pub events: u64,
@@ -29,10 +29,10 @@ pub const LARGE: Scale = Scale { events: 50, most_requests: 60, most_items: 64, 
 /// Little happens but pushes, pops, acknowledgements and renewals.
 pub const PLAIN: Scale = Scale { events: 220, most_requests: 3, most_items: 4, plain: Some(25) };
 
-/// The same, one request a call and one item a pop.
+/// As above, with one request a call and one item a pop.
 pub const LONE: Scale = Scale { events: 220, most_requests: 1, most_items: 1, plain: Some(25) };
 
-/// The same with so many items that not all that are in work can be listed.
+/// As above, with so many items that not all of those in work can be listed.
 pub const CROWDED: Scale = Scale { events: 60, most_requests: 60, most_items: 64, plain: Some(25) };
 
 pub fn inbox(i: u64) -> Inbox {
@@ -76,7 +76,7 @@ fn call(draw: &mut Draw, scale: Scale) -> Event {
     }
 }
 
-/// What sessions send together.
+/// The requests that sessions send together.
 fn plain_asks(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Ask> {
     let kind = draw.below(8);
     let mut asks = (0..requests)

@@ -14,7 +14,7 @@ use zookeeper_client::{Acls, Client as Plain, CreateMode};
 
 use seinpaal_rig::ZookeeperEnsemble;
 
-/// One client: its store, its inbox and what it is told.
+/// One client: its store, its inbox and its news.
 pub struct Client {
     pub store: Arc<ZookeeperStore>,
     pub inbox: Inbox,
@@ -63,7 +63,7 @@ pub fn acquire(ticket: u128) -> Request {
     behind(ticket)
 }
 
-/// The same, under leases that no other ticket shares.
+/// As above, under leases that no other ticket shares.
 pub fn behind(ticket: u128) -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),

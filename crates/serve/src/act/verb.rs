@@ -1,10 +1,10 @@
-//! The actions: what each asks, what it does to whom, and what it says afterwards.
+//! The actions: the question of each, its effect, and the sentence about its result.
 
 use seinpaal::{ItemId, MIN_TTL};
 
 use crate::deed::{Deed, NameDeed, QueueDeed};
 
-/// What somebody can do to a name or a queue.
+/// An action on a name or a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Verb {
     Limit,
@@ -44,7 +44,8 @@ impl Verb {
         WORDS.iter().find(|words| words.word == word)
     }
 
-    /// What it does to this ticket or item, or with this number. None if the target is not what it needs.
+    /// The deed for this ticket or item, or with this number. `None` if the target is not what the
+    /// action needs.
     pub(crate) fn deed(self, target: &str, number: Option<u32>) -> Option<Deed> {
         let item = || target.parse().ok().map(ItemId);
         let deed = match self {
@@ -72,7 +73,7 @@ impl Verb {
         matches!(self, Self::Limit | Self::QueueLimit | Self::Reserve)
     }
 
-    /// Whether it is for a while.
+    /// Returns whether it is for a while.
     pub(crate) fn asks_length(self) -> bool {
         self == Self::Reserve
     }
@@ -91,7 +92,7 @@ impl Verb {
         needs.contains(&self)
     }
 
-    /// Whether the name has to be typed: very much is lost at once.
+    /// Returns whether the name has to be typed: very much is lost at once.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::Purge | Self::DropAll)
     }

@@ -59,7 +59,7 @@ fn whole_number(number: Number) -> Number {
     }
 }
 
-/// What stands in the address.
+/// The part of the address.
 pub(super) struct At<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
@@ -71,7 +71,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
     }
 }
 
-/// What stands behind the `?`.
+/// The part behind the `?`.
 pub(super) struct Asked<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {

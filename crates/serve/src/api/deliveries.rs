@@ -1,4 +1,4 @@
-//! What a worker says of an item that it was given.
+//! The ends of deliveries, as workers tell them.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ At most N at once, everywhere, first come first served. Looking needs no option;
 and with tokens one that may `use` or `operate`; what an operator changes needs `--allow-actions` and `operate`. \
 All durations are in milliseconds.";
 
-/// What stands above the list of operations.
+/// The text above the list of operations.
 pub(super) fn head() -> OpenApi {
     let info = InfoBuilder::new()
         .title("Seinpaal")

@@ -78,7 +78,8 @@ impl Held {
             }
             Next::Changes => {}
         }
-        // Its state may have changed before anybody waited for that, so it is looked at in any case.
+        // The permit's state may have changed before anybody waited for that, so it is looked at in
+        // any case.
         let news = async {
             tokio::select! {
                 () = self.permit.changed() => None,

@@ -39,7 +39,7 @@ pub(super) struct Pushes {
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct NewItem {
-    /// What the worker gets.
+    /// The payload that the worker gets.
     payload: String,
     /// How that is written. Default: text.
     encoding: Encoding,
@@ -59,7 +59,7 @@ struct NewItem {
     /// How often it is given to a worker before it is dead. Default: 5.
     #[schema(minimum = 1, maximum = 1000)]
     deliveries: Option<u32>,
-    /// What others see of it.
+    /// Labels that others see.
     labels: BTreeMap<String, String>,
 }
 
@@ -76,7 +76,7 @@ enum Encoding {
 const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
 const DEDUP_MS: u64 = 300_000;
 
-/// What became of each, in the order in which they were sent.
+/// The result of each item, in the order in which they were sent.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PushedItems {
     items: Vec<PushedItem>,
@@ -84,7 +84,7 @@ pub(super) struct PushedItems {
 
 #[derive(Serialize, ToSchema)]
 struct PushedItem {
-    /// Its id; `null` if it was not pushed.
+    /// The item's id; `null` if the item was not pushed.
     id: Option<u64>,
     /// Whether an item with the same key was there already; nothing was pushed then.
     duplicate: bool,
@@ -177,7 +177,7 @@ pub(super) struct Popped {
 /// An item in hand.
 #[derive(Serialize, ToSchema)]
 struct Delivered {
-    /// Its id in the queue.
+    /// The item's id in the queue.
     id: u64,
     /// By which it is acknowledged, failed, given back and renewed.
     delivery: String,
@@ -187,11 +187,11 @@ struct Delivered {
     attempt: u32,
     /// How many there are at most.
     deliveries: u32,
-    /// Its group.
+    /// The item's group.
     group: Option<String>,
-    /// What was said of it.
+    /// The item's labels.
     labels: BTreeMap<String, String>,
-    /// What was pushed.
+    /// The payload.
     payload: String,
     /// How that is written: as text if it is text.
     encoding: Encoding,

@@ -1,4 +1,4 @@
-//! Who holds, who waits, why: for programs.
+//! Names, their holders and their waiters, for programs.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ const ROWS: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Page {
-    /// What the names begin with. All if it is left out.
+    /// The beginning of the names. All names if it is left out.
     prefix: Option<String>,
     /// The last name of the page before.
     after: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct Page {
 pub(super) struct Names<'a> {
     /// In the order of their names.
     names: Vec<Row<'a>>,
-    /// What to send as `after` for the next page; `null` after the last.
+    /// The value of `after` for the next page; `null` after the last.
     next: Option<&'a str>,
 }
 
@@ -94,7 +94,7 @@ impl Page {
     }
 }
 
-/// One name: who holds, and who waits in which order.
+/// One name: its holders, and its waiters in order.
 #[utoipa::path(
     get, path = "/names/{name}", operation_id = "showName", tag = "names",
     params(OfName),
@@ -109,7 +109,7 @@ pub(super) async fn show(
     Ok(Json(Shown::new(&seen)).into_response())
 }
 
-/// What stands in the way of a ticket, and when it is served as far as can be told.
+/// The reasons why a ticket waits, and when it is served as far as can be told.
 #[utoipa::path(
     get, path = "/names/{name}/tickets/{ticket}", operation_id = "whyTicket", tag = "names",
     params(OfTicket),
@@ -163,7 +163,7 @@ pub(super) fn semaphore(inner: &Inner, name: &str) -> Result<Semaphore, Problem>
 struct Watched {
     semaphore: Semaphore,
     source: Arc<Source>,
-    /// What was told last, without the times in it.
+    /// The last answer, without the times in it.
     told: Option<Value>,
     _place: OwnedSemaphorePermit,
 }

@@ -30,16 +30,16 @@ pub(super) const TTLS: RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(86_400);
 const TTL_MS: u64 = 30_000;
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Wanted {
-    /// What the name is: all callers of a name must say the same. Default: a semaphore.
+    /// The kind of the name. All callers of a name must say the same. Default: a semaphore.
     kind: Of,
     /// How many may hold at once, of a semaphore. Default: what is stored, or 1.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: Option<u32>,
-    /// What to do where another limit is stored. Default: refuse.
+    /// What to do if another limit is stored. Default: refuse.
     on_mismatch: Mismatch,
     /// How many permits, all or none. Default: 1.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
@@ -53,16 +53,16 @@ pub(super) struct Wanted {
     /// How long to wait in line; the request is not answered until then. Default: 0.
     #[schema(maximum = 3_600_000)]
     wait_ms: u64,
-    /// Not to stand in line if so many do already.
+    /// Do not wait if this many already do.
     max_waiting: Option<u32>,
-    /// What others see of the holder.
+    /// Labels of the holder that others see.
     labels: BTreeMap<String, String>,
     /// The slots to wait for, by what they are called; at most as many as `permits`. Default: any.
     #[schema(max_items = 1000)]
     slot_names: Vec<SlotName>,
 }
 
-/// What a slot is called.
+/// The name of a slot.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(transparent)]
 #[schema(
@@ -105,12 +105,12 @@ enum Mismatch {
     Set,
 }
 
-/// Who renews the lease.
+/// The side that renews the lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Renewer {
     /// This program, for as long as a connection is open.
     Connection,
-    /// Whoever has the ticket.
+    /// The client that has the ticket.
     Caller,
 }
 
@@ -154,7 +154,7 @@ async fn take(inner: &Inner, name: &str, wanted: &Wanted) -> Result<Value, Probl
     serde_json::to_value(acquired).map_err(Problem::unknown)
 }
 
-/// What its slots are called.
+/// The names of its slots.
 pub(super) fn names_of(permit: &Permit) -> Vec<String> {
     permit.slot_names().into_iter().map(str::to_owned).collect()
 }

@@ -24,7 +24,7 @@ use crate::{problem::Problem, shared::Inner};
 pub(super) struct Queues<'a> {
     /// In the order of their names.
     queues: Vec<Row<'a>>,
-    /// What to send as `after` for the next page; `null` after the last.
+    /// The value of `after` for the next page; `null` after the last.
     next: Option<&'a str>,
 }
 

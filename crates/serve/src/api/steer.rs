@@ -1,4 +1,4 @@
-//! What an operator changes. Each is an entry among the changes, as on the pages.
+//! The changes of an operator. Each is an entry among the changes, as on the pages.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) struct Number {
     limit: u32,
 }
 
-/// What the slots of a name are called.
+/// The names of the slots of a name.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Named {
@@ -58,7 +58,7 @@ impl Because {
     }
 }
 
-/// Permits for whoever asks.
+/// Permits for the person who asks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {

@@ -18,7 +18,7 @@ const NEAR: Duration = Duration::from_secs(5);
 /// When something ended, and how long it took.
 pub(super) type Span = (Duration, Duration);
 
-/// What ended in the last ten minutes.
+/// The holds and waits that ended in the last ten minutes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended(VecDeque<Span>);
 

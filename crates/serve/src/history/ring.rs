@@ -72,7 +72,7 @@ impl Bucket {
         self.oldest = self.oldest.max(other.oldest);
     }
 
-    /// The same state at a later time, without a new reading.
+    /// This state at a later time, without a new reading.
     fn carried(self) -> Self {
         Self { granted: 0, waited: 0, is_carried: true, ..self }
     }

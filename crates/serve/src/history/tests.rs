@@ -48,7 +48,7 @@ async fn what_nobody_read_is_unknown_and_a_short_gap_is_as_the_reading_before() 
 }
 
 #[tokio::test]
-async fn a_ring_forgets_what_is_older_than_it_is_long() {
+async fn a_ring_forgets_readings_older_than_its_length() {
     let (_seinpaal, semaphore) = name(1).await;
     let history = History::new(Tally::default());
     let seen = semaphore.snapshot().await.unwrap();

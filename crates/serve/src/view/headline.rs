@@ -105,12 +105,13 @@ impl Headline {
     }
 }
 
-/// Whether the name admits nobody, regardless of its holders.
+/// Returns whether the name admits nobody, regardless of its holders.
 pub(crate) fn is_shut(seen: &Snapshot) -> bool {
     seen.paused.is_some() || seen.guarded_for.is_some() || seen.limit == 0
 }
 
-/// Whether somebody keeps others out, or permits stay free although some wait for them: what a person may have to see to.
+/// Returns whether somebody keeps others out, or permits stay free although some wait for them:
+/// what a person may have to see to.
 pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
     if is_shut(seen) {
         return true;
@@ -188,7 +189,7 @@ pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     }
 }
 
-/// What people have for themselves; of several the first.
+/// The reservation of a person, and the first if there are several.
 fn reserved(seen: &Snapshot) -> String {
     let reserved = seen
         .holders

@@ -55,9 +55,9 @@ struct HolderRow {
     who: Who,
     held_for: String,
     left: String,
-    /// That it renews no more.
+    /// The text if the holder renews no more.
     late: String,
-    /// Who asked it to hand over, and why.
+    /// The asks to hand over, with their reasons.
     asks: Vec<String>,
     fence: String,
     fence_end: String,

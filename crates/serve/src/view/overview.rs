@@ -60,7 +60,7 @@ struct NameRow {
     waiting: String,
     oldest: String,
     headline: Headline,
-    /// That a holder may be dead.
+    /// The text if a holder may be dead.
     late: String,
 }
 
@@ -87,7 +87,8 @@ pub(super) async fn names(inner: &Arc<Source>, query: &Query) -> Result<Pieces, 
     Ok([parts.clone(), parts])
 }
 
-/// What a person may have to see to. That a holder may be dead is known of the names on this page only.
+/// The names that a person may have to see to. Only the names on this page tell that a holder may
+/// be dead.
 fn attention<'a>(all: &[Snapshot], shown: &[Snapshot], base: &'a str) -> Attention<'a> {
     let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
     let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);

@@ -14,7 +14,7 @@ use lane::Lane;
 /// How many rows the table has.
 const ROWS: u64 = 10;
 
-/// What the figures of a picture are called.
+/// The titles of a picture's figures.
 pub(super) struct Figures {
     pub(super) held: &'static str,
     pub(super) waiting: &'static str,

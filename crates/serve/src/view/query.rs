@@ -1,4 +1,4 @@
-//! What somebody wants to see of a list: which rows, in which order, and which page of them.
+//! The query of a list: which rows, in which order, and which page of them.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -12,7 +12,7 @@ const ROWS: usize = 40;
 /// The longest text to search for, in characters: a name has at most 512 bytes.
 const MOST_SEARCHED: usize = 512;
 
-/// What somebody wants to see of the list.
+/// The query of a list.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct Query {
     /// Part of a name.
@@ -84,7 +84,7 @@ impl Query {
     }
 }
 
-/// What a page says beside its table: the choices.
+/// The choices beside the table of a page.
 pub(crate) struct Page {
     pub(crate) sorts: Vec<(&'static str, &'static str, bool)>,
     pub(crate) show: &'static str,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_is_among_all_names_unless_something_else_is_said() {
+    fn a_search_covers_all_names_by_default() {
         assert_eq!(query(&[("q", "gpu")]).show, Show::All);
         assert_eq!(query(&[("q", "gpu"), ("show", "used")]).show, Show::Used);
         assert_eq!(query(&[("q", "")]).show, Show::Used);

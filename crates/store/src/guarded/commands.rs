@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{BadGroup, Group};
 
-/// What a command wants and does, in the four letters of `lua/write.lua`.
+/// The needs and effects of a command, in the four letters of `lua/write.lua`.
 pub type Shape = &'static str;
 
 /// The most arguments of one command: Lua passes on no more than some thousands.

@@ -1,4 +1,4 @@
-//! What the clients of a memory store share: the names, the inboxes and the clock.
+//! The hub of a memory store, which its clients share: the names, the inboxes and the clock.
 
 mod queues;
 
@@ -29,7 +29,7 @@ const LISTED_WAITERS: u32 = 64;
 #[derive(Debug)]
 pub struct MemoryHub {
     clock: Clock,
-    /// What the system's clock showed, and when, by the clock that it goes by from there on.
+    /// The system's clock at the start, and the reading of the hub's own clock at that moment.
     born: (Micros, Micros),
     runs_by: ClientClock,
     inner: Mutex<Inner>,
@@ -147,7 +147,7 @@ impl MemoryHub {
         }
     }
 
-    /// What the clock shows, and when that is for the clients.
+    /// A reading of the clock, and the clients' time at which it was made.
     pub(super) fn reading(&self) -> Reading {
         Reading { shows: self.now(), asked_at: self.runs_by.now() }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-/// What was read is not what was written.
+/// The bytes are not those that were written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Damaged;
 

@@ -16,7 +16,7 @@ pub struct ClusterUrl {
     pub nodes: Vec<(String, u16)>,
     /// Whether to use TLS, with every node.
     pub tls: bool,
-    /// Whom to log in as, at every node; `None`: the default user.
+    /// The user to log in as, at every node. `None` is the default user.
     pub user: Option<String>,
     /// With which password; `None`: without logging in.
     pub password: Option<Password>,

@@ -59,9 +59,9 @@ fn fraction_nanos(digits: &str, unit: u64) -> u128 {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum BadDuration {
-    /// It is not a number with a unit.
+    /// The text is not a number with a unit.
     Malformed(String),
-    /// It is longer than [`LONGEST_DURATION`].
+    /// The duration is longer than [`LONGEST_DURATION`].
     TooLong,
 }
 

@@ -1,4 +1,4 @@
-//! What stands behind the `?`.
+//! The options behind the `?` of a URL.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -14,9 +14,9 @@ pub(super) const DEFAULT_PORT: u16 = 6379;
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RedisUrl {
-    /// Where it listens.
+    /// The address of the server.
     pub address: RedisAddress,
-    /// Whom to log in as; `None`: the default user.
+    /// The user to log in as. `None` is the default user.
     pub user: Option<String>,
     /// With which password; `None`: without logging in.
     pub password: Option<Password>,

@@ -17,15 +17,15 @@ const DEFAULT_PORT: u16 = 26379;
 pub struct SentinelUrl {
     /// Where the sentinels listen: hosts (IPv6 addresses without brackets) and ports; at least one.
     pub sentinels: Vec<(String, u16)>,
-    /// What they call the master.
+    /// The name under which the sentinels know the master.
     pub master: String,
-    /// Whether sentinels and servers are spoken to over TLS.
+    /// Whether to use TLS, with sentinels and servers.
     pub tls: bool,
-    /// Whom to log in as at the servers; `None`: the default user.
+    /// The user to log in as at the servers. `None` is the default user.
     pub user: Option<String>,
     /// With which password; `None`: without logging in.
     pub password: Option<Password>,
-    /// Whom to log in as at the sentinels; `None`: the default user.
+    /// The user to log in as at the sentinels. `None` is the default user.
     pub sentinel_user: Option<String>,
     /// With which password; `None`: without logging in.
     pub sentinel_password: Option<Password>,

@@ -1,4 +1,5 @@
-//! No false alarm: where no fault is near, nobody is in danger, loses, is turned away or is granted something that hardly lasts.
+//! No false alarm: where no fault is near, no worker is in danger, loses a permit, is turned away,
+//! or is granted a permit that hardly lasts.
 
 use super::{Check, Terms, Violation, tale::Tale, worker_of};
 use crate::history::{Event, What};
@@ -19,8 +20,8 @@ fn alarm(event: &Event, terms: &Terms) -> Option<String> {
     match &event.what {
         What::Danger { req } => Some(format!("{req} is in danger")),
         What::Lost { req, how } => Some(format!("{req} is lost: {how}")),
-        // This asks for less than is promised, because the worker notes the moment some time after
-        // the grant.
+        // The worker notes the moment some time after the grant, so this asks for less than is
+        // promised.
         What::Granted { req, until: Some(until), .. } => {
             let left = until.saturating_sub(event.at);
             (left < terms.lease / 2).then(|| format!("{req} is granted for {left} µs"))
@@ -29,7 +30,7 @@ fn alarm(event: &Event, terms: &Terms) -> Option<String> {
     }
 }
 
-/// No fault that could concern this worker goes on, or has ended a moment ago.
+/// Returns whether no fault that could concern this worker goes on, or has just ended.
 fn is_calm(event: &Event, tale: &Tale, terms: &Terms) -> bool {
     let from = event.at.saturating_sub(terms.calm_after());
     let is_near = |begins: u64, ends: u64| begins <= event.at && ends >= from;

@@ -1,4 +1,4 @@
-//! Fences grow with every grant of a name; a ticket is granted once.
+//! Fences grow with every grant of a name, and a ticket is granted once.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,12 @@ use super::{
     tale::{Grant, Tale, told},
 };
 
-/// What a clock that is set leaves behind for so long: a name is forgotten when nobody has used it for a ttl.
+/// How long a clock that was set can have effects, in microseconds: a store forgets a name that
+/// nobody has used for a ttl.
 const SETTLES: u64 = 10_000_000;
 
-/// Of what the later grant is a breach. Fences follow the store's clock; where that is behind them, an idle name is
-/// another matter.
+/// The rule that the later grant breaks. Fences follow the store's clock. Where that clock is
+/// behind them, an idle name has a rule of its own.
 pub(super) fn breach(tale: &Tale, earlier: &Grant, later: &Grant) -> Check {
     let is_ahead = tale.fence_at(later.at).is_some_and(|usual| earlier.fence > usual);
     let is_set = tale.windows.iter().any(|window| {
@@ -52,7 +53,7 @@ fn twice(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
     }
 }
 
-/// A request that is made while another grant is in hand gets a greater fence. The rule for slots
+/// A request that is made while another grant is in hand gets a greater fence. The rule about slots
 /// says more.
 fn grow(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
     let mut in_hand: Vec<_> = tale.granted(name).collect();

@@ -1,4 +1,5 @@
-//! Free permits go to waiters in time: a lost wakeup costs no more time than the store promises.
+//! Free permits go to waiters in time: a lost wakeup costs at most the time that the store
+//! promises.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use super::{
     tale::{Cause, Request, Tale},
 };
 
-/// A change of who waits or holds. Of several at one moment those that make room come first.
+/// A change of the waiters or holders of a name. Of several changes at one moment, those that make
+/// room come first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Change {
     Free(Cause, u32),
@@ -16,7 +18,7 @@ enum Change {
     Grant(usize),
 }
 
-/// Who waits and what is held, as the sweep goes on.
+/// The waiters and the held permits of a name, as the sweep goes on.
 struct Line<'a> {
     requests: &'a [Request],
     limit: u32,
@@ -67,7 +69,7 @@ fn changes(tale: &Tale, name: &str) -> Vec<(u64, Change)> {
     changes
 }
 
-/// A stopped worker still waits, but nothing can be told to it.
+/// A stopped worker still waits, but nobody can tell it anything.
 fn stops(tale: &Tale, index: usize, request: &Request, changes: &mut Vec<(u64, Change)>) {
     let stops = tale.stops.iter().filter(|(life, ..)| *life == request.life);
     for (_, from, to) in stops.filter(|(_, from, to)| *from < request.ends && *to > request.asked) {
@@ -79,8 +81,8 @@ fn stops(tale: &Tale, index: usize, request: &Request, changes: &mut Vec<(u64, C
 }
 
 impl Line<'_> {
-    /// Takes a change. If it ends a time in which a waiter fitted, returns since when and why one
-    /// did.
+    /// Takes a change. If the change ends a time in which a waiter fitted, returns the beginning
+    /// and the cause of that time.
     fn take(&mut self, at: u64, change: Change) -> Option<(u64, Cause)> {
         let before = self.since;
         let cause = match change {
@@ -111,7 +113,7 @@ impl Line<'_> {
         before.filter(|_| self.since != before)
     }
 
-    /// Whether any of those who wait would fit, whoever is first.
+    /// Returns whether any waiter would fit, whichever is first in line.
     fn fits(&self) -> bool {
         let largest = self.waiting.values().max();
         largest.is_some_and(|permits| self.held + permits <= self.limit)
@@ -133,8 +135,9 @@ impl Line<'_> {
     }
 }
 
-/// How much of this time the store could grant nothing, and how much does not count against it.
-/// Without a lookout that is the time of faults, and the time that the store is given after each.
+/// Returns for how much of this time the store could grant nothing, and how much does not count
+/// against it. Without a lookout, these are the time of faults, and the time that the store is
+/// given after each.
 fn cover(tale: &Tale, terms: &Terms, from: u64, to: u64) -> (u64, u64) {
     let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
     if let Some(outages) = &tale.outages {
@@ -163,7 +166,7 @@ fn covered_by(mut windows: Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     sum
 }
 
-/// What happens to one process keeps no store from answering others.
+/// Returns whether a fault concerns one process. Such a fault keeps no store from answering others.
 fn is_of_process(fault: &str) -> bool {
     fault == "kill-worker" || fault == "stop-worker" || fault == "clock-client"
 }

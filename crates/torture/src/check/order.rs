@@ -8,7 +8,7 @@ use super::{
     tale::{Request, Tale},
 };
 
-/// How many pairs there are, and how many are excused.
+/// Returns how many pairs there are, and how many of them are excused.
 pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> [u64; 2] {
     let mut pairs = [0; 2];
     for name in tale.names.keys() {
@@ -37,8 +37,8 @@ fn judge(
     pairs[0] += 1;
     let has_passed = match &ahead.grant {
         Some(other) => other.fence > grant.fence,
-        // The request may have been granted and have left before it was told. So if both fit,
-        // nothing is proven.
+        // The request may have been granted and have left before the worker was told. So if both
+        // fit, the history proves nothing.
         None => grant.at < ahead.ends && ahead.permits + request.permits > limit_of(tale, request),
     };
     if !has_passed {
@@ -60,7 +60,7 @@ fn limit_of(tale: &Tale, request: &Request) -> u32 {
     tale.names.get(&request.name).copied().unwrap_or(1)
 }
 
-/// Whether something kept it from being reached while it waited.
+/// Returns whether a fault kept the store from reaching the waiter.
 fn is_excused(tale: &Tale, terms: &Terms, ahead: &Request, until: u64) -> bool {
     let touches =
         |from: u64, to: u64| from <= until && to.saturating_add(terms.prompt) >= ahead.asked;

@@ -1,4 +1,4 @@
-//! No more than `limit` permits, and no slot twice, are believed in at any moment.
+//! At any moment, workers believe in at most `limit` permits, and at most one believes in a slot.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
     }
 }
 
-/// Only a grant can make it more than before, so it is enough to look at each.
+/// Only a grant can raise the number that is held, so it is enough to look at each grant.
 fn sweep(grants: &[Held<'_>], limit: u32, found: &mut Vec<Violation>) {
     let mut held: Vec<Held<'_>> = Vec::new();
     for (request, grant) in grants {

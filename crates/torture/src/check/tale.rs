@@ -1,4 +1,4 @@
-//! A history, told by requests.
+//! The history, request by request.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,13 +9,13 @@ use crate::history::{Event, What};
 pub(super) struct Tale {
     /// The names and their limits.
     pub(super) names: BTreeMap<String, u32>,
-    /// In order of asking.
+    /// All requests, in the order in which they were made.
     pub(super) requests: Vec<Request>,
-    /// In order of time.
+    /// The times of faults, in order.
     pub(super) windows: Vec<Window>,
-    /// When the store could grant nothing, if a lookout looked.
+    /// When the store could grant nothing. `None` if no lookout looked.
     pub(super) outages: Option<Vec<(u64, u64)>>,
-    /// When which life was stopped, and went on.
+    /// Which life was stopped, when, and when it went on.
     pub(super) stops: Vec<(String, u64, u64)>,
 }
 
@@ -28,35 +28,35 @@ pub(super) struct Request {
     pub(super) permits: u32,
     pub(super) asked: u64,
     pub(super) queued: Option<u64>,
-    /// When it certainly waited no more.
+    /// When the request certainly waited no more.
     pub(super) ends: u64,
     pub(super) grant: Option<Grant>,
 }
 
-/// What it was granted.
+/// The grant of a request.
 #[derive(Debug)]
 pub(super) struct Grant {
     pub(super) at: u64,
     pub(super) ticket: String,
     pub(super) fence: u64,
     pub(super) slots: Vec<u32>,
-    /// The end of belief.
+    /// Until when its holder believed in it.
     pub(super) until: u64,
     pub(super) cause: Cause,
 }
 
-/// The time of a fault.
+/// The time of one fault.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) fault: String,
-    /// The worker whom it concerns; `None`: everybody.
+    /// The worker that the fault concerns. `None` if it concerns all.
     pub(super) worker: Option<usize>,
     pub(super) from: u64,
     pub(super) to: u64,
 }
 
 impl Tale {
-    /// Tells it from the events, in order of time.
+    /// Reads the tale from the events, in order of time.
     #[must_use]
     pub(super) fn tell(events: &[Event]) -> Self {
         let mut tale = Self::default();
@@ -68,7 +68,7 @@ impl Tale {
         tale
     }
 
-    /// Whatever has not ended ends with the history. Only belief may go on.
+    /// Ends everything that has not ended, at the end of the history. Only belief may go on.
     fn close(&mut self, at: u64) {
         self.requests.iter_mut().for_each(|request| request.end(at));
         self.windows.iter_mut().for_each(|window| window.to = window.to.min(at));
@@ -123,15 +123,15 @@ impl Tale {
         }
     }
 
-    /// What the clock would make the fence of a grant in hand at this moment, had nobody set it: all that is asked
-    /// of the first grant is that the clock was right then.
+    /// The fence that the clock would give to a grant at this moment, had nobody set the clock. It
+    /// asks of the first grant only that the clock was right then.
     pub(super) fn fence_at(&self, at: u64) -> Option<u64> {
         let first = self.requests.iter().filter_map(|request| request.grant.as_ref());
         let first = first.min_by_key(|grant| grant.at)?;
         first.fence.checked_add(at.saturating_sub(first.at))
     }
 
-    /// How many permits a life believes in at this moment, and how many requests of it wait.
+    /// How many permits a life believes in at this moment, and how many of its requests wait.
     pub(super) fn stake(&self, life: &str, at: u64) -> [u64; 2] {
         let of_life = || self.requests.iter().filter(|request| request.life == life);
         let holds = of_life().filter(|request| {
@@ -141,7 +141,7 @@ impl Tale {
         [holds.count() as u64, waits.count() as u64]
     }
 
-    /// The requests for a name that were granted, in order of asking.
+    /// The requests for a name that were granted, in the order in which they were made.
     pub(super) fn granted<'a>(
         &'a self,
         name: &'a str,
@@ -192,7 +192,7 @@ impl Request {
         self.ends = self.ends.min(at);
     }
 
-    /// The number of the worker whose life it was.
+    /// The number of the worker that made the request.
     pub(super) fn worker(&self) -> Option<usize> {
         worker_of(&self.life)
     }
@@ -206,7 +206,7 @@ impl Grant {
     }
 }
 
-/// Of a life such as `w1.3`: 1.
+/// The number in the name of a life: 1 for `w1.3`.
 pub(crate) fn worker_of(life: &str) -> Option<usize> {
     life.strip_prefix('w')?.split('.').next()?.parse().ok()
 }
@@ -225,16 +225,17 @@ fn req_of(what: &What) -> Option<&str> {
     }
 }
 
-/// Why a grant could happen: how permits became free, or that a request came while they were.
+/// Why a grant could happen: permits became free in this way, or a request came while they were
+/// free.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Cause {
-    /// They were given back.
+    /// Their holder gave them back.
     Release,
     /// Their holder was killed.
     Death,
-    /// Their holder's belief ended by itself.
+    /// The belief of their holder ended by itself.
     LeaseEnd,
-    /// They were free, and somebody asked.
+    /// They were free, and a request came.
     Asked,
 }
 
@@ -249,7 +250,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A request and what it was granted.
+/// A request and its grant.
 pub(super) type Held<'a> = (&'a Request, &'a Grant);
 
 pub(super) fn told((request, grant): &Held<'_>) -> String {

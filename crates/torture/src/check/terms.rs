@@ -1,51 +1,54 @@
-//! What a store must keep.
+//! The rules that a store must keep.
 
 use std::time::Duration;
 
 use super::Check;
 
-/// How often the session renews its places in line, and so looks at the line, wakeup or not.
+/// How often a session renews its places in line. With each renewal it learns how they stand,
+/// wakeup or not.
 const PLACES_RENEWED: Duration = Duration::from_secs(5);
 /// How long a place in line lasts without renewal.
 const PLACE: Duration = Duration::from_secs(15);
 
-/// What decides on how long a permit may lie idle.
+/// What can delay a grant of free permits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bound {
-    /// Nothing but wakeups, which may be lost.
+    /// Only wakeups, which may be lost.
     Prompt,
     /// A lease that must run out.
     Death,
-    /// A client that is stopped, to which it may be granted.
+    /// A stopped client, to which the permit may be granted.
     Silent,
 }
 
-/// What a store must keep. Times are microseconds.
+/// The rules that a store must keep. Times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// Whether it promises first come first served.
+    /// Whether the store promises first come, first served.
     pub ordered: bool,
     /// The ttl of permits.
     pub ttl: u64,
-    /// How much of it the store promises at a time.
+    /// The longest lease that the store promises at a time.
     pub lease: u64,
-    /// From a release, or a request for what is free, to the grant.
+    /// The longest time from a release, or from a request for free permits, to the grant.
     pub prompt: u64,
-    /// From a holder's death, or from the end of what it believed, to the next grant.
+    /// The longest time from a holder's death, or from the end of its belief, to the next grant.
     pub death: u64,
-    /// The same where a client was stopped while it stood in line: each of its places may be granted to it, and
-    /// run out.
+    /// The longest such time where a client was stopped while it stood in line. Each of its places
+    /// may be granted to it, and run out.
     pub silent: u64,
-    /// How long the effects of a fault, or of an outage if a lookout looked, last after its end.
+    /// How long the effects of a fault last after its end. With a lookout, this counts from the end
+    /// of an outage.
     pub after_fault: u64,
-    /// Whether a client that is stopped may hold up others for as long.
+    /// Whether a stopped client may delay others for this long.
     pub stops_hold_up: bool,
-    /// The checks whose breaches are counted, not held against it.
+    /// The checks whose breaches are counted, and not held against the store.
     pub not_promised: Vec<Check>,
 }
 
 impl Terms {
-    /// A server: nothing but time says that a client is gone, and what no wakeup says the next look does.
+    /// The rules for a server. Only time tells it that a client is gone. The next look does what no
+    /// wakeup says.
     #[must_use]
     pub fn of_server(ttl: Duration) -> Self {
         let prompt = PLACES_RENEWED + ttl;
@@ -62,7 +65,8 @@ impl Terms {
         }
     }
 
-    /// One machine, whose kernel says at once who is gone. The ttl is for a machine that is busy.
+    /// The rules for a store on one machine, whose kernel tells at once that a process is gone. The
+    /// ttl allows for a busy machine.
     #[must_use]
     pub fn of_machine(ttl: Duration) -> Self {
         let at_once = micros(ttl);
@@ -75,7 +79,7 @@ impl Terms {
         }
     }
 
-    /// How long that is.
+    /// The bound of a delay of this kind.
     #[must_use]
     pub fn time(&self, bound: Bound) -> u64 {
         match bound {
@@ -85,26 +89,27 @@ impl Terms {
         }
     }
 
-    /// How long after a fault nobody may be alarmed any more: a lease, a place and a hand-over may have begun in it.
+    /// How long after a fault alarms are allowed. A lease, a place and a hand-over may have begun
+    /// during the fault.
     pub(super) fn calm_after(&self) -> u64 {
         self.after_fault + self.silent
     }
 
-    /// Where a fault has effects after its end.
+    /// Sets how long a fault has effects after its end.
     #[must_use]
     pub fn after_faults(mut self, time: Duration) -> Self {
         self.after_fault = micros(time);
         self
     }
 
-    /// Where the store cuts a ttl to this.
+    /// Sets the length to which the store cuts a ttl.
     #[must_use]
     pub fn cut_to(mut self, longest: Duration) -> Self {
         self.lease = self.lease.min(micros(longest));
         self
     }
 
-    /// Where not everything is promised.
+    /// Sets the checks whose breaches are only counted.
     #[must_use]
     pub fn but_for(mut self, checks: Vec<Check>) -> Self {
         self.not_promised = checks;

@@ -1,4 +1,5 @@
-//! Doctored histories: a good one is acquitted, and each one with a single fault is convicted of that fault.
+//! Doctored histories: the checker acquits a good history, and convicts each history with one fault
+//! of that fault.
 
 mod doctor;
 mod fences;
@@ -14,7 +15,7 @@ const TTL: Duration = Duration::from_secs(3);
 const S: u64 = 1_000_000;
 const MS: u64 = 1_000;
 
-/// Requests are called `w1a`, `w1b`, …: the worker and a letter.
+/// Requests are called `w1a`, `w1b` and so on: the worker, and a letter.
 fn life(req: &str) -> String {
     format!("{}.1", &req[..2])
 }
@@ -30,7 +31,7 @@ fn assert_acquits(verdict: &Verdict) {
     assert_eq!(verdict.violations, [], "{verdict:#?}");
 }
 
-/// One after the other, each handed the permit by the one before.
+/// Three grants in turn. Each release hands the permit to the next request.
 fn in_turn(doctor: &mut Doctor) -> &mut Doctor {
     doctor
         .ask(S, "w1a", "one", 1)

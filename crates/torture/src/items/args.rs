@@ -82,7 +82,7 @@ impl ItemPlan {
     }
 }
 
-/// Reads the words with which the rig starts a worker.
+/// Reads the arguments with which the rig starts a worker.
 ///
 /// # Errors
 /// What is wrong.

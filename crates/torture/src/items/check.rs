@@ -1,4 +1,4 @@
-//! What the history says about the promises.
+//! Judges a history of items.
 //!
 //! Ids and fences come from one growing number of the queue, so both are moments of it: an item was in the queue when another
 //! was delivered exactly if its id is below that delivery's fence. Neither clocks nor the order of lines decide anything about
@@ -16,84 +16,88 @@ use crate::history::Event;
 
 use tale::{Cause, Tale};
 
-/// What is judged.
+/// The rules of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemRules {
     /// The ttl of leases.
     pub ttl: Duration,
-    /// How many items a worker has at once.
+    /// How many items a worker has at a time.
     pub concurrency: u32,
-    /// The store may forget what it has answered (as no persistence, or a fail-over): that is counted then.
+    /// Whether the store may forget what it has answered, as without persistence or after a
+    /// fail-over. What it forgets is then counted.
     pub may_forget: bool,
 }
 
-/// What came of a run.
+/// The verdict on a run.
 #[derive(Clone, Debug)]
 pub struct ItemVerdict {
     rules: ItemRules,
-    /// Promises that were broken, in words.
+    /// Breaches of promises, in words.
     pub violations: Vec<String>,
-    /// What was found, in the order of the report.
+    /// The figures, in the order of the report.
     pub counts: BTreeMap<Count, u64>,
-    /// From the first push to the last acknowledgement, in microseconds.
+    /// The time from the first push to the last acknowledgement, in microseconds.
     pub took: u64,
 }
 
-/// Something counted.
+/// A figure.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Count {
-    /// Pushes that were answered.
+    /// Pushes that the store answered.
     Pushed,
-    /// Pushes that were refused, so that nothing is in the queue.
+    /// Pushes that the store refused, so that the item is not in the queue.
     Refused,
-    /// Pushes of which nobody could say what became.
+    /// Pushes whose result nobody knows.
     PushUnknown,
-    /// Of these, those that were delivered.
+    /// Those of them that were delivered.
     PushUnknownDelivered,
     /// Deliveries that a handler saw.
     Deliveries,
-    /// Deliveries that only a later attempt's number shows.
+    /// Deliveries that only the attempt number of a later delivery shows.
     Unseen,
-    /// Acknowledgements that were answered.
+    /// Acknowledgements that the store answered.
     Acknowledged,
-    /// Items whose only acknowledgement was not answered, and that were not delivered again: they are done.
+    /// Items whose only acknowledgement was not answered, and that were not delivered again. They
+    /// are done.
     DoneUnanswered,
     /// Acknowledgements that came too late.
     TooLate,
     /// Workers that were killed.
     Kills,
-    /// Times the store was broken.
+    /// How often the store was broken.
     Faults,
     /// Items that were delivered more than once.
     Repeated,
-    /// Deliveries that were followed by another because their worker was killed.
+    /// Deliveries that another followed because their worker was killed.
     ByKill,
-    /// … because their lease had ended, as their worker was told, or must have.
+    /// Deliveries that another followed because their lease had ended, as their worker was told or
+    /// must have been.
     ByLeaseEnd,
-    /// … because the store was broken meanwhile.
+    /// Deliveries that another followed because the store was broken meanwhile.
     ByFault,
-    /// … for no reason that can be seen.
+    /// Deliveries that another followed for no visible reason.
     Unexplained,
     /// Items that were delivered once, and acknowledged.
     Undisturbed,
-    /// Of these, those delivered before one of the same priority that was pushed earlier.
+    /// Those of them that were delivered before an earlier item of the same priority.
     OutOfOrder,
-    /// Of these, those delivered before one of another priority that was further in front.
+    /// Those of them that were delivered before an item of another priority that stood further in
+    /// front.
     OutOfRank,
-    /// Items that are gone without having been done.
+    /// Items that are gone without being done.
     Lost,
-    /// Items with two answered acknowledgements.
+    /// Items with two acknowledgements that were answered.
     AcknowledgedTwice,
-    /// Deliveries after an answered acknowledgement.
+    /// Deliveries after an acknowledgement that was answered.
     DeliveredAfterEnd,
-    /// Numbers that are in the queue under two ids, or delivered without having been pushed.
+    /// Numbers that are in the queue under two ids, or were delivered without a push.
     Strange,
-    /// Fences given twice, or falling for an item.
+    /// Fences that were given twice, or that fell for an item.
     BadFence,
 }
 
 impl Count {
-    /// Whether it breaks a promise of this store.
+    /// Returns whether this figure breaks a promise of the store.
     fn is_bad(self, rules: ItemRules) -> bool {
         match self {
             Self::Strange | Self::BadFence => true,
@@ -117,7 +121,7 @@ pub fn check(events: &[Event<ItemEvent>], rules: ItemRules) -> ItemVerdict {
     verdict
 }
 
-/// Every item that was pushed is done once.
+/// Checks that every pushed item is done once.
 fn fates(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
     for (id, item) in &tale.items {
         let answered = item.acknowledged.len();
@@ -145,7 +149,7 @@ fn fates(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
     }
 }
 
-/// Every delivery but the last of an item ended for a reason.
+/// Checks that every delivery of an item but the last ended for a reason.
 fn repeats(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
     let mut fences = std::collections::HashSet::new();
     for (id, item) in &tale.items {
@@ -188,7 +192,8 @@ fn end(tale: &Tale, verdict: &mut ItemVerdict) {
     kills_suffice(verdict);
 }
 
-/// A worker that is killed takes no more with it than it can have at once, seen or not.
+/// Checks that the kills are enough: a killed worker takes at most as many items with it as it can
+/// have at a time.
 fn kills_suffice(verdict: &mut ItemVerdict) {
     let taken = verdict.count(Count::Unseen) + verdict.count(Count::ByKill);
     let most = verdict.count(Count::Kills) * u64::from(verdict.rules.concurrency);
@@ -199,7 +204,7 @@ fn kills_suffice(verdict: &mut ItemVerdict) {
     }
 }
 
-/// Up to ten of each kind are told in words.
+/// How many breaches of each kind are told in words.
 const TOLD: u64 = 10;
 
 impl ItemVerdict {
@@ -207,7 +212,7 @@ impl ItemVerdict {
         Self { rules, violations: Vec::new(), counts: BTreeMap::new(), took }
     }
 
-    /// How many there were.
+    /// The value of a figure.
     #[must_use]
     pub fn count(&self, count: Count) -> u64 {
         self.counts.get(&count).copied().unwrap_or_default()
@@ -217,7 +222,7 @@ impl ItemVerdict {
         *self.counts.entry(count).or_default() += more;
     }
 
-    /// Counts it, and tells what is bad.
+    /// Counts an event, and tells a breach in words.
     fn note(&mut self, count: Count, words: impl FnOnce() -> String) {
         self.add(count, 1);
         if count.is_bad(self.rules) && self.count(count) <= TOLD {

@@ -1,4 +1,4 @@
-//! Prints what came of a run.
+//! The report of a run.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Runs a load of items: a store, one task that pushes, workers that are killed, and faults.
+//! Runs a load of items: a store, a task that pushes, workers that are killed, and faults.
 
 use std::{
     io,
@@ -15,20 +15,22 @@ use seinpaal_draw::Draw;
 
 use crate::{history::Pen, lives::Lives};
 
-/// Items in a push.
+/// How many items a push has.
 const BATCH: u64 = 50;
-/// More deliveries than anything has, so that nothing becomes a dead letter.
+/// How many deliveries an item may have: more than any gets, so that none becomes a dead letter.
 const DELIVERIES: u32 = 100_000;
-/// −1 to 1: within a run a few minutes of waiting may outweigh a step.
+/// How many priorities there are, from −1 up. Within a run a few minutes of waiting may outweigh a
+/// step.
 const PRIORITIES: u64 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a queue may stand still. A dead worker's items are away for a ttl, a failed-over master for half a minute.
+/// How long a queue may stand still. The items of a dead worker are away for a ttl, and a
+/// failed-over master for half a minute.
 const STILL: Duration = Duration::from_secs(90);
 const END: Duration = Duration::from_secs(60);
-/// Time before and between faults.
+/// The time before the first fault and between faults.
 const CALM: Duration = Duration::from_secs(3);
 
-/// Runs the load. Afterwards the history tells what happened.
+/// Runs the load, and writes its history.
 ///
 /// # Errors
 /// If processes, files or the store fail in a way that is no part of the run.
@@ -135,7 +137,7 @@ fn break_it(
 
 // ---- workers
 
-/// Kills one worker after the other until all is done, and then lets all end.
+/// Kills one worker after the other until every item is done, and then lets all workers end.
 fn torment_workers(plan: &ItemPlan, url: &str, pen: &Pen, is_over: &AtomicBool) -> io::Result<()> {
     let mut lives = Lives::new(pen, plan.workers);
     (0..plan.workers).try_for_each(|worker| begin_life(&mut lives, worker, plan, url))?;

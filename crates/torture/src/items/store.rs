@@ -1,37 +1,38 @@
-//! The stores that can keep the items, and how each of them is broken.
+//! The stores that can keep the items, and how the rig breaks each of them.
 
 use std::{fmt, io, str::FromStr, thread, time::Duration};
 
 use seinpaal_rig::{RedisServer, SentinelServers};
 use tempfile::TempDir;
 
-/// How long writes reach no replica before the master is killed, where they are to be lost.
+/// How long no write reaches a replica before the master is killed, where writes must be lost.
 const CUT: Duration = Duration::from_millis(300);
 const REPLICAS: usize = 2;
 
-/// Which store.
+/// A kind of store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ItemStore {
     /// A directory.
     Embedded,
     /// One server that keeps nothing on disk.
     Redis,
-    /// One that appends to a file, and syncs it every second.
+    /// A server that appends to a file, and syncs the file every second.
     RedisEverysec,
-    /// One that appends to a file, and syncs it before it answers.
+    /// A server that appends to a file, and syncs the file before it answers.
     RedisAlways,
-    /// A master, two replicas, three sentinels; a change counts when this many replicas have it.
+    /// A master, two replicas and three sentinels. A change counts once this many replicas have it.
     Sentinel(u32),
 }
 
-/// What happens to the store.
+/// A fault of the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StoreFault {
-    /// Killed (`SIGKILL`) and started again.
+    /// The server is killed (`SIGKILL`) and started again.
     Restart,
     /// The master is killed and comes back, empty, as a replica.
     FailOver,
-    /// The same after a time in which nothing that it wrote reached a replica.
+    /// As [`FailOver`](Self::FailOver), after a time in which no write of the master reached a
+    /// replica.
     FailOverCut,
 }
 
@@ -57,7 +58,7 @@ impl ItemStore {
         ("sentinel-2", Self::Sentinel(2)),
     ];
 
-    /// Whether a fault may cost what was answered, by docs/guarantees.md.
+    /// Returns whether the fault may cost answered changes, by docs/guarantees.md.
     #[must_use]
     pub fn may_forget(self) -> bool {
         match self {
@@ -67,7 +68,7 @@ impl ItemStore {
         }
     }
 
-    /// Starts it.
+    /// Starts the store.
     ///
     /// # Errors
     /// If there is no directory for it.
@@ -88,7 +89,7 @@ impl ItemStore {
         })
     }
 
-    /// The fault that `--faults` means here.
+    /// The fault that `--faults` means for this store.
     #[must_use]
     pub fn can_have(self, fault: StoreFault) -> bool {
         match self {
@@ -100,7 +101,7 @@ impl ItemStore {
 }
 
 impl RunningStore {
-    /// The URL that clients use.
+    /// The store's URL.
     #[must_use]
     pub fn url(&self) -> String {
         match self {
@@ -113,7 +114,7 @@ impl RunningStore {
         }
     }
 
-    /// Breaks the store, and returns when it works again.
+    /// Does a fault, and returns when the store works again.
     ///
     /// # Panics
     /// If the store does not work again.

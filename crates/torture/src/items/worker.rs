@@ -21,23 +21,23 @@ use crate::{
     worker::{connect, stop_with_stdin},
 };
 
-/// The longest time that an item takes.
+/// The longest work on an item.
 const WORK: Duration = Duration::from_millis(4);
 
-/// How to be a worker.
+/// The orders of a worker.
 #[derive(Clone, Debug)]
 pub struct ItemOrders {
     /// The store.
     pub url: String,
-    /// Whose life this is.
+    /// The name of this life.
     pub who: String,
-    /// The file to write to.
+    /// The file that the history goes to.
     pub history: PathBuf,
-    /// What is left to chance.
+    /// The seed of all that is drawn.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
-    /// How many items at once.
+    /// How many items the worker takes at a time.
     pub concurrency: u32,
 }
 
@@ -77,7 +77,7 @@ async fn handle(item: Item, pen: Pen, mut draw: Draw) -> Result<(), Infallible> 
     Ok(())
 }
 
-/// What is in a payload: a number, and filling.
+/// Reads a payload: a number, and filling.
 #[must_use]
 pub fn payload(n: u64) -> String {
     format!("{n:.<64}")

@@ -21,7 +21,8 @@ impl Cluster {
         if scene.draw.chance(50) { "seinpaal:{one}" } else { "seinpaal:{few}" }
     }
 
-    /// The owner of a name is killed; its replica takes over; it comes back as a replica.
+    /// Kills the master that owns a name. Its replica takes over, and the killed server comes back
+    /// as a replica.
     fn fail_over(&mut self, scene: &mut Scene<'_>) {
         let old = self.0.owner_of(Self::a_key(scene));
         self.0.kill(old);
@@ -53,13 +54,13 @@ impl Cluster {
         let (slot, from) = (self.0.slot_of(key), self.0.owner_of(key));
         let others: Vec<_> = self.0.masters().into_iter().filter(|node| *node != from).collect();
         self.0.move_slot(slot, from, scene.draw.pick(&others));
-        // Until the replicas have what was moved, the death of a master is another matter.
+        // Until the replicas have what was moved, the death of a master is a different fault.
         self.0.await_health();
     }
 }
 
 impl Site for Cluster {
-    /// There is no proxy: clients connect to the servers that the nodes name.
+    /// A cluster has no proxy, because clients connect to the servers that its nodes name.
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
     }

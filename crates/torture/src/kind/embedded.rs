@@ -1,4 +1,5 @@
-//! The embedded store, in a file system of its own where we may mount one, so that its disk can be full.
+//! The embedded store, in a file system of its own where the rig may mount one, so that its disk
+//! can be full.
 
 use std::{
     fs, io,

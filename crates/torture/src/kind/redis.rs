@@ -10,25 +10,26 @@ use crate::{
     scene::{LONGEST_STEP, Scene},
 };
 
-/// How long a server that may have forgotten admits nobody: a quarter more than the rig's ttl, at least.
+/// How long a server that may have forgotten leases admits nobody: at least a quarter more than the
+/// rig's ttl.
 pub(super) const GUARD: Duration = Duration::from_secs(4);
 const MS: Duration = Duration::from_millis(1);
 
-/// What becomes of what it knows when it dies.
+/// What happens to a server's data when the server dies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Memory {
-    /// It is on disk.
+    /// The data is on disk.
     Disk,
-    /// It is gone, and the restart guard is on.
+    /// The data is gone, and the restart guard is on.
     Guarded,
-    /// The same, and a majority of three decides.
+    /// The data is gone, and a majority of three servers decides.
     Quorum,
 }
 
 #[derive(Debug)]
 pub(super) struct Redis {
     servers: Vec<RedisServer>,
-    /// Which one the fault of now is about.
+    /// Which server the present fault hits.
     hit: usize,
     memory: Memory,
 }
@@ -64,7 +65,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Nodes of a quorum forget one at a time.
+    /// Waits until the restart guard is over. Nodes of a quorum forget one at a time.
     fn await_guard(&self) {
         if self.memory == Memory::Quorum {
             thread::sleep(GUARD * 5 / 4);
@@ -77,7 +78,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Says it, waits, and says the other, which undoes it.
+    /// Sends a command, waits, and sends the command that undoes it.
     fn say_and_undo(
         &self,
         scene: &mut Scene<'_>,

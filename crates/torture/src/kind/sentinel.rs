@@ -1,4 +1,5 @@
-//! A master with one replica behind three sentinels, with `replicated=1`: all replicas, so that it survives fail-over.
+//! A master with one replica behind three sentinels, with `replicated=1`. That is every replica, so
+//! the store survives a fail-over.
 
 use std::{io, time::Duration};
 
@@ -17,7 +18,7 @@ impl Sentinel {
         Self(SentinelServers::start(1))
     }
 
-    /// Kills the master; it comes back, empty, as a replica of the next.
+    /// Kills the master, which comes back, empty, as a replica of the next.
     fn fail_over(&mut self) {
         let old = self.0.master();
         self.0.kill(old);
@@ -26,7 +27,7 @@ impl Sentinel {
         self.0.until_whole();
     }
 
-    /// The master is stopped until another is promoted, and then goes on.
+    /// Stops the master until another is promoted, and then lets it go on.
     fn raise_a_zombie(&self, scene: &mut Scene<'_>) {
         let old = self.0.master();
         self.0.pause(old);
@@ -47,7 +48,7 @@ impl Sentinel {
 }
 
 impl Site for Sentinel {
-    /// There is no proxy: clients connect to the server that the sentinels name.
+    /// Sentinels have no proxy, because clients connect to the server that they name.
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
     }

@@ -8,7 +8,7 @@ use super::Site;
 use crate::{fault::Fault, scene::Scene};
 
 const MS: Duration = Duration::from_millis(1);
-/// What clients ask for. The death of a holder is noticed when it is over.
+/// The session that clients ask for. ZooKeeper notices a holder's death when the session is over.
 pub(super) const SESSION: Duration = Duration::from_secs(4);
 
 pub(super) struct Zookeeper(ZookeeperEnsemble);
@@ -18,7 +18,7 @@ impl Zookeeper {
         Self(ZookeeperEnsemble::start(3))
     }
 
-    /// Kills one and starts it again when the others have gone on without it.
+    /// Kills a server, and starts it again when the others have gone on without it.
     fn lose(&mut self, server: usize, scene: &mut Scene<'_>) -> io::Result<()> {
         self.0.kill(server);
         scene.wait(500 * MS, scene.ttl);

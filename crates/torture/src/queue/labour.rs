@@ -1,4 +1,4 @@
-//! What a worker does with a queue: one task pushes, the others pop.
+//! The tasks of a worker at a queue: one task pushes, and the others pop.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(crate) struct Labour {
 }
 
 impl Labour {
-    /// Pushes until it is told to stop.
+    /// Pushes until the task is told to stop.
     pub(crate) async fn push(mut self) {
         for number in 0_u64.. {
             if *self.stop.borrow() {
@@ -65,7 +65,7 @@ impl Labour {
         }
     }
 
-    /// Pops, works and ends what it has until it is told to stop.
+    /// Pops, works and ends each delivery until the task is told to stop.
     pub(crate) async fn work(mut self) {
         for number in 0_u64.. {
             if *self.stop.borrow() {
@@ -108,7 +108,8 @@ impl Labour {
         self.end(item).await;
     }
 
-    /// Mostly short, so that much happens; sometimes so long that the lease must be renewed.
+    /// Draws how long to hold an item: mostly a short time, so that much happens, and sometimes so
+    /// long that the lease must be renewed.
     fn hold(&mut self) -> Duration {
         match self.draw.below(1000) {
             0..900 => self.draw.between(Duration::ZERO, 20 * MS),
@@ -157,7 +158,8 @@ pub(super) fn note(pen: &Pen, req: &str, item: &Item) {
     pen.write_at(at, What::Delivered { req: req.to_owned(), payload, id, fence, group, until });
 }
 
-/// Until when it is believed in. The moment comes first: so it is never overstated.
+/// Until when the worker believes in an item. The moment is read first, so the belief is never
+/// overstated.
 fn belief(item: &Item) -> (u64, Option<u64>) {
     let at = clock::now();
     let left = item.remaining();

@@ -32,110 +32,150 @@ pub(super) struct Delivery {
     pub(super) who: String,
 }
 
-/// What a history tells of each item. Contradictions in it are `found`.
+/// Tells each item of a history. Puts contradictions into `found`.
 pub(super) fn tell(
     events: &[Event],
     verdict: &mut Verdict,
     found: &mut Vec<Violation>,
 ) -> BTreeMap<String, Tale> {
-    let mut tales: BTreeMap<String, Tale> = BTreeMap::new();
-    let mut ids: BTreeMap<u64, String> = BTreeMap::new();
-    for Event { at, who, what } in events {
-        let at = *at;
-        let mut broken = |check, story| found.push(Violation { check, at, story });
-        match what {
-            What::Push { req, delay, group } => {
-                let (due, group, req) = (at + delay, group.clone(), req.clone());
-                let tale = Tale { req: req.clone(), group, asked: at, due, ..Tale::default() };
-                tales.insert(req, tale);
-            }
-            What::Pushed { req, id } => {
-                verdict.pushed += 1;
-                let Some(tale) = tales.get_mut(req) else { continue };
-                tale.pushed = Some(at);
-                if tale.id.replace(*id).is_some_and(|other| other != *id) {
-                    broken(Check::Again, format!("{req} is in the queue twice"));
-                }
-                ids.insert(*id, req.clone());
-            }
-            What::NotPushed { req, maybe: false, .. }
-                if tales.get(req).is_some_and(|tale| tale.id.is_some()) =>
-            {
-                broken(Check::Again, format!("{req} was not pushed, and is delivered"));
-            }
-            What::Delivered { payload, id, fence, until, .. } => {
-                verdict.deliveries += 1;
-                let Some(tale) = tales.get_mut(payload) else { continue };
-                if tale.id.replace(*id).is_some_and(|other| other != *id) {
-                    broken(Check::Again, format!("{payload} is in the queue twice"));
-                }
-                ids.insert(*id, payload.clone());
-                let until = until.unwrap_or(u64::MAX);
-                tale.deliveries.push(Delivery { fence: *fence, at, until, who: who.clone() });
-            }
-            What::InHand { id, fence, until } => {
-                let until = until.unwrap_or(u64::MAX);
-                // A worker that was stopped past its lease learns on waking that the lease has
-                // ended. So its belief ended with the lease, and not with this note.
-                let told = |it: &mut Delivery| {
-                    it.until = if until > at { until } else { it.until.min(at) };
-                };
-                each(&mut tales, &ids, *id, *fence, told);
-            }
-            What::ItemLost { id, fence } => {
-                verdict.lost += 1;
-                each(&mut tales, &ids, *id, *fence, |it| it.until = it.until.min(at));
-            }
-            What::Finishing { id, fence, how } => {
-                each(&mut tales, &ids, *id, *fence, |it| it.until = it.until.min(at));
-                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
-                tale.into_iter().for_each(|tale| tale.may_be_done |= how == "acknowledge");
-            }
-            What::Finished { id, fence, end } if end == "acknowledged" => {
-                verdict.acknowledged += 1;
-                let Some(tale) = ids.get(id).and_then(|req| tales.get_mut(req)) else { continue };
-                if tale.acknowledged.replace(*fence).is_some() {
-                    broken(Check::Again, format!("{} was acknowledged twice", tale.req));
-                }
-            }
+    let mut teller = Teller { tales: BTreeMap::new(), ids: BTreeMap::new(), verdict, found };
+    for event in events {
+        teller.take(event);
+    }
+    teller.tales
+}
+
+/// The items as far as the history is read.
+struct Teller<'a> {
+    tales: BTreeMap<String, Tale>,
+    /// The request of each item, by the id that the store gave.
+    ids: BTreeMap<u64, String>,
+    verdict: &'a mut Verdict,
+    found: &'a mut Vec<Violation>,
+}
+
+impl Teller<'_> {
+    fn take(&mut self, event: &Event) {
+        let at = event.at;
+        match &event.what {
+            What::Push { .. } | What::Pushed { .. } | What::NotPushed { .. } => self.push(event),
+            What::Delivered { .. } => self.deliver(event),
+            What::InHand { .. } | What::ItemLost { .. } | What::Killing { .. } => self.hold(event),
+            What::Finishing { .. } | What::Finished { .. } => self.finish(event),
             What::DeadLetter { id } => {
-                verdict.dead += 1;
-                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
-                tale.into_iter().for_each(|tale| tale.is_dead = true);
-            }
-            What::Killing { life } => {
-                let held = tales.values_mut().flat_map(|tale| &mut tale.deliveries);
-                held.filter(|it| it.who == *life).for_each(|it| it.until = it.until.min(at));
+                self.verdict.dead += 1;
+                self.of(*id).into_iter().for_each(|tale| tale.is_dead = true);
             }
             What::StillDelayed { id } => {
-                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
-                tale.into_iter().for_each(|tale| tale.may_be_done = true);
+                self.of(*id).into_iter().for_each(|tale| tale.may_be_done = true);
             }
             What::QueueLeft { ready, delayed, in_work } if ready + delayed + in_work > 0 => {
-                broken(
-                    Check::Left,
-                    format!("{ready} items ready, {delayed} delayed, {in_work} in work"),
-                );
+                let left = format!("{ready} items ready, {delayed} delayed, {in_work} in work");
+                self.broken(Check::Left, at, left);
             }
-            What::Kept { what_is_kept } => broken(Check::Left, format!("{what_is_kept} is kept")),
-            What::Hangs { what_hangs } => broken(Check::Hang, what_hangs.clone()),
+            What::Kept { what_is_kept } => {
+                self.broken(Check::Left, at, format!("{what_is_kept} is kept"));
+            }
+            What::Hangs { what_hangs } => self.broken(Check::Hang, at, what_hangs.clone()),
             What::FaultBegins { fault, .. } => {
-                *verdict.faults.entry(fault.clone()).or_default() += 1;
+                *self.verdict.faults.entry(fault.clone()).or_default() += 1;
             }
             _ => {}
         }
     }
-    tales
-}
 
-fn each(
-    tales: &mut BTreeMap<String, Tale>,
-    ids: &BTreeMap<u64, String>,
-    id: u64,
-    fence: u64,
-    change: impl FnMut(&mut Delivery),
-) {
-    let tale = ids.get(&id).and_then(|req| tales.get_mut(req));
-    let delivery = tale.and_then(|tale| tale.deliveries.iter_mut().find(|it| it.fence == fence));
-    delivery.into_iter().for_each(change);
+    fn push(&mut self, Event { at, what, .. }: &Event) {
+        match what {
+            What::Push { req, delay, group } => {
+                let (due, group, req) = (at + delay, group.clone(), req.clone());
+                let tale = Tale { req: req.clone(), group, asked: *at, due, ..Tale::default() };
+                self.tales.insert(req, tale);
+            }
+            What::Pushed { req, id } => {
+                self.verdict.pushed += 1;
+                let Some(tale) = self.tales.get_mut(req) else { return };
+                tale.pushed = Some(*at);
+                self.number(req, *id, *at);
+            }
+            What::NotPushed { req, maybe: false, .. }
+                if self.tales.get(req).is_some_and(|tale| tale.id.is_some()) =>
+            {
+                self.broken(Check::Again, *at, format!("{req} was not pushed, and is delivered"));
+            }
+            _ => {}
+        }
+    }
+
+    fn deliver(&mut self, Event { at, who, what }: &Event) {
+        let What::Delivered { payload, id, fence, until, .. } = what else { return };
+        self.verdict.deliveries += 1;
+        self.number(payload, *id, *at);
+        let Some(tale) = self.tales.get_mut(payload) else { return };
+        let until = until.unwrap_or(u64::MAX);
+        tale.deliveries.push(Delivery { fence: *fence, at: *at, until, who: who.clone() });
+    }
+
+    fn hold(&mut self, Event { at, what, .. }: &Event) {
+        match what {
+            What::InHand { id, fence, until } => {
+                let until = until.unwrap_or(u64::MAX);
+                // A worker that was stopped past its lease learns on waking that the lease has
+                // ended. So its belief ended with the lease, and not with this note.
+                self.change(*id, *fence, |it| {
+                    it.until = if until > *at { until } else { it.until.min(*at) };
+                });
+            }
+            What::ItemLost { id, fence } => {
+                self.verdict.lost += 1;
+                self.change(*id, *fence, |it| it.until = it.until.min(*at));
+            }
+            What::Killing { life } => {
+                let held = self.tales.values_mut().flat_map(|tale| &mut tale.deliveries);
+                held.filter(|it| it.who == *life).for_each(|it| it.until = it.until.min(*at));
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, Event { at, what, .. }: &Event) {
+        match what {
+            What::Finishing { id, fence, how } => {
+                self.change(*id, *fence, |it| it.until = it.until.min(*at));
+                let is_done = how == "acknowledge";
+                self.of(*id).into_iter().for_each(|tale| tale.may_be_done |= is_done);
+            }
+            What::Finished { id, fence, end } if end == "acknowledged" => {
+                self.verdict.acknowledged += 1;
+                let Some(tale) = self.of(*id) else { return };
+                if tale.acknowledged.replace(*fence).is_some() {
+                    let story = format!("{} was acknowledged twice", tale.req);
+                    self.broken(Check::Again, *at, story);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes the id of an item, which has only one.
+    fn number(&mut self, req: &str, id: u64, at: u64) {
+        let Some(tale) = self.tales.get_mut(req) else { return };
+        if tale.id.replace(id).is_some_and(|other| other != id) {
+            self.broken(Check::Again, at, format!("{req} is in the queue twice"));
+        }
+        self.ids.insert(id, req.to_owned());
+    }
+
+    fn of(&mut self, id: u64) -> Option<&mut Tale> {
+        self.ids.get(&id).and_then(|req| self.tales.get_mut(req))
+    }
+
+    fn change(&mut self, id: u64, fence: u64, change: impl FnMut(&mut Delivery)) {
+        let delivery =
+            self.of(id).and_then(|tale| tale.deliveries.iter_mut().find(|it| it.fence == fence));
+        delivery.into_iter().for_each(change);
+    }
+
+    fn broken(&mut self, check: Check, at: u64, story: String) {
+        self.found.push(Violation { check, at, story });
+    }
 }

@@ -1,4 +1,5 @@
-//! Doctored histories: a good one is acquitted, and each with one thing wrong is convicted of that thing.
+//! Doctored histories: the checker acquits a good history, and convicts each history with one fault
+//! of that fault.
 
 use super::check::{Bounds, Verdict, check};
 use crate::{
@@ -95,7 +96,7 @@ fn what_is_in_the_queue_twice_is_convicted() {
 }
 
 #[test]
-fn two_who_believe_in_one_item_are_convicted_and_one_after_the_other_is_not() {
+fn two_believers_in_one_item_are_convicted_and_successors_are_not() {
     let twice = |at| {
         let mut doctor = Doctor::new();
         doctor.pushed(S, "a", 1, None).delivered(2 * S, "w1.1", "a", 1, 11);

@@ -11,7 +11,7 @@ pub struct Verdict {
     pub pushed: u64,
     /// Deliveries that reached a program.
     pub deliveries: u64,
-    /// Items that were acknowledged, as their workers were told.
+    /// Items that were acknowledged, and whose workers were told so.
     pub acknowledged: u64,
     /// Deliveries that were lost by their workers.
     pub lost: u64,
@@ -19,12 +19,12 @@ pub struct Verdict {
     pub dead: u64,
     /// Pairs of items whose order the history proves.
     pub pairs: u64,
-    /// From due to in hand, of ungrouped items beside an idle worker: sorted.
+    /// The times from due to in hand of ungrouped items beside an idle worker, shortest first.
     pub waits: Vec<u64>,
     /// Faults, by name.
     pub faults: BTreeMap<String, u64>,
     /// Broken promises.
     pub violations: Vec<Violation>,
-    /// What was broken, but is not promised.
+    /// Breaches of rules that the store does not promise.
     pub counted: Vec<Violation>,
 }

@@ -1,4 +1,4 @@
-//! The workers of the rig: processes that come and go, each behind proxies of its own.
+//! The workers of the rig: processes that start and end, each behind proxies of its own.
 
 use std::{io, process::Command, time::Duration};
 
@@ -26,7 +26,7 @@ struct WayToStore {
     proxies: Vec<Proxy>,
 }
 
-/// Whose wall clock a worker goes by. Where there is no server, all go by the machine's.
+/// The clock that a worker goes by. Where there is no server, all workers go by the machine's.
 pub(super) fn clock_of(kind: Kind, worker: usize) -> String {
     if kind == Kind::Embedded { "machine".to_owned() } else { format!("w{worker}") }
 }
@@ -57,7 +57,7 @@ impl<'a> Crew<'a> {
         &self.ways[worker].proxies
     }
 
-    /// Starts the worker (again).
+    /// Starts a worker, or its next life.
     pub(super) fn begin_life(&mut self, worker: usize) -> io::Result<()> {
         let (plan, clocks, url) = (self.plan, self.clocks, &self.ways[worker].url);
         self.lives.begin(worker, |life, name| {
@@ -82,13 +82,13 @@ impl<'a> Crew<'a> {
         self.lives.stop(worker, time);
     }
 
-    /// Tells all to finish, and waits until they have, but no longer than this.
+    /// Tells all workers to finish. Waits until they have ended, at most for this long.
     pub(super) fn finish(&mut self, bound: Duration) {
         self.lives.finish(bound);
     }
 }
 
-/// The queue, or names with their limits.
+/// The argument that tells a worker what to use: the queue, or the names with their limits.
 fn what_to_use(plan: &Plan) -> String {
     if plan.queue {
         return "queue".to_owned();

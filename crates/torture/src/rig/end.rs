@@ -1,4 +1,4 @@
-//! The end of a run: all workers leave, and then the store may have nothing left of them.
+//! The end of a run: all workers leave, and then nothing of them may remain at the store.
 
 use std::{io, thread, time::Duration};
 
@@ -7,9 +7,10 @@ use seinpaal::{Seinpaal, Snapshot, blocking::wait};
 use super::Rig;
 use crate::{history::What, queue};
 
-/// How long workers may take to give back what they have and to end.
+/// How long workers may take to give back their permits and to end.
 const GOING: Duration = Duration::from_secs(60);
-/// How long what dead workers had may last, a place in line or a lease, and what is remembered of it.
+/// How long things of dead workers may remain: a lease, a place in line, and what the store
+/// remembers of them.
 const FADING: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
@@ -53,7 +54,7 @@ impl Rig<'_> {
     }
 }
 
-/// What is seen when it is as wanted, or at last.
+/// Looks until the result is as wanted or the time is up, and returns the last result.
 fn looked_until<T>(
     look: impl Fn() -> io::Result<T>,
     is_as_wanted: impl Fn(&T) -> bool,

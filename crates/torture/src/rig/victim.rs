@@ -14,7 +14,7 @@ use crate::{
     history::{Event, What},
 };
 
-/// What was written in the last seconds lies in so many bytes at the end.
+/// How many bytes at the end of the history cover the last seconds.
 const RECENT: u64 = 256 * 1024;
 
 impl Rig<'_> {
@@ -28,11 +28,11 @@ impl Rig<'_> {
     }
 }
 
-/// The workers that hold, as far as recent lines say.
+/// The workers that hold a permit, as far as the recent lines tell.
 fn holders(history: &Path) -> io::Result<Vec<usize>> {
     let mut holds = BTreeMap::new();
     for line in recent(history)?.lines() {
-        // The first may begin in the middle, the last be under way.
+        // The first line may begin in the middle, and the last one may be unfinished.
         let Ok(event) = serde_json::from_str::<Event>(line) else { continue };
         match event.what {
             What::Granted { req, .. } => drop(holds.insert(req, event.who)),

@@ -1,4 +1,4 @@
-//! Draws what a task does next, so that it follows from the seed.
+//! Draws what a task does next, so that the seed determines it.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ pub(super) struct Turn {
     pub(super) way: Way,
     pub(super) hold: Duration,
     pub(super) rest: Duration,
-    /// Whether the permit is dropped and not released.
+    /// Whether the worker drops the permit and does not release it.
     pub(super) drops: bool,
 }
 
-/// How it asks.
+/// How the worker asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
     Patient,
     Within(Duration),
     Try,
-    /// The future is dropped after this long.
+    /// The worker drops the future after this long.
     Withdrawn(Duration),
 }
 
@@ -48,7 +48,7 @@ impl Turn {
         }
     }
 
-    /// In microseconds.
+    /// The time-out, in microseconds.
     pub(super) fn timeout(&self) -> Option<u64> {
         match self.way {
             Way::Try => Some(0),
@@ -84,7 +84,8 @@ impl Way {
     }
 }
 
-/// Mostly short, so that much happens; sometimes so long that the lease must be renewed.
+/// Draws how long to hold: mostly a short time, so that much happens, and sometimes so long that
+/// the lease must be renewed.
 fn hold(draw: &mut Draw, ttl: Duration) -> Duration {
     match draw.below(100) {
         0..80 => draw.between(Duration::ZERO, 20 * MS),

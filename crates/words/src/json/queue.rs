@@ -96,7 +96,7 @@ pub struct Dead<'a> {
     reason: &'a str,
     /// The larger, the sooner; 0 unless stated.
     priority: i8,
-    /// Its group.
+    /// The group.
     group: Option<&'a str>,
     /// What the process says of itself.
     labels: Labels<'a>,

@@ -22,7 +22,7 @@ pub struct Explained<'a> {
     /// How many permits.
     permits: u32,
     // The rest is left out for one that holds.
-    /// Its place in line, from 1.
+    /// The place in line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
     /// For how long it has waited, in milliseconds.

@@ -85,7 +85,7 @@ fn whole(duration: Duration) -> Duration {
     }
 }
 
-/// So that what took less is within it.
+/// Rounds up, so that a wait that took less is within the estimate.
 fn rounded_up(duration: Duration) -> Duration {
     let part = u64::from(duration.subsec_nanos() > 0);
     Duration::from_secs(duration.as_secs() + part)

@@ -39,7 +39,7 @@ def a_limit_that_is_raised_lets_the_next_be_taken(stage: Stage) -> None:
     assert kept.is_held
 
 
-def a_limit_below_what_is_in_work_ends_nothing_and_admits_nothing(stage: Stage) -> None:
+def a_limit_below_the_items_in_work_ends_and_admits_nothing(stage: Stage) -> None:
     worker = stage.worker()
     worker.push("a", "b", "c")
     kept = [worker.take(), worker.take()]
@@ -51,7 +51,7 @@ def a_limit_below_what_is_in_work_ends_nothing_and_admits_nothing(stage: Stage) 
     assert worker.take().text == "c"
 
 
-def a_limit_of_zero_delivers_nothing_and_keeps_what_is_pushed(stage: Stage) -> None:
+def a_limit_of_zero_delivers_nothing_and_keeps_the_items(stage: Stage) -> None:
     worker = stage.worker()
     worker.queue.set_limit(0)
     worker.push("a")

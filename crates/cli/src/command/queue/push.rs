@@ -41,7 +41,7 @@ fn unreadable(error: &io::Error) -> Failure {
     Failure::internal(format!("cannot read stdin: {error}"))
 }
 
-/// Who pushes.
+/// The client that pushes.
 struct Pusher<'a> {
     args: &'a args::Push,
     is_json: bool,

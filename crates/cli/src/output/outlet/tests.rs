@@ -75,7 +75,7 @@ fn a_writer_that_gets_no_time_is_waited_for_while_there_is_room() {
     outlet.send(b"the last line\n".into());
     let late = outlet.clone();
     thread::spawn(move || {
-        // Whoever parts looks for room once it has waited in vain.
+        // A program that ends looks for room once it has waited in vain.
         look.recv_timeout(LONG_PARTING).unwrap();
         late.shared.write_on(&*late.to, missed);
     });

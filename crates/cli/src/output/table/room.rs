@@ -38,7 +38,7 @@ fn columns(is_terminal: bool) -> usize {
     measured.or_else(said).unwrap_or(USUAL).max(LEAST)
 }
 
-/// Whether heads may be bold: on a terminal, unless `NO_COLOR` is set to something.
+/// Returns whether heads may be bold: on a terminal, unless `NO_COLOR` is set to something.
 pub(crate) fn may_be_bold() -> bool {
     let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !unwanted && io::stdout().is_terminal()

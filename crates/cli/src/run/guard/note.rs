@@ -1,4 +1,4 @@
-//! What we tell the guard: one line each.
+//! The notes to the guard, one on each line.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Times {
 /// One line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Note {
-    /// Whom to guard, and how long after TERM to KILL if we are gone.
+    /// The process group to guard, and how long after TERM to send KILL if we are gone.
     Cmd { group: Pid, kill_after: Duration },
     /// When to act if nothing more is heard.
     Lease(Times),

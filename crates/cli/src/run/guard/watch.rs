@@ -20,7 +20,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// A timer of the kernel stands still while the machine sleeps: never rely on one for longer.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-/// What the guard knows.
+/// The guard's knowledge.
 #[derive(Debug)]
 struct Watch {
     group: Option<Pid>,
@@ -32,7 +32,7 @@ struct Watch {
     is_alone: bool,
 }
 
-/// Whether to go on.
+/// The guard's next step.
 enum Next {
     Wait(Duration),
     Go(i32),

@@ -1,4 +1,5 @@
-//! CMD is gone: what it left behind ends, the terminal comes back, and the permit is given back.
+//! CMD is gone: the processes that it left behind end, the terminal comes back, and the permit is
+//! given back.
 
 use std::{pin::pin, time::Duration};
 

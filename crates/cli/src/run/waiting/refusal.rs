@@ -43,15 +43,15 @@ impl Entrance<'_> {
         match error {
             AcquireError::Store(error) => Failure::from(error).about(subject),
             AcquireError::OtherKind { stored, stated } => conflict(format!(
-                "it is in use as a {stored}, and this asks for a {stated}: take another name for one of them"
+                "the name is in use as a {stored}, and this command asks for a {stated}; use another name for one of them"
             )),
             AcquireError::OtherLimit { stored, stated, is_pinned: true } => conflict(format!(
-                "somebody pinned the limit at {stored} with `seinpaal limit`, and this says {stated}: --adopt-limit joins \
-                 them, `seinpaal limit NAME --unset` lets the pinned one go"
+                "an operator pinned the limit at {stored} with `seinpaal limit`, and this command says {stated}; \
+                 --adopt-limit uses {stored}, and `seinpaal limit NAME --unset` removes the pin"
             )),
             AcquireError::OtherLimit { stored, stated, .. } => conflict(format!(
-                "those who hold or wait say the limit is {stored}, and this says {stated}: -j {stored} or \
-                 --adopt-limit joins them, --set-limit changes it for all"
+                "other clients say the limit is {stored}, and this command says {stated}; -j {stored} or --adopt-limit \
+                 uses their limit, and --set-limit changes it for all"
             )),
             AcquireError::NoSuchSlot { .. } => {
                 conflict(format!("{error}; `seinpaal limit NAME --slots` gives slots names"))
@@ -68,7 +68,7 @@ impl Entrance<'_> {
                 Failure::usage(error).about(subject)
             }
             AcquireError::NamedTwice => Failure::usage(
-                "it is named twice: ask for more permits of it instead, with -p or NAME:W",
+                "the name is given twice; ask for more of its permits with -p or NAME:W",
             )
             .about(subject),
             error => match part {
@@ -78,7 +78,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// Somebody waited, or was not to wait behind so many.
+    /// The failure of a run that waited in vain, or that may not wait behind so many others.
     async fn turned_away(self, part: &Part, error: &AcquireError) -> Failure {
         let subject = self.of(part);
         let snapshot = self.look(part).await;
@@ -91,15 +91,15 @@ impl Entrance<'_> {
                 (format!("timed out after {wait}"), "a longer -w waits longer")
             }
             AcquireError::TooManyWaiting => (
-                "as many already wait as --max-waiting allows".to_owned(),
-                "a higher one lets more wait",
+                "as many requests wait already as --max-waiting allows".to_owned(),
+                "a higher --max-waiting lets more wait",
             ),
             AcquireError::Ended(Ended::Evicted) => (
-                "somebody took it out of the line (`seinpaal evict`)".to_owned(),
+                "somebody took this request out of the line (`seinpaal evict`)".to_owned(),
                 "run it again to wait at the end",
             ),
             AcquireError::Ended(Ended::TooMany) => (
-                "the limit was lowered below what it asks for".to_owned(),
+                "the limit was lowered below what this request asks for".to_owned(),
                 "ask for fewer with -p, or have the limit raised",
             ),
             other => (other.to_string(), "run it again to wait at the end"),
@@ -107,13 +107,14 @@ impl Entrance<'_> {
         self.conflict(subject.line(&not_acquired(&why, snapshot.as_ref(), remedy)))
     }
 
-    /// The wait is over, and the store does not answer who holds the permits.
+    /// The failure of a run whose wait is over while the store does not answer who holds the
+    /// permits.
     pub(super) fn silent(self) -> Failure {
         match self.seinpaal.outage() {
             Some(outage) => unreachable(&outage),
             None => Failure::new(
                 Exit::Unreachable,
-                "the store did not answer while this waited; does it run, and can it be reached from here?",
+                "the store did not answer during the wait; does it run, and can it be reached from here?",
             ),
         }
     }
@@ -141,11 +142,13 @@ impl Entrance<'_> {
 /// A pinned limit wins over what callers state.
 fn too_many(permits: u32, limit: u32, is_pinned: bool) -> String {
     let (what, raise) = if is_pinned {
-        ("the limit is pinned at", "have it raised or unset with `seinpaal limit`")
+        ("the limit is pinned at", "have the limit raised or unset with `seinpaal limit`")
     } else {
-        ("the limit is", "raise it with -j or `seinpaal limit`")
+        ("the limit is", "raise the limit with -j or `seinpaal limit`")
     };
-    format!("{permits} permits can never be had, {what} {limit}: ask for fewer with -p, or {raise}")
+    format!(
+        "{permits} permits can never be granted, {what} {limit}; ask for fewer with -p, or {raise}"
+    )
 }
 
 fn not_acquired(why: &str, snapshot: Option<&Snapshot>, remedy: &str) -> String {
@@ -161,7 +164,7 @@ fn state(snapshot: &Snapshot) -> String {
     format!("{}, {} waiting{reason}", held(snapshot), snapshot.waiting_total)
 }
 
-/// What keeps everybody out is what something is to be done about.
+/// The remedy is for the cause that keeps everybody out.
 fn remedy_for(snapshot: &Snapshot, remedy: &str) -> String {
     match (&snapshot.paused, snapshot.guarded_for, snapshot.limit) {
         (Some(_), ..) => "`seinpaal resume` lets people in again".to_owned(),

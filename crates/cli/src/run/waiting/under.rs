@@ -57,7 +57,7 @@ impl Entrance<'_> {
         });
         let wishes: Vec<_> = [first].into_iter().chain(also).collect();
         let is_twice = |wish: &Wish<'_>| wishes.iter().filter(|w| w.name == wish.name).count() > 1;
-        // That is refused, and by the usual way in.
+        // A repeated name is refused, and by the usual way in.
         if wishes.iter().any(is_twice) { Vec::new() } else { wishes }
     }
 
@@ -133,13 +133,13 @@ impl Entrance<'_> {
             return Ok(());
         }
         let words = if wish.kind == HeldAs::Exclusive {
-            "the run around this one holds it --shared, and this asks for --exclusive: take it --exclusive there, or run \
-             this after it"
+            "the run around this one holds the name --shared, and this one asks for --exclusive; take the name \
+             --exclusive there, or run this command after it"
                 .to_owned()
         } else {
             format!(
-                "the run around this one holds {held} of its permits, and this asks for {}: ask for no more with -p, or \
-                 --no-reenter takes them beside those",
+                "the run around this one holds {held} permits, and this one asks for {}; ask for no more with -p, or take \
+                 others with --no-reenter",
                 wish.permits
             )
         };
@@ -152,8 +152,8 @@ impl Entrance<'_> {
         let missing = self.entry.slots.iter().find(|slot| is_of_this && !held.contains(slot));
         let Some(missing) = missing else { return Ok(()) };
         let words = format!(
-            "the run around this one does not hold the slot {missing:?}, which this wishes for: --no-reenter waits for it \
-             beside what is held"
+            "the run around this one does not hold the slot {missing:?}, which this one asks for; --no-reenter waits for \
+             that slot"
         );
         Err(Failure::new(Exit::Conflict, words))
     }
@@ -175,8 +175,8 @@ impl Entrance<'_> {
         Err(Failure::new(
             Exit::Conflict,
             format!(
-                "those who hold or wait, the run around this one among them, say the limit is {in_force}, and this says \
-                 {stated}: -j {in_force} or {remedy}"
+                "other clients, the run around this one among them, say the limit is {in_force}, and this one says \
+                 {stated}; -j {in_force} or {remedy}"
             ),
         ))
     }

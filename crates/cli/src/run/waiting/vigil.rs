@@ -16,14 +16,14 @@ const NOTICE: Duration = Duration::from_secs(2);
 /// How long before it is worth a line that stays: a busy machine keeps its own store waiting for a while.
 pub(in crate::run) const WORTH_A_LINE: Duration = Duration::from_secs(6);
 
-/// What there is to say about the store.
+/// The news about the store.
 #[derive(Clone, Debug)]
 pub(in crate::run) enum News {
-    /// It does not answer. Told again and again for as long as that lasts.
+    /// The store does not answer. Told again and again for as long as that lasts.
     Silent(Outage),
-    /// It answers again.
+    /// The store answers again.
     Back,
-    /// It has no room for another waiter or holder.
+    /// The store has no room for another waiter or holder.
     Full(StoreError),
 }
 

@@ -15,7 +15,7 @@ use crate::{
     output::Voice,
 };
 
-/// Who works, and how far they were told to stop.
+/// The workers, and how far they were told to stop.
 pub(super) struct Crew {
     pub(super) voice: Voice,
     /// The signals that were blocked when we were started.
@@ -73,7 +73,7 @@ impl Crew {
         self.failure.take()
     }
 
-    /// Whether the commands that run were told to end, and not only to be the last.
+    /// Returns whether the commands that run were told to end, and not only to be the last.
     pub(super) fn is_ending(&self) -> bool {
         self.told.get().0 > 1
     }

@@ -15,10 +15,10 @@ use crate::{
     },
 };
 
-/// What the worker is told about an item, beyond that it is done.
+/// The answer to the worker about an item, beyond that it is done.
 pub(super) type Handled = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// Where items come in.
+/// The slot where items come in.
 pub(super) struct Slot<'a> {
     pub(super) args: &'a Work,
     pub(super) program: &'a Path,
@@ -74,7 +74,8 @@ impl Slot<'_> {
             dies_with_us,
         };
         let cmd = Cmd::start(start, Note::Us(Box::new(note)))?;
-        // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
+        // A process that CMD leaves in the background is no holder, unless this failed, which is
+        // safe but slow.
         if let Err(error) = recorded {
             self.crew.voice.explain(error);
         }

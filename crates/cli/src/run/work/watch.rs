@@ -1,4 +1,5 @@
-//! What a worker says of a store that does not answer, so that it is never silent for ever.
+//! The lines of a worker about a store that does not answer, so that the worker is never silent for
+//! ever.
 
 use seinpaal::Seinpaal;
 

@@ -31,7 +31,7 @@ fn an_action_is_chosen_typed_and_confirmed_by_y() {
 }
 
 #[test]
-fn any_other_key_than_y_and_escape_leave_everything_as_it_is() {
+fn keys_other_than_y_change_nothing() {
     assert_eq!(typed(&mut prompt(), "en"), Outcome::Left);
     assert_eq!(typed(&mut prompt(), "e\n"), Outcome::Left);
     assert_eq!(prompt().press(Key::Escape), Outcome::Left);

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Of the rows for holders and waiters, at least so many for each, if there are that many.
+/// How many rows at least are for holders, and how many for waiters, if there are that many.
 const LEAST_ROWS: usize = 3;
 /// The widest column of what slots are called.
 const MOST_NAMES: usize = 16;
@@ -128,7 +128,7 @@ fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
-/// Who asked the holder at the cursor to hand over.
+/// The line about asks to the holder at the cursor.
 fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
     let Some(row) = seen.holders.get(at).filter(|row| !row.asks.is_empty()) else {
         return Vec::new();

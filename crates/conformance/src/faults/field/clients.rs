@@ -1,4 +1,4 @@
-//! The clients of a field: each comes to its name, holds, and goes.
+//! The clients of a field. Each comes to its name, holds a permit, and goes.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -16,13 +16,13 @@ use super::{
     Field,
 };
 
-/// How often the field looks whether its time is over, and a holder whether it still holds.
+/// How often the field looks whether its time is over, and a holder looks whether it still holds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a client rests at a quiet pace before it looks at the pace again.
 const QUIET_FOR: Duration = Duration::from_millis(1);
 
 impl Field {
-    /// Lets all clients work until it is over.
+    /// Lets all clients work until the field's time is over.
     pub(super) fn populate(self: Arc<Self>, url: &str) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {
@@ -114,8 +114,8 @@ impl Field {
         }
     }
 
-    /// Puts a permit into a client's hand, and counts how many are held at the name. Only at such a moment
-    /// can there be more than before, so every breach of the limit is seen here.
+    /// Puts a permit into a client's hand, and counts how many are held at the name. Only a grant
+    /// can raise that number, so every breach of the limit is seen here.
     fn give_to(&self, client: usize, permit: Permit) {
         let (name, names) = (self.name_of(client), self.load.names.len());
         let mut state = self.lock();

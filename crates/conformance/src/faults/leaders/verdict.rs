@@ -1,4 +1,4 @@
-//! Whether what was seen is what was promised.
+//! Compares what was seen with what is promised.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,11 +27,12 @@ pub fn broken(plan: &LeadersPlan, seen: &LeadersReport) -> Vec<String> {
     checks.into_iter().filter(|(broken, _)| *broken).map(|(_, what)| what).collect()
 }
 
-/// A sweep over all beliefs on the one clock that all clients share.
+/// The most permits that were believed in at once: a sweep over all beliefs, on the one clock that
+/// all clients share.
 fn most_at_once(holds: &[HeldPermit]) -> usize {
     let mut steps: Vec<_> =
         holds.iter().flat_map(|hold| [(hold.from, 1_i64), (hold.until, -1)]).collect();
-    // At the same instant the one who leaves goes first.
+    // At the same instant, the client that leaves goes first.
     steps.sort_unstable();
     let (mut now, mut most) = (0, 0);
     for (_, step) in steps {
@@ -46,7 +47,7 @@ fn is_unique(holds: &[HeldPermit]) -> bool {
     fences.len() == holds.len()
 }
 
-/// By the time at which they were believed in.
+/// Takes permits by the time at which they were believed in.
 fn fences_grow_within_slots(holds: &[HeldPermit]) -> bool {
     let mut by_time: Vec<_> = holds.iter().collect();
     by_time.sort_by_key(|hold| hold.from);
@@ -54,7 +55,7 @@ fn fences_grow_within_slots(holds: &[HeldPermit]) -> bool {
     by_time.iter().all(|hold| last.insert(hold.slot, hold.fence).is_none_or(|f| f < hold.fence))
 }
 
-/// How many neighbours of a line that was seen were served the other way round.
+/// How many neighbours in a line that was seen were served in the other order.
 fn out_of_order(seen: &LeadersReport) -> usize {
     let fences: HashMap<Ticket, u64> =
         seen.held.iter().map(|hold| (hold.ticket, hold.fence)).collect();
@@ -65,7 +66,7 @@ fn out_of_order(seen: &LeadersReport) -> usize {
     seen.lines.iter().map(|line| wrong(served(line))).sum()
 }
 
-/// The figures, as docs/internals/measurements.md has them.
+/// The figures, in the form of docs/internals/measurements.md.
 #[must_use]
 pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     let grants = seen.held.len();

@@ -23,9 +23,7 @@ pub async fn what_is_delayed_can_be_cancelled(stage: &Stage) {
     assert_eq!(client.texts(1).await, [""; 0]);
 }
 
-pub async fn cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_no_more(
-    stage: &Stage,
-) {
+pub async fn cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery(stage: &Stage) {
     let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
     let id = maker.push(item("a")).await;
     let held = worker.take().await;
@@ -36,7 +34,7 @@ pub async fn cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_
     assert_eq!(maker.counts().await, [0; 4]);
 }
 
-pub async fn cancelling_what_is_in_work_makes_room_for_the_next(stage: &Stage) {
+pub async fn cancelling_an_item_in_work_makes_room_for_the_next(stage: &Stage) {
     let client = stage.queue_client().await;
     client.one(limit(1)).await;
     client.one(group_limit(1)).await;

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Takes an item that must be there and fails it.
+/// Takes an item, which must be there, and fails it.
 async fn fail_one(client: &QueueClient<'_>, reason: &str) -> Reply {
     let held = client.take().await;
     client.finish(held.delivery, fail(reason, AT_ONCE)).await

@@ -8,7 +8,7 @@ use crate::{
     },
 };
 
-/// Pushes what must be refused because of that item.
+/// Pushes an item that must be refused because of the item `id`.
 async fn refused(client: &QueueClient<'_>, key: &str, id: ItemId) {
     let reply = client.one(Request::Push(keyed(key, MINUTE))).await;
     assert_eq!(reply, Reply::Duplicate { id });

@@ -81,7 +81,7 @@ pub async fn the_limit_of_groups_can_be_changed_at_any_time(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a3", "b3"]);
 }
 
-pub async fn a_limit_of_groups_that_is_lowered_holds_what_is_ready_already(stage: &Stage) {
+pub async fn a_lowered_group_limit_holds_back_ready_items(stage: &Stage) {
     let client = stage.queue_client().await;
     push_to(&client, "a", &["a1", "a2", "a3"]).await;
     client.push(item("of none")).await;

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A worker that took an item and died; how it was delivered.
+/// Lets a worker take an item and die. Returns the delivery.
 async fn die_with_item(stage: &Stage, maker: &QueueClient<'_>) -> Popped {
     let dying = stage.queue_client().await;
     maker.push(item("a")).await;
@@ -24,7 +24,7 @@ async fn die_with_item(stage: &Stage, maker: &QueueClient<'_>) -> Popped {
     held
 }
 
-/// What a store says of a lease with this much left, if the client that asks lives.
+/// What a store says of a lease with this much time left to a client that lives.
 fn valid_for(stage: &Stage, left: Micros) -> Option<Micros> {
     (stage.harness().contact() != Contact::Alive).then_some(left)
 }

@@ -1,4 +1,4 @@
-//! The one case that knows the answers beforehand: the ledger itself is asked the same things.
+//! The one case that knows the answers beforehand: it sends the same requests to the ledger itself.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Contacts for Everybody {
     }
 }
 
-/// Requests that follow from a seed, and from what was seen in the answers.
+/// Requests that follow from a seed, and from the answers so far.
 struct Dice {
     draw: Draw,
     ids: Vec<ItemId>,
@@ -42,7 +42,7 @@ impl Dice {
         self.draw.pick(&[0, 0, 1, 7, 60].map(Duration::from_secs))
     }
 
-    /// One of the latest, most likely one that is still known.
+    /// The id of a late item, most likely one that the queue still knows.
     fn id(&mut self) -> ItemId {
         let back = self.draw.index(12);
         self.ids.iter().rev().nth(back).copied().unwrap_or(ItemId(1))
@@ -122,7 +122,7 @@ impl Dice {
         }
     }
 
-    /// A new batch, the last one of its session again, or one that came too late.
+    /// A new batch, the session's last batch again, or a batch that came too late.
     fn batch(&mut self, client: &QueueClient<'_>, last: &Batch, now: u64) -> Batch {
         match self.draw.index(12) {
             0 | 1 => last.clone(),

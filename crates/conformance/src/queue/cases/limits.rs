@@ -37,7 +37,7 @@ pub async fn a_limit_that_is_raised_lets_the_next_be_taken(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["d"]);
 }
 
-pub async fn a_limit_below_what_is_in_work_ends_nothing_and_admits_nothing(stage: &Stage) {
+pub async fn a_limit_below_the_items_in_work_ends_and_admits_nothing(stage: &Stage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b", "c", "d"]).await;
     let held = client.pop(3).await;
@@ -51,7 +51,7 @@ pub async fn a_limit_below_what_is_in_work_ends_nothing_and_admits_nothing(stage
     assert_eq!(client.texts(1).await, ["d"]);
 }
 
-pub async fn a_limit_of_zero_delivers_nothing_and_keeps_what_is_pushed(stage: &Stage) {
+pub async fn a_limit_of_zero_delivers_nothing_and_keeps_the_items(stage: &Stage) {
     let client = stage.queue_client().await;
     client.one(limit(0)).await;
     client.push_all(&["a"]).await;

@@ -1,4 +1,4 @@
-//! Who looks for what happens by itself.
+//! Idle workers that watch for what happens without a request.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Stands in line; what this worker is told about when to look.
+/// Puts a worker into line. Returns when it is to look, if it is told.
 async fn watch(worker: &QueueClient<'_>) -> Option<u64> {
     worker.send(vec![Request::Pop(waiting(1))]).await.look_in
 }

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Pushes an item and works on it; its number and that of its delivery.
+/// Pushes an item and takes it. Returns its number, and that of its delivery.
 async fn numbers(client: &QueueClient<'_>) -> [u64; 2] {
     client.push(item("a")).await;
     let held = client.take().await.delivery;

@@ -1,4 +1,4 @@
-//! Every request is done once, whatever is lost and repeated.
+//! The store does every request once, whatever is lost and repeated.
 
 use futures_util::{FutureExt, pin_mut};
 use seinpaal_proto::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A request of each kind that changes something, about the items of [`busy`].
+/// A request of each kind that changes something, about items of [`busy`].
 async fn requests(client: &QueueClient<'_>) -> Vec<Request> {
     let dead = client.dead(0, 2).await;
     let held: Vec<_> = client.pop(4).await.iter().map(|it| it.delivery).collect();
@@ -85,7 +85,7 @@ pub async fn a_pop_that_arrives_again_is_given_the_same_deliveries(stage: &Stage
     assert_eq!(client.counts().await, [1, 0, 2, 0]);
 }
 
-pub async fn a_pop_that_arrives_again_leaves_out_what_is_over(stage: &Stage) {
+pub async fn a_pop_that_arrives_again_leaves_out_ended_deliveries(stage: &Stage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["a", "b"]).await;
     let batch = client.batch(vec![Request::Pop(pop(2))]);

@@ -1,4 +1,4 @@
-//! Who is called for what.
+//! Which worker is called for which items.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 
 const CALLED: [What; 1] = [What::Called];
 
-/// Idle workers that want so many items each, in the order of their places.
+/// Idle workers that want this many items each, in the order of their places.
 async fn in_line<'a, const N: usize>(stage: &'a Stage, wants: [u32; N]) -> [QueueClient<'a>; N] {
     let mut workers = Vec::new();
     for want in wants {

@@ -58,7 +58,7 @@ impl Book {
         self.add(at, who, What::Ended { status, out: out.to_owned(), err: err.to_owned() })
     }
 
-    /// All of a run that ends well.
+    /// A whole run that ends well.
     pub(super) fn whole(
         self,
         who: &str,
@@ -88,7 +88,7 @@ impl Book {
         self.add(0.5, "queue", What::Pushed { queue: "q".to_owned(), payloads })
     }
 
-    /// What it is convicted of.
+    /// The rules that the judge finds broken.
     pub(super) fn found(mut self) -> Vec<Check> {
         self.0.sort_by_key(|event| event.at);
         judge(&self.0, &[]).violations.iter().map(|violation| violation.check).collect()

@@ -92,7 +92,7 @@ impl QueueRows<'_> {
         self.db.prepare_cached(sql)?.query_row(values, read).optional()
     }
 
-    /// What an index finds stands as the index says, or the two contradict each other.
+    /// An item must stand as the index says, or the two contradict each other.
     fn find_as(
         &self,
         sql: &str,

@@ -1,4 +1,4 @@
-//! What is remembered as rows: the last batches of sessions, and deduplication keys.
+//! The memories of a queue as rows: the last batches of sessions, and deduplication keys.
 
 use rusqlite::{OptionalExtension, Result, Row, params};
 use seinpaal_proto::{

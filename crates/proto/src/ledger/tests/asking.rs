@@ -12,7 +12,7 @@ fn asked_for(ticket: u128, lease: u128, by: &str) -> Request {
     Request::AskHolder(AskHolder { ticket: ticket_of(ticket), lease: lease_of(lease), ask })
 }
 
-/// Who asked, as a renewal by ticket tells it.
+/// The people that asked, as a renewal by ticket tells.
 fn told(world: &mut World, client: u128, lease: u128, ticket: u128) -> Vec<std::string::String> {
     let Reply::Tickets { tickets, .. } = world.renew(client, lease, &[ticket]) else { panic!() };
     let [TicketReply::Held { asks, .. }] = &tickets[..] else { panic!("{tickets:?}") };
@@ -93,7 +93,7 @@ fn only_a_ticket_that_holds_can_be_asked_for() {
 }
 
 #[test]
-fn people_see_who_asked_and_when_and_what_the_holder_says_of_itself() {
+fn people_see_the_asks_and_the_description_of_a_holder() {
     let mut world = World::limited(1);
     let holder = About { host: "ada".into(), ..About::default() };
     world.take(1, crate::Acquire { about: holder.encode(), ..ask(1) });

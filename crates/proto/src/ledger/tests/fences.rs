@@ -44,7 +44,7 @@ fn fences_grow_over_an_idle_time_in_which_the_name_was_forgotten() {
     assert!(world.take(1, ask(2)).fence > before);
 }
 
-/// As it happened on a server whose clock was an hour ahead for a while.
+/// This happened on a server whose clock was an hour ahead for a while.
 #[test]
 fn fences_grow_over_an_idle_time_though_the_clock_was_set_back_before_it() {
     let mut world = World::new();
@@ -95,7 +95,7 @@ fn a_name_whose_fence_is_days_ahead_is_not_kept() {
 }
 
 #[test]
-fn a_fence_that_is_only_said_to_have_been_seen_makes_no_name() {
+fn a_fence_that_a_client_claims_to_have_seen_makes_no_name() {
     let mut world = World::new();
     world.fence_seen = world.now + 3_600 * SECOND;
     world.snapshot();

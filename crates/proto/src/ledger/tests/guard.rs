@@ -45,7 +45,7 @@ fn who_does_not_wait_is_told_that_the_store_is_guarded() {
 }
 
 #[test]
-fn what_is_known_is_renewed_and_released_and_what_is_not_is_gone() {
+fn known_tickets_are_renewed_and_released_and_unknown_ones_are_gone() {
     let mut world = World::limited(3);
     let grant = world.take(1, ask(1));
     world.contacts.1 = Some(SECOND);

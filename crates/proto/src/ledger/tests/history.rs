@@ -19,7 +19,7 @@ const CLIENTS: u64 = 5;
 const NAMINGS: [&str; 5] = ["a", "a,b", "a,b,c,d", "b,a,c", "c"];
 const WISHES: [&str; 8] = ["", "", "", "", "a", "b", "c,a", "d"];
 
-/// What happens, as it follows from a seed.
+/// Draws the next request from a seed.
 struct Dice(Draw);
 
 impl Dice {
@@ -99,7 +99,7 @@ impl Dice {
     }
 }
 
-/// What must be remembered from step to step to judge the next one.
+/// The facts of earlier steps that the judge needs.
 struct Judge {
     before: Snapshot,
     last_fence: u64,
@@ -133,7 +133,7 @@ impl Judge {
         assert!(after.held <= most, "{} held of {most}", after.held);
     }
 
-    /// Whoever stood in line and still does, with its place as it was, stood behind all who were served.
+    /// A waiter that still stands in line at the same place stood behind all that were served.
     fn nobody_is_passed(&self, after: &Snapshot, request: &Request) {
         let in_line = |row: &&WaiterRow| !row.unreachable;
         let waits = |ticket| after.waiters.iter().filter(in_line).any(|row| row.ticket == ticket);
@@ -160,8 +160,9 @@ impl Judge {
         self.fences = held;
     }
 
-    /// Who is served before somebody who stays in line has nothing that this one wishes for, and this one does wish for
-    /// something that is held. Who was in line and wished for slots has them, unless it asks for something else now.
+    /// A waiter that is served before one that stays in line has no slot that the other wishes for,
+    /// and the other wishes for a slot that is held. A waiter that was in line and wished for slots
+    /// has them, unless it asks for others now.
     fn nobody_is_robbed(&self, after: &Snapshot, request: &Request) {
         let asks = |t| matches!(request, Request::Acquire(ask) if ask.ticket == t);
         let held = |ticket| after.holders.iter().find(|row| row.ticket == ticket);
@@ -185,7 +186,7 @@ impl Judge {
     }
 }
 
-/// Whether some of these slots are wished for.
+/// Returns whether some of these slots are wished for.
 fn wants(row: &WaiterRow, slots: &Slots) -> bool {
     !row.wishes.clone().take(slots).is_empty()
 }

@@ -101,7 +101,7 @@ fn what_stands_under_one_lease_ends_together() {
 }
 
 #[test]
-fn a_permit_that_joins_a_lease_is_valid_for_what_is_left_of_it() {
+fn a_permit_that_joins_a_lease_is_valid_for_the_rest_of_that_lease() {
     let mut world = World::limited(2);
     world.take(1, Acquire { lease: lease_of(7), ..lasting(1, TTL) });
     world.now += SECOND;

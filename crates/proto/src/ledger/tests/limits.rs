@@ -56,7 +56,7 @@ fn who_states_another_limit_than_those_who_hold_is_told_both() {
 }
 
 #[test]
-fn a_pinned_limit_is_adopted_by_whoever_states_another() {
+fn a_caller_that_states_another_limit_adopts_the_pinned_one() {
     let mut world = World::limited(2);
     for (ticket, rule) in [(1, OnMismatch::Refuse), (2, OnMismatch::Set)] {
         assert_eq!(world.take(ticket, stating(ticket, 3, rule)).limit, 2);
@@ -75,7 +75,7 @@ fn exactly_this_limit_is_refused_where_another_is_pinned() {
 }
 
 #[test]
-fn a_limit_that_is_set_changes_what_is_stated_and_never_a_pin() {
+fn setting_a_limit_changes_the_stated_limit_and_never_a_pin() {
     let mut world = World::limited(2);
     world.take(1, stating(1, 3, OnMismatch::Refuse));
     assert_eq!(world.take(2, stating(2, 5, OnMismatch::Set)).limit, 2);

@@ -1,4 +1,4 @@
-//! Rules 1, 5 and 6: who is served, and when.
+//! Rules 1, 5 and 6: which waiter is served, and when.
 
 use std::{vec, vec::Vec};
 

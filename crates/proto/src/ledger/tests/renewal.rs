@@ -23,7 +23,7 @@ fn renewing_a_lease_extends_all_that_stands_under_it() {
 }
 
 #[test]
-fn renewing_with_a_wrong_idea_of_what_is_held_renews_nothing() {
+fn renewing_with_a_wrong_digest_renews_nothing() {
     let mut world = World::limited(2);
     world.take(1, shared(1));
     world.take(1, shared(2));

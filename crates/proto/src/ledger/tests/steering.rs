@@ -77,7 +77,7 @@ fn an_evicted_waiter_is_told_and_cannot_come_back_with_its_ticket() {
 }
 
 #[test]
-fn nobody_can_be_evicted_who_is_not_here() {
+fn only_a_ticket_that_is_here_can_be_evicted() {
     let mut world = World::limited(1);
     assert_eq!(world.one(9, evict(1)), Reply::Unknown { ticket: ticket_of(1) });
 }

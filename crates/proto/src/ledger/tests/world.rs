@@ -34,7 +34,7 @@ pub(super) struct World {
     pub(super) fence_seen: u64,
 }
 
-/// What is known of clients, and for how long the store is guarded.
+/// What the store knows of its clients, and how long its restart guard lasts.
 #[derive(Default)]
 pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>, pub(super) Option<Micros>);
 

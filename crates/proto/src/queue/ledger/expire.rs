@@ -1,4 +1,4 @@
-//! What time ends: leases, and what is remembered.
+//! Expiry: time ends leases, and what the ledger remembers.
 
 use super::Ledger;
 use crate::{

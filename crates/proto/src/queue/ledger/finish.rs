@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Extends what goes on, under the session that asks: so a delivery can be handed to another process.
+    /// Extends deliveries that go on, under the session that asks. In this way a delivery can be
+    /// handed to another process.
     pub(super) fn renew(&mut self, renew: &Renew) -> Result<Reply, S::Error> {
         let mut lost = Vec::new();
         for delivery in &renew.deliveries {

@@ -1,5 +1,5 @@
-//! What stands first somewhere. Where the head counts nothing, the store is not asked: each question is a statement, or
-//! a call.
+//! The first item of an order. Where the head counts no items, the ledger does not ask the store,
+//! since each question costs a statement or a call.
 
 use super::Ledger;
 use crate::{

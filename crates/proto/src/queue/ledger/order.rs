@@ -1,4 +1,4 @@
-//! The order of service: what is ready, and what of it is in the order of all.
+//! The order of service: the ready items, and those of them that are in the order of all.
 //!
 //! An item without a group is in it. Of the items of a group it is the first one, while the group has room.
 //! So the first there is the next to deliver, however many items of full groups came before it.

@@ -33,7 +33,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.popped(items)
     }
 
-    /// Whether another item may be in work.
+    /// Returns whether another item may be in work.
     pub(super) fn delivers(&self) -> bool {
         self.head.paused.is_none() && self.head.limit.is_none_or(|limit| self.head.in_work < limit)
     }
@@ -83,7 +83,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.popped(items)
     }
 
-    /// What the answer says is valid from now is so for every item in it.
+    /// The time that the answer promises from now holds for every item in it.
     fn popped(&mut self, items: Vec<Popped>) -> Result<Reply, S::Error> {
         let mut least = None;
         for popped in &items {
@@ -103,7 +103,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.item_if(delivery.id, |it| matches!(it, Standing::InWork(work) if is_it(work)))
     }
 
-    /// Whether leases of this client do not run out while its process lives.
+    /// Returns whether leases of this client do not run out while its process lives.
     pub(super) fn is_vouched_for(&mut self, inbox: Inbox) -> bool {
         self.contact(inbox) == Contact::Alive
     }

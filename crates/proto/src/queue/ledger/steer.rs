@@ -1,4 +1,4 @@
-//! What people do: limits, pauses, cancelling, dead letters.
+//! The acts of people: limits, pauses, cancelling, dead letters.
 
 use super::{Ledger, order::rank};
 use crate::{
@@ -76,7 +76,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let (mut removed, backlog) = (0, self.backlog);
         while let Some(item) = self.next_to_purge(what)? {
             if !self.has_work() {
-                // Whoever purges asks again; nobody else has to.
+                // The client that purges asks again, and nobody else has to.
                 self.backlog = backlog;
                 return Ok(Reply::Purged { removed, more: true });
             }

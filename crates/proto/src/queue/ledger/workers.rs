@@ -30,8 +30,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// How many items could be delivered now. Of a group one is counted: whoever takes it makes the next
-    /// one available.
+    /// How many items could be delivered now. A group counts with one item, because taking that
+    /// item makes the next one available.
     fn available(&self) -> u32 {
         if !self.delivers() {
             return 0;

@@ -18,8 +18,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl MemoryQueue {
-    /// Whether every order and every total agrees with the items and places that it is derived from. Costs as
-    /// much as there is; for tests.
+    /// Returns whether every order and every total agrees with the items and places that it is
+    /// derived from. Costs as much as there is; for tests.
     ///
     /// # Errors
     /// The first disagreement found.

@@ -1,4 +1,4 @@
-//! What of a queue's state can still make a difference.
+//! The part of a queue's state that can still make a difference.
 
 use core::hash::{Hash, Hasher};
 

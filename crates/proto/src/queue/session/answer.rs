@@ -1,4 +1,4 @@
-//! What answers do to what the session believes.
+//! What the session learns from answers.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -19,7 +19,7 @@ use crate::{
     time::{MILLISECOND, Micros},
 };
 
-/// When an answer was heard, and what it counts from.
+/// When an answer was heard, and the moment from which it counts.
 #[derive(Clone, Copy)]
 struct Heard {
     now: Micros,
@@ -126,7 +126,7 @@ impl Session {
         }
     }
 
-    /// What came is believed in for `certain` from `at`.
+    /// Believes in the items of an answer for `certain` from `at`.
     fn take_items(
         &mut self,
         now: Micros,

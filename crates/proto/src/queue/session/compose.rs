@@ -22,7 +22,7 @@ pub(super) struct Sent {
     /// The call under way. None: it failed, and another one is to be made.
     pub(super) call: Option<CallId>,
     pub(super) batch: Arc<Batch>,
-    /// What each of its requests is for.
+    /// The purpose of each of its requests.
     pub(super) entries: Vec<Entry>,
     /// When it was first sent.
     pub(super) first_at: Micros,
@@ -45,7 +45,7 @@ pub(super) enum Entry {
         waits: bool,
     },
     Leave,
-    /// What the store believes us to work on.
+    /// A look for deliveries that the store has for this session.
     Find,
 }
 

@@ -1,4 +1,4 @@
-//! What goes between the session, its driver and the program.
+//! The messages between the session, its driver and the program.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 
@@ -36,7 +36,7 @@ pub struct Bearings {
     pub seen: u64,
 }
 
-/// What a program wants items for.
+/// A program's wish for items.
 #[derive(Clone, Debug)]
 pub struct Wish {
     /// How many at most: at once, or in hand at any time.
@@ -47,7 +47,7 @@ pub struct Wish {
     pub until: Until,
     /// Tell when nothing is ready, delayed or in work.
     pub drains: bool,
-    /// Who asks, encoded.
+    /// The program's description of itself, encoded.
     pub about: String,
 }
 
@@ -66,13 +66,13 @@ pub enum Until {
 /// A call to make.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// To be given back with what came of it.
+    /// The call's id, which comes back with its result.
     pub id: CallId,
     /// For the store.
     pub batch: Arc<Batch>,
 }
 
-/// What came of a question.
+/// The result of a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -92,7 +92,7 @@ pub enum End {
     Acknowledged,
     /// The item is in the queue again.
     Returned,
-    /// That was its last delivery: it is a dead letter.
+    /// This was the item's last delivery, so it is a dead letter now.
     Died,
     /// The delivery was over before: its lease ran out, or the item was cancelled.
     Lost,
@@ -119,7 +119,7 @@ pub struct Delivered {
     pub valid_until: Option<Micros>,
 }
 
-/// What the program is told.
+/// The events that the program is told.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -127,7 +127,7 @@ pub enum Event {
     Answer {
         /// To which question.
         ask: AskId,
-        /// What it is.
+        /// The result.
         answer: Answer,
     },
     /// Items; none only for a wish that does not wait.

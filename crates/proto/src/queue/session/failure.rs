@@ -1,5 +1,5 @@
-//! What silence means. The session sends the same batch again until its deadline has passed. After
-//! that nobody can say whether it was executed.
+//! What a session does about silence. It sends the same batch again until the batch's deadline has
+//! passed. After that nobody can say whether the batch was executed.
 
 use alloc::vec::Vec;
 
@@ -51,7 +51,7 @@ impl Session {
         }
     }
 
-    /// Nothing will come of the batch any more that has not come of it already.
+    /// Gives up the batch: what has not come of it by now never will.
     pub(super) fn give_up_batch(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
         let is_doubtful = sent.is_doubtful || sent.call.is_some();

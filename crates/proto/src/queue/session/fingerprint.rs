@@ -1,4 +1,4 @@
-//! What of a session can still make a difference.
+//! The part of a session that can still make a difference.
 
 use core::hash::{Hash, Hasher};
 

@@ -23,16 +23,16 @@ pub(super) struct Popper {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Poppers {
     all: BTreeMap<PopId, Popper>,
-    /// Those that want more.
+    /// The poppers that want more items.
     line: BTreeSet<(u64, PopId)>,
     deadlines: BTreeSet<(Micros, PopId)>,
     places: u64,
 }
 
-/// What the next pop asks for, for all of them.
+/// The next pop, for all poppers together.
 pub(super) struct Demand {
     pub(super) items: u32,
-    /// The shortest: whoever wants a longer one gets it with the first renewal.
+    /// The shortest ttl. A popper that wants a longer one gets it with the first renewal.
     pub(super) ttl: Micros,
     pub(super) waits: bool,
     pub(super) drains: bool,
@@ -101,7 +101,7 @@ impl Poppers {
         self.all.values_mut().for_each(|popper| popper.is_answered |= popper.is_asked);
     }
 
-    /// Whoever is to be served next.
+    /// The popper that is served next.
     pub(super) fn first(&self) -> Option<PopId> {
         self.line.first().map(|(_, id)| *id)
     }
@@ -118,7 +118,7 @@ impl Poppers {
         !self.line.is_empty()
     }
 
-    /// What to ask for now; they count as asked for.
+    /// Takes the next pop. Its poppers count as asked for from then on.
     pub(super) fn demand(&mut self) -> Option<Demand> {
         let first = self.all.get(&self.first()?)?;
         let about = first.wish.about.clone();

@@ -52,7 +52,7 @@ fn a_call_that_was_lost_costs_time_and_no_more() {
 }
 
 #[test]
-fn an_item_for_somebody_who_has_gone_goes_back_as_if_it_had_not_been_delivered() {
+fn an_item_for_a_client_that_is_gone_goes_back_uncounted() {
     let mut net = Net::new(2, 7);
     net.push_text(0, "x");
     net.run_for(SECOND);

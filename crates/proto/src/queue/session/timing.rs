@@ -49,7 +49,8 @@ impl Session {
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 
-    /// Whether the store, and not the lack of items, kept a wish waiting until its deadline.
+    /// Returns whether the store, and not the lack of items, kept a wish waiting until its
+    /// deadline.
     pub(super) fn is_store_silent(&self, now: Micros, pop: PopId) -> bool {
         let unanswered_for = self.sent.as_ref().map_or(0, |sent| now.saturating_sub(sent.first_at));
         let Some(popper) = self.poppers.get(pop) else { return false };

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Session {
-    /// Sends a request that is not about items to work on. An [`Event::Answer`] tells what came of it.
+    /// Sends a request that is not about items to work on. An [`Event::Answer`] tells the result.
     pub fn ask(&mut self, now: Micros, request: Request) -> AskId {
         let id = AskId(self.next_id());
         self.asks.push_back(Ask { id, request, at: now });

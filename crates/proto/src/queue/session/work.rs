@@ -1,4 +1,5 @@
-//! What the program has in hand: until when to believe in it, when to renew it, how it ends.
+//! The deliveries in the program's hand: until when to believe in each, when to renew it, and how
+//! it ends.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -27,13 +28,13 @@ pub(super) struct Leaving {
     pub(super) how: How,
     /// Nobody waits to hear of it any more.
     pub(super) is_told: bool,
-    /// It may have been done before.
+    /// Whether an earlier batch may have done it.
     pub(super) is_doubtful: bool,
     /// The store has ended it by then, whatever it hears.
     pub(super) give_up_at: Option<Micros>,
 }
 
-/// What an alarm is about.
+/// The subject of an alarm.
 pub(super) enum Alarm {
     Danger,
     Lost,
@@ -149,7 +150,7 @@ impl DeliveriesInHand {
         self.renewals.first().map(|(at, _)| *at)
     }
 
-    /// What is to be renewed now, by ttl: if anything is due, what is nearly due goes along.
+    /// The deliveries to renew now, by ttl. If one is due, those that are nearly due go along.
     pub(super) fn due(&self, now: Micros) -> BTreeMap<Micros, alloc::vec::Vec<Delivery>> {
         let mut due = BTreeMap::<_, alloc::vec::Vec<_>>::new();
         if self.next_renewal().is_none_or(|at| at > now) {
@@ -173,7 +174,7 @@ impl DeliveriesInHand {
         self.held.iter().map(|(delivery, held)| (*delivery, held))
     }
 
-    /// What is not on its way back.
+    /// The deliveries that are not on their way back.
     pub(super) fn in_hand(&self) -> alloc::vec::Vec<Delivery> {
         let held = self.held.iter().filter(|(_, held)| held.leaving.is_none());
         held.map(|(delivery, _)| *delivery).collect()

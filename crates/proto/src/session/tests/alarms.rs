@@ -46,7 +46,7 @@ pub(super) fn config(clock_bound: ClockBound, cut: Micros) -> Config {
     Config { clock_bound, ..Config::default() }.within(cut)
 }
 
-/// What was said that nobody should hear.
+/// The events that no client may hear.
 fn alarms(net: &Net) -> Vec<Event> {
     let is_alarm = |event: &&Event| {
         matches!(event, Event::Danger { .. } | Event::Lost { .. } | Event::Refused { .. })
@@ -63,7 +63,8 @@ fn least_certain(net: &Net) -> Micros {
     certain.min().unwrap()
 }
 
-/// What must be certain when a permit is handed over: two thirds of the ttl where the clock's bound is the default.
+/// The time that must be certain when a permit is handed over: two thirds of the ttl where the
+/// clock's bound is the default.
 fn wanted_certain(config: &Config, ttl: Micros) -> Micros {
     let full = config.schedule(ttl).lost();
     full - ttl / 16

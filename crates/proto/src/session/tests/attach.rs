@@ -15,7 +15,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// A net of so many sessions, of which the first holds a ticket.
+/// A net of this many sessions, of which the first holds a ticket.
 fn held(sessions: usize) -> (Net, Ticket) {
     let mut net = Net::new(sessions, 7);
     let ticket = net.acquire(0, wish(1, 1, TTL));
@@ -103,7 +103,7 @@ fn two_tasks_of_a_session_that_attach_to_one_ticket_get_it_one_after_the_other()
 }
 
 #[test]
-fn a_late_wakeup_about_a_grant_that_was_left_takes_nothing_from_whoever_has_it() {
+fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
     let (mut net, ticket) = held(2);
     let (fence, slots) = (net.fence(ticket), "0".parse().unwrap());
     net.detach(0, ticket);
@@ -122,7 +122,8 @@ fn a_late_wakeup_about_a_grant_that_was_left_takes_nothing_from_whoever_has_it()
     assert!(net.holds(0, ticket), "it was about the grant before");
 }
 
-/// What is told of a grant may overtake the answer that says that it was made: then somebody has attached next.
+/// The wakeup about a grant may overtake the answer that grants it. Then another client has
+/// attached next.
 #[test]
 fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
     let (inbox, ticket, name) = (Inbox(9 << 64), Ticket(5), crate::Name::new("n").unwrap());

@@ -54,7 +54,7 @@ fn a_store_that_falls_silent_for_long_while_somebody_waits_is_named() {
 }
 
 #[test]
-fn a_release_that_a_silent_store_never_answered_is_not_said_to_have_come_too_late() {
+fn an_unanswered_release_is_not_reported_as_too_late() {
     let mut net = Net::new(1, 7);
     let ticket = net.acquire(0, wish(1, 1, TTL));
     net.run_for(SECOND);

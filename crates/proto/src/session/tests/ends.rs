@@ -37,7 +37,8 @@ fn events(session: &mut Session) -> Vec<Event> {
     core::iter::from_fn(|| session.poll_event()).collect()
 }
 
-/// What the session sends until it has nothing to send; each call has one request and gets `answer`.
+/// The requests that the session sends until it has none left. Each call has one request and gets
+/// `answer`.
 fn sent(session: &mut Session, now: Micros, answer: &Reply) -> Vec<Batch> {
     let mut sent = Vec::new();
     while let Some(call) = session.poll_call(now) {

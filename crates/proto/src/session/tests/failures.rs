@@ -1,4 +1,4 @@
-//! What failed calls do to a session.
+//! The effects of failed calls on a session.
 
 use alloc::vec::Vec;
 

@@ -15,7 +15,7 @@ use crate::{
 };
 use links::Parcel;
 
-/// What links do, in per cent.
+/// The faults of links, in per cent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fate {
     pub(super) lose_requests: u64,
@@ -218,7 +218,7 @@ impl Net {
         self.run_for(pause);
     }
 
-    /// The same, with tickets that are detached and attached to.
+    /// As [`do_something`](Self::do_something), with tickets that are detached and attached to.
     pub(super) fn hand_around(&mut self, tickets: &mut Vec<Ticket>, limit: u32) {
         let who = self.draw(self.sessions.len() as u64) as usize;
         let some = self.draw(tickets.len() as u64 + 1) as usize;
@@ -237,7 +237,7 @@ impl Net {
         self.inboxes[who]
     }
 
-    /// What everybody believes to hold at this moment is within the limit.
+    /// Checks that all sessions together believe in no more permits than the limit.
     pub(super) fn check(&self, limit: u32) {
         let believed = self.believed();
         assert!(believed <= limit, "{believed} of {limit} at {}: {:?}", self.now, self.held);
@@ -251,7 +251,7 @@ impl Net {
         tickets.values().sum()
     }
 
-    /// Who believes to hold a ticket at this moment.
+    /// The sessions that believe to hold a ticket at this moment.
     pub(super) fn holders_of(&self, ticket: Ticket) -> Vec<usize> {
         (0..self.sessions.len()).filter(|who| self.holds(*who, ticket)).collect()
     }

@@ -74,7 +74,7 @@ fn a_ticket_whose_grant_was_undone_waits_on() {
     assert!(session.poll_call(SECOND).is_none(), "asked once more, not for ever");
 }
 
-/// Whether this is a renewal of the ticket by name.
+/// Returns whether this is a renewal of the ticket by name.
 fn proves(requests: &[Request], ticket: Ticket) -> bool {
     let [Request::Renew(renew)] = requests else { return false };
     renew.whom == Whom::Tickets([ticket].into())
@@ -93,7 +93,7 @@ fn a_grant_to_a_ticket_that_has_left_is_given_back_at_once() {
 }
 
 #[test]
-fn a_failover_that_forgets_who_has_left_the_line_holds_up_nobody() {
+fn a_failover_that_forgets_a_left_place_delays_no_waiter() {
     let mut net = Net::new(5, 7);
     let first = net.acquire(0, wish(1, 1, TTL));
     net.run_for(SECOND);

@@ -25,7 +25,7 @@ fn an_estimate_is_no_sooner_than_the_end_of_the_guard() {
 }
 
 #[test]
-fn a_limit_of_0_says_so_and_who_holds_is_no_matter() {
+fn a_limit_of_0_is_explained_whoever_holds() {
     let held = vec![holder(1, 1, 4, Some(3))];
     let mut seen = name(0, held, vec![waiter(2, 1)]);
     assert_eq!(told(&seen, 2).reasons, [Reason::LimitIsZero { is_pinned: false }]);
@@ -36,7 +36,7 @@ fn a_limit_of_0_says_so_and_who_holds_is_no_matter() {
 }
 
 #[test]
-fn a_limit_below_what_is_held_says_so() {
+fn a_limit_below_the_held_permits_is_explained() {
     let held = vec![holder(1, 1, 4, None), holder(2, 1, 10, None)];
     let seen = name(1, held, vec![waiter(3, 1)]);
     assert_eq!(told(&seen, 3).reasons[0], Reason::LimitLowered { held: 2, limit: 1 });

@@ -95,7 +95,7 @@ impl Node {
         self.former_wakeups().iter().map(|link| link.id).collect()
     }
 
-    /// What these have heard is heard over other links now.
+    /// Closes late links, since another link hears now what they heard.
     pub(in crate::cluster) fn close_former_wakeups(&self, ids: &[u64]) {
         self.former_wakeups().retain(|link| !ids.contains(&link.id));
     }

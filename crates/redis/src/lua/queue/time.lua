@@ -4,14 +4,8 @@
 -- reply  nothing
 -- cost   at most WORK items ended and FORGET sessions and keys forgotten, and as many more as there are requests; the rest is the backlog
 
-ledger.channels = match(records, BEFORE_INBOX) .. INBOX
-
-function ledger.channel_of(inbox)
-  return ledger.channels .. inbox
-end
-
--- Whether the queue has come to this node so lately that those who listen may not be here yet. It keeps the
--- node where it was last at home; who finds somebody gone at another one starts the time.
+-- Tells whether the queue has come to this node so lately that its listeners may not be here yet. A queue keeps the
+-- node where it was last at home. A call that finds a client gone at another node starts the time.
 function ledger.is_settling()
   if SETTLING and ledger.settles == nil then
     local here, home = call('cluster', 'myid'), ledger.record('n')
@@ -23,15 +17,6 @@ function ledger.is_settling()
     ledger.settles = now < till and till <= now + SETTLING
   end
   return ledger.settles
-end
-
--- Whether somebody listens at an inbox. Who asks is there, whatever has become of its inbox.
-function ledger.is_listening(inbox)
-  if inbox == asker or not LISTENERS then return true end
-  if ledger.listeners[inbox] == nil then
-    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0 or ledger.is_settling()
-  end
-  return ledger.listeners[inbox]
 end
 
 function ledger.wake(inbox, what)

@@ -6,13 +6,14 @@ use super::{
     super::{
         answer::{NodeReply, Refusal, Why},
         settings::Settings,
+        tally::weightiest,
     },
     Answers, Ballot, BallotVerdict, holders,
 };
 
 impl Ballot {
-    /// What follows if nothing can be granted: a refusal that stands, a reason to wait, or, where there
-    /// seems to be room, another proposal.
+    /// The decision if nothing can be granted: a refusal that stands, a reason to wait, or, where
+    /// there seems to be room, another proposal.
     pub(super) fn refuse(
         &self,
         answers: Answers<'_>,
@@ -102,7 +103,7 @@ impl Ballot {
         })
     }
 
-    /// What is said to somebody who cannot have permits now.
+    /// The reply to a client that cannot have permits now.
     fn wait(
         &self,
         why: Busy,
@@ -121,7 +122,7 @@ impl Ballot {
         })
     }
 
-    /// What the caller is told when all tries are used up, because others were quicker each time.
+    /// The reply to a client whose tries are all used up, because others were quicker each time.
     pub(in super::super) fn give_up(&self, answers: Answers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
         let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
@@ -134,7 +135,7 @@ impl Ballot {
 
 fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> Option<Cause> {
     let causes: Vec<Cause> = replies.filter_map(NodeReply::ended).collect();
-    (causes.len() >= majority).then(|| causes.first().copied()).flatten()
+    if causes.len() >= majority { weightiest(&causes) } else { None }
 }
 
 /// Slots below the limit that no answer knows a holder of.

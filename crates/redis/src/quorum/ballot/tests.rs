@@ -52,7 +52,8 @@ fn set(slots: &[u32]) -> Slots {
     set
 }
 
-/// One client: its proposal, what it has heard, what it has sent to each node and is still on its way.
+/// One client: its proposal, the answers it has heard, and its messages to each node that are still
+/// under way.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Client {
     ticket: u128,
@@ -154,7 +155,7 @@ impl World {
         }
     }
 
-    /// What can happen next: a message arrives, or somebody gives back.
+    /// The possible next steps: a message arrives, or a client gives back.
     fn choices(&self, gives_back: bool) -> Vec<(usize, Option<usize>)> {
         let mut choices = Vec::new();
         for (who, client) in self.clients.iter().enumerate() {

@@ -26,13 +26,13 @@ function ledger.free_slots(slots)
   free_slots(slots)
 end
 
--- Who no longer waits may have kept others back.
+-- A waiter that leaves may have kept others back.
 function ledger.leave(entry)
   ledger.has_freed = true
   leave(entry)
 end
 
--- Whoever is next and fits is told to ask; the asker's own tickets are told by the answer.
+-- The next waiter that fits is told to ask. The answer tells the asker's own tickets.
 function ledger.hint(waiter, looks)
   if waiter.inbox == asker then
     looks[#looks + 1] = waiter.ticket

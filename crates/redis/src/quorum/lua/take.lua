@@ -41,7 +41,8 @@ function ledger.take_given(slots)
   return taken and ledger.slots_text(taken)
 end
 
--- FENCE:SLOTS of everybody who holds, or + in the end if there are too many. Without the slots it reads no entry.
+-- FENCE:SLOTS of every holder, with + at the end if there are too many. Without the slots it reads
+-- no entry.
 function ledger.holders_text(has_slots)
   local texts = {}
   for _, member in ipairs(ledger.rows_of('g', 'h', LISTED)) do
@@ -53,7 +54,7 @@ function ledger.holders_text(has_slots)
   return table.concat(texts, ' ')
 end
 
--- Who holds slots above a limit that was lowered counts, too: the asker adds up what all nodes know.
+-- A holder of slots above a lowered limit counts, too: the asker adds up what all nodes know.
 function ledger.took(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)

@@ -1,4 +1,4 @@
-//! What several nodes show of a name, put together into one snapshot.
+//! The snapshots of several nodes, put together into one.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -9,7 +9,7 @@ use seinpaal_proto::{
 use super::{Settings, Tally};
 
 impl Tally<'_> {
-    /// What a majority shows, or may show if those who did not answer agree.
+    /// The snapshot that a majority shows, or may show if the nodes that did not answer agree.
     pub(super) fn snapshot(&self, rows: usize) -> Snapshot {
         let seen: Vec<&Snapshot> = self
             .replies()
@@ -107,8 +107,8 @@ impl Tally<'_> {
     }
 }
 
-/// Nodes are read one after the other, so some may show whoever held before. A slot is held by one: by whom most nodes
-/// show there, or by whoever came last.
+/// Nodes are read one after the other, so some may show an earlier holder. One holder has a slot:
+/// the one that most nodes show, or else the one that came last.
 fn one_a_slot(mut rows: Vec<(usize, HolderRow)>) -> Vec<HolderRow> {
     rows.sort_by_key(|(votes, row)| Reverse((*votes, row.fence)));
     let mut taken = Slots::none();

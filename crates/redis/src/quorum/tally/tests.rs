@@ -1,4 +1,5 @@
-//! What is shown of nodes that were read one after the other, while permits changed hands.
+//! What is shown of nodes that were read one after the other, while permits changed hands; and how a ticket has ended of
+//! which nodes say different things.
 
 use seinpaal_proto::{Fence, HolderRow, Kind, Slots, Snapshot};
 
@@ -76,7 +77,7 @@ fn no_more_are_shown_than_there_are_slots_whatever_the_nodes_show() {
 }
 
 #[test]
-fn of_two_who_may_hold_a_slot_the_later_is_shown() {
+fn of_two_possible_holders_of_a_slot_the_later_is_shown() {
     let shown = shown(&[&[1], &[2]]);
     assert_eq!((shown.held, shown.holders[0].ticket), (1, Ticket(2)));
 }
@@ -86,4 +87,20 @@ fn whoever_a_majority_shows_is_shown() {
     let shown = shown(&[&[1, 5], &[1, 6], &[2, 5]]);
     let tickets: Vec<_> = shown.holders.iter().map(|row| row.ticket.0).collect();
     assert_eq!(tickets, [1, 5]);
+}
+
+#[test]
+fn a_ticket_was_released_if_one_node_says_so_and_others_only_took_a_late_vote_back_or_waited_for_too_long()
+ {
+    use Cause::{Attached, Cancelled, Evicted, Expired, Released};
+    for seen in [Released, Evicted, Attached] {
+        for causes in
+            [[Cancelled, seen, seen], [seen, Cancelled, Expired], [Expired, Cancelled, seen]]
+        {
+            assert_eq!(weightiest(&causes), Some(seen), "{causes:?}");
+        }
+    }
+    assert_eq!(weightiest(&[Expired, Cancelled]), Some(Cancelled));
+    assert_eq!(weightiest(&[Expired]), Some(Expired));
+    assert_eq!(weightiest(&[]), None);
 }

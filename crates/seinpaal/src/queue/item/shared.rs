@@ -22,7 +22,7 @@ pub(in super::super) struct SharedItem {
     pub(super) lease: Arc<Lease>,
     /// Set once it is ended: whether it was given back.
     pub(super) is_given_back: OnceLock<bool>,
-    /// What the store said to it.
+    /// The store's answer to the end of the delivery.
     pub(super) end: OnceLock<End>,
 }
 

@@ -47,7 +47,7 @@ impl Counts {
     }
 }
 
-/// What became of an item.
+/// The end of an item.
 pub(super) struct ItemEnd {
     pub(super) end: End,
     pub(super) is_given_back: bool,

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use super::Bench;
 
 impl Bench {
-    /// Whether scripts that are given no time go by another than the server's own, in microseconds. No history would
-    /// show it, since in those the time is given.
+    /// Returns whether scripts that are given no time go by another than the server's own, in
+    /// microseconds. No history would show it, since in those the time is given.
     pub(in super::super) async fn clocks_differ(&mut self) -> Option<String> {
         let name = Name::new("a name").unwrap();
         let batch = Batch {

@@ -1,4 +1,4 @@
-//! What a list says of the name, compared with an inspection.
+//! The row of the name in a list, compared with an inspection.
 
 use std::sync::atomic::Ordering;
 

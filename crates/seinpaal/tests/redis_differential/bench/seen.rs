@@ -1,4 +1,4 @@
-//! What a second client sees of the server after a call, in one round trip.
+//! A second client's look at the server after a call, in one round trip.
 
 use redis::{PushKind, Value};
 
@@ -9,7 +9,7 @@ use super::{
 };
 
 pub(super) struct Seen {
-    /// What was published, in order.
+    /// The messages that were published, in order.
     pub(super) wakeups: Vec<String>,
     pub(super) kept: Kept,
     /// Nobody looks where nothing is guarded.
@@ -37,7 +37,8 @@ impl Bench {
         Seen { wakeups: self.wakeups(), kept, marker }
     }
 
-    /// What was published before the last answer that the observer has read: it comes after that on one connection.
+    /// The messages that were published before the last answer that the observer has read. On one
+    /// connection they come before that answer.
     pub(super) fn wakeups(&mut self) -> Vec<String> {
         let mut wakeups = Vec::new();
         while let Ok(push) = self.heard.try_recv() {
@@ -49,7 +50,7 @@ impl Bench {
     }
 }
 
-/// Whether this marker was written at that time.
+/// Returns whether this marker was written at that time.
 pub(super) fn is_of(marker: &str, now: u64) -> bool {
     marker.ends_with(&format!(" {now}"))
 }

@@ -14,10 +14,10 @@ pub(super) const HEIGHT: u32 = 48;
 pub(super) struct Lane {
     pub(super) class: &'static str,
     pub(super) title: &'static str,
-    /// As it is now, and the top of the scale, if it has one.
+    /// The value now, and the top of the scale, if it has one.
     pub(super) now: String,
     pub(super) top: String,
-    /// All of it in one sentence.
+    /// The picture in one sentence.
     pub(super) words: String,
     /// The area below the most, and in it the area below the least.
     pub(super) most: String,

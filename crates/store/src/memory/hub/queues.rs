@@ -56,7 +56,7 @@ impl Inner {
         self.execute_queue(now, &reading(name, Vec::new()))
     }
 
-    /// What a client worked on that is gone is for others.
+    /// Ends the deliveries of a client that is gone, so that others get the items.
     pub(super) fn end_deliveries(&mut self, inbox: Inbox, now: Micros) {
         let queues = self.queues.iter_mut();
         let touched = queues.filter_map(|(name, queue)| queue.end_leases_of(inbox).then_some(name));

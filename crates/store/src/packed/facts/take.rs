@@ -33,7 +33,7 @@ pub fn repeat_fact(
     Ok(())
 }
 
-/// What is out of range was not written by us.
+/// Refuses a value out of range, which this project did not write.
 pub fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged> {
     if is_sound(&read) { Ok(read) } else { Err(Damaged) }
 }

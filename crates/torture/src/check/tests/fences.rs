@@ -1,4 +1,4 @@
-//! Fences and tickets that are wrong.
+//! Wrong fences and wrong tickets.
 
 use super::{super::*, MS, S, assert_convicts, doctor::Doctor};
 
@@ -27,7 +27,7 @@ fn a_fence_that_is_given_twice_is_convicted() {
     assert_convicts(&doctor.verdict(), Check::Fence);
 }
 
-/// A clock was an hour ahead at the second grant, and is right again at the third, long after.
+/// The clock was an hour ahead at the second grant, and is right again at the third, long after it.
 #[test]
 fn a_fence_that_falls_behind_one_that_a_clock_ahead_gave_is_told_apart() {
     let mut doctor = Doctor::new();

@@ -1,4 +1,4 @@
-//! Waiters that are passed, and by whom they may be.
+//! Waiters that others pass, and when a waiter may be passed.
 
 use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Doctor};
 
@@ -29,7 +29,7 @@ fn a_waiter_that_passes_one_that_never_gets_in_is_convicted() {
     assert_convicts(&doctor.verdict(), Check::Order);
 }
 
-/// At a name with room for three the second leaves without having been told anything.
+/// At a name with room for three, the second leaves without having been told anything.
 #[test]
 fn a_waiter_that_gets_in_beside_one_that_left_untold_is_acquitted_if_both_fit() {
     let beside = |permits| {

@@ -1,4 +1,4 @@
-//! Waiters beside a free permit, and for how long they may stand there.
+//! Waiters beside a free permit, and how long they may stand there.
 
 use std::time::Duration;
 

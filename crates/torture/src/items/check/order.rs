@@ -1,4 +1,5 @@
-//! Order among undisturbed items: those that were delivered once, as their first attempt, and acknowledged.
+//! The order of undisturbed items: those that were delivered once, as their first attempt, and
+//! acknowledged.
 //!
 //! The queue's order is the moment of the push less a minute for each step of priority. Workers run side by side, so the
 //! order of deliveries is that of their fences, which the store gives, and not that of handlers' starts. An item `b` passed
@@ -11,8 +12,8 @@ use super::{
 };
 
 const MINUTE: i64 = 60_000_000;
-/// An id is the store's clock in microseconds, or one more than the last id or fence: with 50 in a push, and as many
-/// deliveries, it can run this far ahead of the clock.
+/// How far an id can run ahead of the store's clock, in microseconds. An id is that clock, or one
+/// more than the last id or fence. A push has 50 items, and as many deliveries can come beside it.
 const AHEAD: i64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,8 @@ pub(super) fn check(tale: &Tale, verdict: &mut ItemVerdict) {
     of_all(&all, verdict);
 }
 
-/// In order of id: within a priority, fences only grow. An earlier item was always there when a later one was delivered.
+/// Takes the items of one priority in order of id, where fences only grow: an earlier item was
+/// always there when a later one was delivered.
 fn of_equals(by_id: &[Undisturbed], verdict: &mut ItemVerdict) {
     let mut latest = std::collections::HashMap::new();
     for item in by_id {
@@ -57,7 +59,8 @@ fn of_equals(by_id: &[Undisturbed], verdict: &mut ItemVerdict) {
     }
 }
 
-/// From the last delivery to the first: whether something further in front was there and came later.
+/// Goes from the last delivery to the first, and looks for an item further in front that was there
+/// and was delivered later.
 fn of_all(by_fence: &[Undisturbed], verdict: &mut ItemVerdict) {
     let mut ids: Vec<u64> = by_fence.iter().map(|item| item.id).collect();
     ids.sort_unstable();
@@ -71,7 +74,7 @@ fn of_all(by_fence: &[Undisturbed], verdict: &mut ItemVerdict) {
     }
 }
 
-/// The lowest rank among the first so many places, as places are filled (a Fenwick tree).
+/// The lowest rank among the first places, as places are filled (a Fenwick tree).
 struct Lowest(Vec<i64>);
 
 impl Lowest {

@@ -11,19 +11,19 @@ use crate::{history::Event, items::history::ItemEvent};
 /// Everything that a history tells.
 #[derive(Debug, Default)]
 pub(super) struct Tale {
-    /// By id.
+    /// The items, by id.
     pub(super) items: BTreeMap<u64, Item>,
-    /// The ids of each number that was pushed.
+    /// The ids that each pushed number has.
     pub(super) ids: HashMap<u64, Vec<u64>>,
     pub(super) hangs: Vec<String>,
-    /// Items, and dead letters.
+    /// How many items and dead letters are left.
     pub(super) left: Option<(u32, u32)>,
     counts: BTreeMap<Count, u64>,
-    /// When lives were about to be killed.
+    /// When each life was about to be killed.
     killed: HashMap<String, u64>,
-    /// When the store was broken, and whole again.
+    /// When the store was broken, and when it was whole again.
     broken: Vec<(u64, u64)>,
-    /// Numbers of which nobody could say whether they were pushed.
+    /// Numbers whose push may or may not have happened.
     may_be: Vec<u64>,
     first: u64,
     last: u64,
@@ -33,19 +33,20 @@ pub(super) struct Tale {
 #[derive(Debug, Default)]
 pub(super) struct Item {
     pub(super) n: u64,
-    /// Its priority, if its push was answered.
+    /// The item's priority, if its push was answered.
     pub(super) pushed: Option<i8>,
     pub(super) may_be: bool,
-    /// By fence.
+    /// The deliveries, by fence.
     pub(super) deliveries: Vec<Delivery>,
-    /// Fences of answered acknowledgements.
+    /// The fences of acknowledgements that were answered.
     pub(super) acknowledged: Vec<u64>,
-    /// Fences of acknowledgements that were sent and not refused.
+    /// The fences of acknowledgements that were sent and not refused.
     pub(super) tried: Vec<u64>,
 }
 
 impl Item {
-    /// Whether its last delivery may have been acknowledged, though nobody was left to hear so.
+    /// Returns whether the last delivery may have been acknowledged although no worker was left to
+    /// hear so.
     pub(super) fn may_be_done(&self) -> bool {
         self.deliveries.last().is_some_and(|last| self.tried.contains(&last.fence))
     }
@@ -58,7 +59,7 @@ pub(super) struct Delivery {
     pub(super) life: String,
     pub(super) fence: u64,
     pub(super) attempt: u32,
-    /// Its worker was told that it was over before.
+    /// Whether its worker was told that the delivery was over before.
     pub(super) is_lost: bool,
 }
 
@@ -151,7 +152,8 @@ impl Tale {
         }
     }
 
-    /// A push of which nobody could say what became: the item is there if it was ever seen.
+    /// Decides about a push whose result nobody knows: the item is in the queue if it was ever
+    /// seen.
     fn settle(&mut self, n: u64) {
         for id in self.ids.get(&n).cloned().unwrap_or_default() {
             self.count(Count::PushUnknownDelivered);
@@ -167,12 +169,12 @@ impl Tale {
         self.counts.iter().for_each(|(count, times)| verdict.add(*count, *times));
     }
 
-    /// From the first push to the last acknowledgement, in microseconds.
+    /// The time from the first push to the last acknowledgement, in microseconds.
     pub(super) fn took(&self) -> u64 {
         self.last.saturating_sub(self.first)
     }
 
-    /// Why a delivery was followed by another of the same item.
+    /// Why another delivery of the same item followed a delivery.
     pub(super) fn cause(
         &self,
         before: &Delivery,

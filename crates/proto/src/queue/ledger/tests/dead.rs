@@ -60,7 +60,7 @@ fn dead_letters_are_listed_page_by_page() {
 }
 
 #[test]
-fn cancelling_what_is_in_work_tells_its_worker() {
+fn cancelling_an_item_in_work_tells_its_worker() {
     let mut world = World::new();
     world.push(item("a"));
     let Delivery { id, fence } = world.pop(2, 1)[0].delivery;

@@ -18,7 +18,7 @@ const SEEDS: u64 = 60;
 const STEPS: usize = 300;
 const CLIENTS: u64 = 5;
 
-/// What happens, as it follows from a seed.
+/// Draws the next request from a seed.
 struct Dice(Draw);
 
 impl Dice {
@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// What is known from the answers alone.
+/// The facts that the answers alone tell.
 #[derive(Default)]
 struct Known {
     pushed: Vec<ItemId>,

@@ -51,7 +51,7 @@ impl Net {
         self.finish(delivery, how);
     }
 
-    /// Whether nothing is ready, delayed or in work.
+    /// Returns whether nothing is ready, delayed or in work.
     fn is_done(&mut self) -> bool {
         let Ok(head) = self.state.head();
         head.ready + head.delayed + head.in_work == 0

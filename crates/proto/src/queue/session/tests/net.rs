@@ -17,7 +17,7 @@ use crate::{
 };
 use links::Parcel;
 
-/// What links do, in per cent.
+/// The faults of links, in per cent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fate {
     pub(super) lose_requests: u64,
@@ -33,7 +33,7 @@ pub(super) struct Fate {
     pub(super) cut_off: Option<usize>,
 }
 
-/// What a program has in hand.
+/// The deliveries in a program's hand.
 #[derive(Clone, Debug)]
 pub(super) struct InHand {
     pub(super) who: usize,
@@ -154,7 +154,7 @@ impl Net {
         mix(self.draws) % below
     }
 
-    /// What this client believes to have in hand now.
+    /// The deliveries that this client believes to have in hand now.
     pub(super) fn in_hand(&self, who: usize) -> Vec<Delivery> {
         let its = self.held.iter().filter(|(_, held)| held.who == who);
         let believed = its.filter(|(_, held)| held.until.is_none_or(|until| until > self.now));

@@ -77,8 +77,8 @@ fn silence_means_danger_and_then_loss_before_the_lease_ends_and_then_it_is_deliv
     assert_eq!(net.held.values().next().unwrap().attempt, 2);
 }
 
-/// Whether a worker that was cut off believes in its delivery for longer than the ledger does, with the smallest margin
-/// that there is.
+/// Returns whether a worker that was cut off believes in its delivery for longer than the ledger
+/// does, with the smallest margin that there is.
 fn outlasts_the_lease(count_from_reply: bool) -> bool {
     let config = Config { clock_bound: ClockBound::Off, ..Config::default() };
     let mut net = Net::with(1, 7, &config);
@@ -234,7 +234,7 @@ fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
 }
 
 #[test]
-fn a_store_without_room_is_told_at_once_to_those_who_push_and_pop_and_nothing_else_is_dropped() {
+fn a_full_store_refuses_pushes_and_pops_at_once_and_drops_nothing_else() {
     let mut net = Net::new(1, 7);
     net.push_text(0, "x");
     net.pop(0, wish(1, ONCE, TTL));

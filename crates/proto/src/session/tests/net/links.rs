@@ -82,7 +82,7 @@ impl Net {
                     self.sessions[who].handle_replies(self.now, call, replies);
                 }
                 Parcel::Failure(who, call) => {
-                    // Who hears that a connection has failed makes another.
+                    // A client that hears that its connection has failed makes another.
                     self.fate.dead_way = self.fate.dead_way.filter(|dead| *dead != who);
                     let failure =
                         Failure { maybe_executed: true, is_passing: true, is_full: false };

@@ -1,4 +1,4 @@
-//! What holds in every interleaving, and how single answers are counted.
+//! Rules that hold in every interleaving, and how single answers are counted.
 
 use seinpaal_proto::{Busy, LimitRule, OnMismatch};
 

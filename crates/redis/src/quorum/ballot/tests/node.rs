@@ -1,4 +1,4 @@
-//! What a node script does with votes, in Rust and without time.
+//! The effect of a node script on votes, in Rust and without time.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::quorum::answer::{
 };
 use seinpaal_proto::Slots;
 
-/// What a node script does with votes, without time.
+/// The votes of a node, without time.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Node {
     pub(super) limit: u32,

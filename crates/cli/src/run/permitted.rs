@@ -25,27 +25,27 @@ use crate::{
     output::{Subject, Voice},
 };
 
-/// How long the watcher of `acquire --while-pid` has to tell its process. It ends as soon as it has. On a busy machine
-/// it may take seconds until a program begins at all, and whoever kills the watcher before that leaves its process
-/// untold.
+/// How long the watcher of `acquire --while-pid` may take to tell its process. The watcher ends as
+/// soon as it has. On a busy machine a program may need seconds to begin at all, and a watcher that
+/// is killed before that leaves its process untold.
 const WATCHER_GRACE: Duration = Duration::from_secs(60);
 
-/// What to run, and for whom.
+/// The command to run, and for whom.
 #[derive(Clone, Copy)]
-pub(super) struct Errand<'a> {
+pub(super) struct PermittedCmd<'a> {
     pub(super) args: &'a Run,
     pub(super) schedule: Schedule,
     pub(super) program: &'a Path,
     pub(super) seinpaal: &'a Seinpaal,
-    /// What runs around us hold.
+    /// The permits of the runs around us.
     pub(super) around_us: &'a [Held],
     pub(super) once: Option<&'a Once>,
     pub(super) subject: Subject<'a>,
     pub(super) voice: Voice,
 }
 
-impl Errand<'_> {
-    /// What CMD runs under: NAME, then the others in the order of their flags.
+impl PermittedCmd<'_> {
+    /// The permits that CMD runs under: NAME, then the others in the order of their flags.
     pub(super) fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<Grant> {
         let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(Grant::from);
         let all: Vec<_> = own.chain(ties.iter().map(|tie| tie.grant.clone())).collect();
@@ -82,22 +82,17 @@ impl Errand<'_> {
             Ok(cmd) => cmd,
             Err(failure) => {
                 guard.map(Guard::dismiss);
-                if let Some(permits) = permits
-                    && permits.release().await.is_ok()
-                {
-                    events.emit(&Event::Released { name: self.subject.name });
-                }
+                self.give_back(permits, events).await;
                 return Err(failure);
             }
         };
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
-        let Self { seinpaal, subject, voice, .. } = self;
         let hold = Hold {
             leash,
-            seinpaal,
-            subject,
-            voice,
+            seinpaal: self.seinpaal,
+            subject: self.subject,
+            voice: self.voice,
             events,
             signals,
             terminal,
@@ -110,6 +105,15 @@ impl Errand<'_> {
             min_hold_at: self.args.min_hold.and_then(|least| began.checked_add(least)),
         };
         hold.watch(permits, self.args.max_hold, children).await
+    }
+
+    /// Gives the permits back when CMD could not be started.
+    async fn give_back(self, permits: Option<PermitSet>, events: &Events) {
+        if let Some(permits) = permits
+            && permits.release().await.is_ok()
+        {
+            events.emit(&Event::Released { name: self.subject.name });
+        }
     }
 
     /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a run around us.
@@ -188,7 +192,8 @@ impl Errand<'_> {
         (guard, left): (&mut Option<Guard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
-        // What makes CMD count as a holder on this machine: it keeps them open for as long as it lives.
+        // The descriptors that make CMD count as a holder on this machine: CMD keeps them open for
+        // as long as it lives.
         let presence = self.seinpaal.presence_fds().filter(|_| counts);
         let presence = presence.map(|fds| fds.map(|fd| fd.as_raw_fd()));
         let mut variables = variables(grants);
@@ -220,7 +225,8 @@ impl Errand<'_> {
             dies_with_us,
         };
         let cmd = Cmd::start(start, note);
-        // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
+        // A process that CMD leaves in the background is no holder, unless this failed, which is
+        // safe but slow.
         let signed = record.map_or(Ok(()), |record| record.finish());
         if let (Ok(_), Err(error)) = (&cmd, recorded.and(signed)) {
             self.voice.explain(error);
@@ -228,7 +234,7 @@ impl Errand<'_> {
         cmd
     }
 
-    /// What CMD signs before it begins.
+    /// The record that CMD signs before it begins.
     fn record(self, counts: bool) -> Option<ChildRecord> {
         let record = if counts { self.seinpaal.presence_record() } else { Ok(None) };
         record.unwrap_or_else(|error| {

@@ -1,0 +1,18 @@
+"""What the checks of .ci/drive share: parts of a page, and the way to fail."""
+
+from world import TARGET
+
+PICTURES = TARGET / "drive"
+TEXT = "document.getElementById('main').innerText"
+# Each row of the list on a line of its own.
+ROWS = "[...document.querySelectorAll('table.names tbody tr')].map((it) => it.innerText.replace(/\\s+/g, ' ')).join('\\n')"
+HEADLINE = "document.querySelector('.headline').innerText"
+
+
+class Failed(Exception):
+    """A check has found something else than it should."""
+
+
+def expect(is_so, words):
+    if not is_so:
+        raise Failed(words)

@@ -1,0 +1,89 @@
+//! The models that must find something: a planted mistake, or a promise that is not made.
+
+use crate::{
+    bounds::{Bounds, Fault, Steer},
+    plant::Plant,
+};
+
+/// The model in which a planted mistake is looked for.
+#[must_use]
+pub fn planted(plant: Plant) -> Bounds {
+    let base = Bounds {
+        name: plant.says(),
+        plant: Some(plant),
+        faults: 0,
+        quiet_one_in: u64::MAX,
+        ..Bounds::BASE
+    };
+    match plant {
+        Plant::NoMargin => {
+            Bounds { faults: 1, kinds: &[Fault::Pause], clock_steps: 1, ttl: 4, place: 12, ..base }
+        }
+        Plant::FreeClock => Bounds { clock_steps: 1, ..base },
+        Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
+        Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
+        Plant::ForgetsPast | Plant::NoDeadline => {
+            Bounds { faults: 1, kinds: &[Fault::Repeat], ..base }
+        }
+        Plant::ForgetsFence => Bounds { clock_steps: 1, steps_back: 1, ..base },
+        Plant::LastFirst => Bounds { clients: 3, ..base },
+        Plant::WishLost | Plant::RenamesInUse => Bounds {
+            limit: 2,
+            clients: 3,
+            slots: &["", "a"],
+            steers: &[Steer::Name("a,b"), Steer::Name("b,a")],
+            turns: 2,
+            wakeups: 8,
+            ..base
+        },
+        // No wakeup arrives, so only a renewal can tell.
+        Plant::AskInPlace | Plant::AskUntold => {
+            Bounds { steers: &[Steer::Ask("eve")], turns: 1, wakeups: 0, ..base }
+        }
+        Plant::AskReplaced => {
+            Bounds { steers: &[Steer::Ask("eve"), Steer::Ask("bob")], turns: 2, ..base }
+        }
+        Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
+    }
+}
+
+/// Promises that are known not to be made, each with a model that shows it.
+#[must_use]
+pub fn limits() -> [Bounds; 4] {
+    [
+        Bounds {
+            name: "a holder who does not listen, and a clock that jumps",
+            clock_steps: 1,
+            steps_back: 1,
+            kinds: &[Fault::Deaf],
+            quiet_one_in: u64::MAX,
+            ..Bounds::BASE
+        },
+        Bounds {
+            name: "a name that was forgotten, and a clock that was set back",
+            steps_back: 1,
+            is_strict: true,
+            faults: 0,
+            quiet_one_in: u64::MAX,
+            ..Bounds::BASE
+        },
+        Bounds {
+            name: "a late copy of a request, and a clock that was set back",
+            clock_steps: 1,
+            steps_back: 1,
+            is_strict: true,
+            kinds: &[Fault::Repeat],
+            quiet_one_in: u64::MAX,
+            ..Bounds::BASE
+        },
+        Bounds {
+            name: "a second ask, no wakeup, and a late copy of a renewal by ticket",
+            clients: 1,
+            turns: 2,
+            steers: &[Steer::Ask("eve"), Steer::Ask("bob")],
+            wakeups: 0,
+            kinds: &[Fault::Repeat],
+            ..Bounds::BASE
+        },
+    ]
+}
