@@ -11,8 +11,10 @@ fail() {
 python=${PYTHON:-python3}
 here=$(mktemp -d)
 redis_pid=
+servers_pid=
 end() {
     [ -z "$redis_pid" ] || kill "$redis_pid" 2>/dev/null || true
+    end_servers
     rm -rf "$here"
 }
 trap end EXIT
@@ -34,9 +36,9 @@ make_environment() {
     "$here/venv/bin/pip" install --quiet --disable-pip-version-check -r "$1"
 }
 
-# install_wheel: builds the package and installs it there.
+# install_wheel OPTION...: builds the package and installs it there.
 install_wheel() {
-    "$here/venv/bin/maturin" build --quiet --release --locked --interpreter "$here/venv/bin/python" --out "$here/wheels"
+    "$here/venv/bin/maturin" build --quiet --release --locked "$@" --interpreter "$here/venv/bin/python" --out "$here/wheels"
     ls -l "$here"/wheels/*.whl
     "$here/venv/bin/pip" install --quiet --disable-pip-version-check "$here"/wheels/*.whl
 }
@@ -54,4 +56,25 @@ start_redis() {
         sleep 0.1
     done
     fail "redis-server does not answer"
+}
+
+# start_servers KIND...: servers of other stores, by the rig of the crates; `KIND URL` lines are in $servers.
+start_servers() {
+    local line
+    # They end when their stdin does: with this script, in whatever way that ends.
+    coproc RIG { cd .. && exec cargo run --quiet --locked -p seinpaal-rig --example servers -- "$@"; }
+    servers_pid=$RIG_PID
+    servers=
+    while read -r line <&"${RIG[0]}"; do
+        [ "$line" != started ] || return 0
+        servers+=$line$'\n'
+    done
+    fail "the servers of other stores did not start"
+}
+
+end_servers() {
+    [ -n "$servers_pid" ] || return 0
+    exec {RIG[1]}>&-
+    wait "$servers_pid" || true
+    servers_pid=
 }

@@ -70,6 +70,7 @@ stand_in_for_rust() {
     toolchain=$(rustc --print sysroot)
     mkdir -p "$root/usr/local/rustup/toolchains" "$root/usr/local/cargo/bin"
     cp -a "$toolchain" "$root/usr/local/rustup/toolchains/"
+    rm -rf "$root/usr/local/rustup/toolchains"/*/share/doc
     cp -L "$(command -v rustup)" "$root/usr/local/cargo/bin/rustup"
     for proxy in cargo rustc rustdoc; do ln "$root/usr/local/cargo/bin/rustup" "$root/usr/local/cargo/bin/$proxy"; done
     container=$(stored from scratch)

@@ -13,6 +13,8 @@ import pytest
 import seinpaal
 
 REDIS = os.environ["SEINPAAL_TEST_REDIS"]
+#: Where the servers of other stores are reached, by the kind of store.
+SERVERS = dict(line.split() for line in os.environ["SEINPAAL_TEST_SERVERS"].splitlines())
 _names = itertools.count()
 
 
@@ -23,11 +25,12 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def url_of(kind: str, tmp_path: Path) -> str:
-    """A store that no other test uses, but for Redis, where names are a test's own."""
+    """A store that no other test uses, but for servers, where names are a test's own."""
     return {
         "memory": f"memory:{tmp_path.name}",
         "file": f"file://{tmp_path}/store",
         "redis": REDIS,
+        **SERVERS,
     }[kind]
 
 

@@ -14,30 +14,39 @@ import pytest
 from conformance import left_out
 from conformance.faces import FACES
 from conformance.stage import Stage
-from conftest import url_of
+from conftest import SERVERS, url_of
 
 CRATE = Path(__file__).parents[2] / "crates" / "conformance" / "src"
 LISTS = {"": (CRATE / "list.rs", left_out.PERMITS), "queues.": (CRATE / "queue/list.rs", left_out.QUEUES)}
-STORES = ["file", "redis", "memory"]
+STORES = ["file", "redis", "memory", *SERVERS]
+#: Stores in which a lease counts by time, whoever lives.
+BY_TIME = {*STORES} - {"file"}
+#: Stores that other programs share.
+SHARED = {*STORES} - {"memory"}
+#: What a store does not promise, in the words of Rust's list.
+LACKS = {
+    "quorum": {"KeepsOrder", "PassesAsks", "NamesSlots", "KeepsQueues"},
+    "zookeeper": {"KeepsQueues"},
+}
 DIES = "another program dies, and a store in memory has one program"
 LEASED = "who lives holds there, so nothing runs down"
 
 #: Cases that only some stores or faces promise: which, and why the others do not.
 ONLY: dict[str, tuple[set[str], str]] = {
     "expiry::a_client_that_lives_holds_without_renewing": ({"file"}, "elsewhere leases are renewed"),
-    "expiry::the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down": ({"redis", "memory"}, LEASED),
+    "expiry::the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down": (BY_TIME, LEASED),
     "expiry::what_a_dead_holder_held_is_free_at_once": ({"file"}, "a server learns of it by the end of the lease"),
-    "expiry::what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_looked": ({"file", "redis"}, DIES),
-    "expiry::a_dead_waiter_at_the_head_holds_up_nobody": ({"file", "redis"}, DIES),
-    "expiry::a_waiter_that_died_is_not_granted_later": ({"file", "redis"}, DIES),
+    "expiry::what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_looked": (SHARED, DIES),
+    "expiry::a_dead_waiter_at_the_head_holds_up_nobody": (SHARED, DIES),
+    "expiry::a_waiter_that_died_is_not_granted_later": (SHARED, DIES),
     "queues.leases::an_item_whose_worker_died_is_delivered_again_at_once": ({"file"}, DIES),
     "queues.leases::an_item_whose_worker_died_is_delivered_again_after_its_ttl_with_a_higher_fence": (
-        {"file", "redis"},
+        SHARED,
         DIES,
     ),
-    "queues.leases::what_was_lost_is_first_again": ({"file", "redis"}, DIES),
-    "queues.workers::a_worker_that_died_is_passed_over": ({"file", "redis"}, DIES),
-    "queues.workers::what_a_dead_worker_had_calls_another": ({"file", "redis"}, DIES),
+    "queues.leases::what_was_lost_is_first_again": (SHARED, DIES),
+    "queues.workers::a_worker_that_died_is_passed_over": (SHARED, DIES),
+    "queues.workers::what_a_dead_worker_had_calls_another": (SHARED, DIES),
 }
 
 #: Cases that cancel, or need more requests than a program has threads: from asyncio only.
@@ -48,14 +57,14 @@ OF_TASKS = {
 }
 
 
-def listed(path: Path) -> Iterator[str]:
-    """The cases of a list of Rust, as ``topic::case``."""
+def listed(path: Path) -> Iterator[tuple[str, set[str]]]:
+    """The cases of a list of Rust, as ``topic::case``, and what each needs of a store."""
     topic = ""
     for line in path.read_text().split("macro_rules!")[1].splitlines():
         if opened := re.fullmatch(r" {12}(\w+) \{", line):
             topic = opened[1]
-        elif case := re.fullmatch(r" {16}(\w+) \[[\w ]*\];", line):
-            yield f"{topic}::{case[1]}"
+        elif case := re.fullmatch(r" {16}(\w+) \[([\w ]*)\];", line):
+            yield f"{topic}::{case[1]}", {*case[2].split()}
 
 
 def told(prefix: str, case: str) -> Callable[[Stage], None] | None:
@@ -80,15 +89,24 @@ def reasons(prefix: str) -> dict[str, str]:
     }
 
 
+def stores_that_promise(needs: set[str], among: set[str]) -> Iterator[str]:
+    """Of these stores, in their order, those that lack nothing that a case needs."""
+    for store in STORES:
+        if store in among and not needs & LACKS.get(store, set()):
+            yield store
+
+
 def plays() -> Iterator[tuple[str, str, str]]:
     """Each case that is told, with each store and face that promises it."""
     for prefix, (path, _) in LISTS.items():
-        for case in listed(path):
+        for case, needs in listed(path):
             if told(prefix, case) is None:
                 continue
+            if prefix == "queues.":
+                needs.add("KeepsQueues")
             stores, _ = ONLY.get(prefix + case, (set(STORES), ""))
             only_tasks = prefix + case in OF_TASKS or case.startswith("cancel::")
-            for store in filter(stores.__contains__, STORES):
+            for store in stores_that_promise(needs, stores):
                 for face in ["asyncio"] if only_tasks else FACES:
                     yield prefix + case, store, face
 
@@ -107,7 +125,7 @@ def test_a_store_keeps_its_promise(
 @pytest.mark.parametrize("prefix", LISTS)
 def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
     """Prints what is left out, which `python/test -rP -k left_out` shows."""
-    cases, out = list(listed(LISTS[prefix][0])), reasons(prefix)
+    cases, out = [case for case, _ in listed(LISTS[prefix][0])], reasons(prefix)
     assert len(cases) >= 90, "the list is written in another way now"
     here = {case for case in cases if told(prefix, case) is not None}
     assert here | set(out) == set(cases)
@@ -118,7 +136,7 @@ def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
 
 
 def test_the_page_about_proofs_counts_them() -> None:
-    cases = [prefix + case for prefix, (path, _) in LISTS.items() for case in listed(path)]
+    cases = [prefix + case for prefix, (path, _) in LISTS.items() for case, _ in listed(path)]
     here = {case for case, _, _ in plays()}
     page = (CRATE.parents[2] / "docs/internals/proof/README.md").read_text()
     assert f"{len(here)} of those {len(cases)} cases" in page
@@ -127,3 +145,10 @@ def test_the_page_about_proofs_counts_them() -> None:
 def test_what_only_some_stores_or_faces_promise_is_told() -> None:
     named = {*ONLY, *OF_TASKS}
     assert named <= {case for case, _, _ in plays()}
+
+
+def test_what_a_store_lacks_is_a_word_of_the_list() -> None:
+    """A word that no case has any more would leave nothing out, and nobody would notice."""
+    words = {"KeepsQueues"}.union(*(needs for path, _ in LISTS.values() for _, needs in listed(path)))
+    assert set().union(*LACKS.values()) <= words
+    assert {*SERVERS} == {"sentinel", "cluster", "quorum", "zookeeper"}

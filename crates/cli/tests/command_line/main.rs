@@ -26,6 +26,7 @@ mod reentry;
 mod serve;
 mod settings;
 mod signals;
+mod situations;
 mod slots;
 mod status;
 mod stores;

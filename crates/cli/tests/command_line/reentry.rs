@@ -1,6 +1,7 @@
 //! A `run` inside the CMD of a `run` of the same name.
 
 mod ends;
+mod stores;
 
 use super::support::{Held, World, both};
 
