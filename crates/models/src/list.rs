@@ -169,6 +169,7 @@ fn asks() -> [Bounds; 5] {
             wakeups: 0,
             faults: 1,
             kinds: &[Fault::Repeat],
+            quiet_one_in: 1,
             ..base
         },
     ]
