@@ -171,6 +171,7 @@ fn asks() -> [Bounds; 5] {
             wakeups: 0,
             faults: 1,
             kinds: &[Fault::Repeat],
+            quiet_one_in: 1,
             ..base
         },
     ]

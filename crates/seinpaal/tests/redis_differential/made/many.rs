@@ -110,6 +110,23 @@ pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
 }
 
+/// A ticket that is nobody's was asked for. It is renewed by hand, together with one that a client keeps for longer.
+pub(super) fn renewed_by_hand_beside_one_of_a_client() -> Vec<Event> {
+    let by_hand = |asks| Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks };
+    let (lease, apart, tickets) =
+        (LeaseId(78 << 64), LeaseId(77 << 64), vec![ticket(1), ticket(2)]);
+    let asked = Ask::HandOver { ticket: ticket(1), lease: apart, by: "eve" };
+    let renewed = Ask::RenewTickets { lease, ttl: SECOND / 2, margin: SECOND / 4, tickets };
+    let own = ask(Acquire { lease, ..acquire(1) });
+    vec![
+        by_hand(vec![own]),
+        call(1, [ask(acquire(2))]),
+        by_hand(vec![asked]),
+        by_hand(vec![renewed]),
+        look(1),
+    ]
+}
+
 fn many() -> Vec<Event> {
     [1, 51].map(taken).to_vec()
 }
