@@ -15,6 +15,7 @@ use redis::cmd;
 use seinpaal::{GuardedError, Seinpaal, Value, store::StoreErrorKind};
 use seinpaal_rig::Proxy;
 use seinpaal_rig::RedisServer;
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn a_permit_that_was_released_or_evicted_writes_nothing() {
@@ -34,10 +35,23 @@ async fn a_permit_that_was_released_or_evicted_writes_nothing() {
     assert_eq!((get(&server, "a").await, get(&server, "b").await), (None, None));
 }
 
-/// The server keeps all of a name in one value where a few take turns.
-async fn is_a_line(server: &RedisServer) -> bool {
+/// What the scripts call the form of a value that begins with this number.
+fn form_of(version: u8) -> &'static str {
+    const FORMS: &str = include_str!("../../redis/src/lua/forms.lua");
+    let version = version.to_string();
+    let names_and_values = |line: &'static str| {
+        let (names, values) = line.strip_prefix("local ")?.split_once(" = ")?;
+        Some(names.split(", ").zip(values.split(", ")))
+    };
+    let mut constants = FORMS.lines().filter_map(names_and_values).flatten();
+    let found = constants.find(|(name, value)| name.ends_with("VERSION") && *value == version);
+    found.expect("the scripts know the form").0
+}
+
+/// The form of what the server keeps of the name.
+async fn form(server: &RedisServer) -> &'static str {
     let value: Vec<u8> = say(server, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
-    value.first() == Some(&11)
+    form_of(*value.first().expect("the name is there"))
 }
 
 #[tokio::test]
@@ -53,31 +67,33 @@ async fn where_a_few_take_turns_who_holds_writes_and_who_has_held_does_not() {
         tx.incr("a");
     });
     wrote.await.unwrap();
-    assert!(is_a_line(&server).await);
+    assert_eq!(form(&server).await, "LINE_VERSION");
     first.release().await.unwrap();
     let second = next.await.unwrap().unwrap();
     let wrote = second.guarded(|tx| {
         tx.incr("a");
     });
     wrote.await.unwrap();
-    assert!(is_a_line(&server).await);
+    assert_eq!(form(&server).await, "LINE_VERSION");
     assert_eq!(get(&server, "a").await.as_deref(), Some("2"));
 }
 
-/// The first byte of what the server keeps of the name, once a renewal has come.
-async fn form_once_renewed(server: &RedisServer) -> u8 {
-    loop {
-        let value: Vec<u8> = say(server, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
-        match value.first() {
-            Some(form @ (18 | 19)) => return *form,
-            _ => tokio::time::sleep(Duration::from_millis(10)).await,
+/// The form that a renewal has made, once it has come.
+async fn form_once_renewed(server: &RedisServer) -> &'static str {
+    let renewed = async {
+        loop {
+            match form(server).await {
+                form @ ("APART_VERSION" | "CROWD_VERSION") => return form,
+                _ => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
         }
-    }
+    };
+    timeout(Duration::from_secs(60), renewed).await.expect("the permits are renewed")
 }
 
 #[tokio::test]
 async fn whose_permits_were_renewed_apart_from_their_tickets_writes_while_it_holds_and_not_after() {
-    for (count, form) in [(3, 18), (100, 19)] {
+    for (count, form) in [(3, "APART_VERSION"), (100, "CROWD_VERSION")] {
         let server = RedisServer::start();
         let client = Seinpaal::builder(&server.socket_url("")).ttl(Duration::from_secs(6));
         let semaphore = client.connect().await.unwrap().semaphore("n").limit(200);
