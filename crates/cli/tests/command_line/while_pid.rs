@@ -35,12 +35,12 @@ fn until_free(world: &World) {
 fn permits_are_kept_for_longer_than_their_ttl_until_the_process_ends_however_it_ends() {
     for world in both() {
         let process = process();
-        let ticket = keep(&world, &process, &["--ttl", "300ms"]);
+        let ticket = keep(&world, &process, &["--ttl", "2s"]);
         let began = std::time::Instant::now();
         until("three ttls have passed", || {
             let shown = world.show("a");
             assert_eq!(shown["holders"][0]["ticket"], ticket.as_str(), "{shown}");
-            began.elapsed().as_millis() > 900
+            began.elapsed().as_secs() >= 6
         });
         assert_eq!(world.seinpaal(&["run", "-n", "a", "true"]).code, 75);
         end(process);

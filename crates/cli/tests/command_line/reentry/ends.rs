@@ -134,7 +134,7 @@ fn max_hold_of_the_outer_run_ends_the_inner_cmd() {
             "run",
             "a",
             "--max-hold",
-            "1s",
+            "4s",
             "-k",
             "100ms",
             "sh",
