@@ -74,6 +74,8 @@ async fn a_grant_that_no_replica_has_is_not_believed_with_replicated() {
     assert!(is_about_replicas(&refused), "{refused}");
     fail_over(&mut servers);
     servers.start_again(servers.replicas().into_iter().find(|node| !servers.is_up(*node)).unwrap());
+    // Until both replicas follow, `replicated=2` refuses, and is right.
+    servers.until_all_follow();
     let second = client(&servers.url("?replicated=2")).await;
     assert!(held(&second).await.is_held());
 }
