@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal::store::News;
 use seinpaal_proto::{
     Enqueue, Kind, Permits, Priority, Ticket,
-    session::{Config, Event, Session, Wish},
+    session::{Event, Session, SessionConfig, Wish},
     time::Micros,
 };
 
@@ -23,7 +23,7 @@ impl<'a> Member<'a> {
     /// Joins with a session whose permits have this ttl.
     pub(crate) async fn join(stage: &'a Stage, ttl: Micros) -> Self {
         let client = stage.client().await;
-        let config = Config { ttl, ..Config::default() };
+        let config = SessionConfig { ttl, ..SessionConfig::default() };
         let config = match client.store().longest_lease() {
             Some(longest) => config.within(longest),
             None => config,

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Limit, LimitRule, OnMismatch,
-    session::Config,
+    session::SessionConfig,
     time::{Micros, SECOND},
 };
 
@@ -207,7 +207,7 @@ impl Bounds {
     /// Returns whether a tick lies between the first renewal and danger, so that a client sees them
     /// at different ticks.
     pub(crate) fn sees_renewals(&self) -> bool {
-        let schedule = Config::default().schedule(self.ttl());
+        let schedule = SessionConfig::default().schedule(self.ttl());
         schedule.renew().next_multiple_of(TICK) < schedule.danger()
     }
 

@@ -21,7 +21,7 @@ use std::{
 
 use seinpaal_proto::{
     Batch, Contact, Inbox, MemoryState, Name, Replies, Standing, Ticket, Wakeup,
-    session::{CallId, Config, Session},
+    session::{CallId, Session, SessionConfig},
     time::{Micros, SECOND},
 };
 
@@ -196,11 +196,11 @@ impl World {
 impl Client {
     fn new(who: usize, bounds: &Bounds) -> Self {
         let inbox = Inbox((who as u128 + 1) << 64);
-        let config = Config {
+        let config = SessionConfig {
             ttl: bounds.ttl(),
             waiter_ttl: bounds.place(),
             patience: 2 * bounds.ttl(),
-            ..Config::default()
+            ..SessionConfig::default()
         };
         // A store tells its clock when it is opened.
         let mut session = Session::new(inbox, config);

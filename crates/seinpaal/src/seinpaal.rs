@@ -10,7 +10,7 @@ use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Inbox,
-    session::Config,
+    session::SessionConfig,
     time::{MAX_TTL, MIN_TTL, micros},
 };
 
@@ -130,13 +130,13 @@ impl Seinpaal {
 
     fn own_store(
         clock: ClientClock,
-        start: impl FnOnce(Open, Config, String) -> Result<Arc<Handle>, StoreError>,
+        start: impl FnOnce(Open, SessionConfig, String) -> Result<Arc<Handle>, StoreError>,
     ) -> Self {
         let open: Open = Box::new(move |inbox, news| {
             let hub = MemoryHub::running_by(clock, Clock::System);
             MemoryStore::open(&hub, inbox, news)
         });
-        let handle = start(open, Config::default(), "memory:".to_owned());
+        let handle = start(open, SessionConfig::default(), "memory:".to_owned());
         let handle = handle.unwrap_or_else(|error| panic!("{error}"));
         Self { handle, client: Arc::new(Client::own(executable().replace(char::is_control, ""))) }
     }

@@ -13,8 +13,8 @@ use seinpaal::store::{News, NewsSender, Store, StoreError};
 use seinpaal_proto::{
     Inbox, Name, Priority,
     queue::{
-        Batch, Configure, Delivery, Due, How, Pop, Popped, Push, Reason, Renew, Replies, Reply,
-        Request, Snapshot, What,
+        Batch, Configure, Delivery, Due, FailureReason, How, Pop, Popped, Push, Renew, Replies,
+        Reply, Request, Snapshot, What,
     },
     time::UNBOUNDED,
 };
@@ -192,9 +192,11 @@ impl Spoiler {
 
     fn end(&self, how: &mut How) {
         match (self.mistake, &mut *how) {
-            (Mistake::ForgetsReasons, How::Fail { reason, .. }) => *reason = Reason::default(),
+            (Mistake::ForgetsReasons, How::Fail { reason, .. }) => {
+                *reason = FailureReason::default()
+            }
             (Mistake::CountsGivingBack, How::GiveBack { delay }) => {
-                *how = How::Fail { delay: *delay, reason: Reason::default() };
+                *how = How::Fail { delay: *delay, reason: FailureReason::default() };
             }
             (Mistake::GivesBackToTheEnd, How::GiveBack { delay }) => *delay = (*delay).max(1),
             _ => {}

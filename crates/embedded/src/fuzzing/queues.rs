@@ -4,8 +4,8 @@ use rusqlite::{Connection, Result};
 use seinpaal_proto::{
     Fence, Inbox, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, How, ItemId, Pop, Purge, Push, Reason, Renew,
-        Reply, Request, execute,
+        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, Pop, Purge, Push,
+        Renew, Reply, Request, execute,
     },
     time::SECOND,
 };
@@ -58,7 +58,7 @@ pub(super) fn fill(db: &Connection) -> Result<()> {
     send(db, 0, 2, (0..12).map(|n| Request::Push(push(n))).collect())?;
     let popped = send(db, 1, 3, vec![Request::Pop(pop(3))])?;
     let deliveries = deliveries(&popped);
-    let fail = How::Fail { delay: 0, reason: Reason::new("no") };
+    let fail = How::Fail { delay: 0, reason: FailureReason::new("no") };
     let finish = deliveries.first().map(|first| Request::Finish { delivery: *first, how: fail });
     send(db, 2, 3, finish.into_iter().collect())?;
     for worker in 4..7 {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use seinpaal_proto::{
     Contact, Name, Priority,
     queue::{
-        Due, How, ItemId, Push, Reason, Request, What,
+        Due, FailureReason, How, ItemId, Push, Request, What,
         session::{Session, Until, Wish},
     },
-    session::Failure,
+    session::CallFailure,
     time::Micros,
 };
 
@@ -169,7 +169,7 @@ impl World {
     fn break_call(&mut self, who: usize) {
         let Some((call, _)) = self.clients[who].call.take() else { return };
         self.abandon(who);
-        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+        let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| session.handle_failure(now, call, failure));
     }
 
@@ -219,7 +219,7 @@ impl World {
 }
 
 fn how(end: End) -> How {
-    let reason = Reason::default();
+    let reason = FailureReason::default();
     match end {
         End::Acknowledge => How::Acknowledge,
         End::GiveBack => How::GiveBack { delay: 0 },

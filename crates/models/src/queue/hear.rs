@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seinpaal_proto::queue::{
     ItemId, Reply,
-    session::{Answer, End, Event},
+    session::{Answer, DeliveryEnd, Event},
 };
 
 use super::{
@@ -72,15 +72,15 @@ impl World {
         (!is_true).then_some(Broken::Answer)
     }
 
-    fn hear_end(&self, id: ItemId, fence: u64, end: End) -> Option<Broken> {
+    fn hear_end(&self, id: ItemId, fence: u64, end: DeliveryEnd) -> Option<Broken> {
         let tale = self.nth(id).map(|nth| self.ghost.items[nth])?;
         let is_done_by = tale.done_by == Some(fence);
         let is_true = tale.is_doubled
             || match end {
-                End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
+                DeliveryEnd::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
                 // What the ledger remembers of a batch goes by the store's clock, too, and moves
                 // with it.
-                End::Lost => !is_done_by || self.ghost.was_set_back,
+                DeliveryEnd::Lost => !is_done_by || self.ghost.was_set_back,
                 _ => true,
             };
         (!is_true).then_some(Broken::Answer)

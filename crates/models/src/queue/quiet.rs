@@ -3,7 +3,7 @@
 
 use seinpaal_proto::{
     Contact,
-    queue::{Call, PLACE_TTL, Purge, Request, Standing},
+    queue::{PLACE_TTL, Purge, Request, Standing, WorkerCall},
 };
 
 use super::{
@@ -131,7 +131,7 @@ impl World {
             let client = self.clients.iter().find(|client| client.inbox == inbox);
             client.is_none_or(|client| client.life != Life::Alive)
         };
-        let mut line = self.ledger.workers().filter(|(_, call)| *call == Call::InLine);
+        let mut line = self.ledger.workers().filter(|(_, call)| *call == WorkerCall::InLine);
         self.ghost.is_slow || line.any(|(inbox, _)| is_gone(inbox))
     }
 

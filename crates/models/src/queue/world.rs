@@ -11,7 +11,7 @@ use seinpaal_proto::{
         Batch, Configure, Delivery, ItemId, MemoryQueue, Replies, Request, Wakeup,
         session::{AskId, Bearings, PopId, Session},
     },
-    session::{CallId, Config},
+    session::{CallId, SessionConfig},
     time::{Micros, SECOND},
 };
 
@@ -214,7 +214,11 @@ impl Client {
     /// A client that has done nothing yet, on the clock of clients.
     pub(super) fn new(who: usize, bounds: &Bounds, now: Micros) -> Self {
         let inbox = Inbox((who as u128 + 1) << 64);
-        let config = Config { ttl: bounds.ttl(), patience: bounds.patience(), ..Config::default() };
+        let config = SessionConfig {
+            ttl: bounds.ttl(),
+            patience: bounds.patience(),
+            ..SessionConfig::default()
+        };
         // A store tells its clock when it is opened.
         let clock = Some((now + STORE_AHEAD, now, now));
         let bearings = Bearings { clock, ..Bearings::default() };

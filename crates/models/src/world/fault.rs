@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seinpaal_proto::{Contact, session::Failure};
+use seinpaal_proto::{Contact, session::CallFailure};
 
 use super::{Action, Life, Load, Parcel, World};
 use crate::bounds::{Bounds, Fault};
@@ -89,7 +89,7 @@ impl World {
             return;
         }
         self.abandon(who);
-        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+        let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| {
             calls.iter().for_each(|(call, _)| session.handle_failure(now, *call, failure));
         });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seinpaal_proto::{
     Cause, Ticket,
-    session::{Event, Refusal},
+    session::{AcquireRefusal, Event},
 };
 
 use super::{Broken, Held, World};
@@ -68,15 +68,19 @@ impl World {
 
     /// Returns whether a refusal has a reason: another client has ended the grant, the limit is
     /// another, no slot has the name, or an attach found nothing or was not the only one.
-    fn has_reason(&self, who: usize, ticket: Ticket, refusal: &Refusal) -> bool {
+    fn has_reason(&self, who: usize, ticket: Ticket, refusal: &AcquireRefusal) -> bool {
         let is_ended = self.ghost.ended.keys().any(|(whose, of, _)| (*whose, *of) == (who, ticket));
         let is_about_the_limit = matches!(
             refusal,
-            Refusal::OtherLimit { .. } | Refusal::TooMany { .. } | Refusal::Ended(Cause::TooMany)
+            AcquireRefusal::OtherLimit { .. }
+                | AcquireRefusal::TooMany { .. }
+                | AcquireRefusal::Ended(Cause::TooMany)
         );
         let is_about_names = matches!(
             refusal,
-            Refusal::NoSuchSlot { .. } | Refusal::TooMany { .. } | Refusal::Ended(Cause::TooMany)
+            AcquireRefusal::NoSuchSlot { .. }
+                | AcquireRefusal::TooMany { .. }
+                | AcquireRefusal::Ended(Cause::TooMany)
         );
         let attaches = self.ghost.attached.contains(&(who, ticket));
         let is_alone = self.ghost.attached.len() == 1 && self.is_held(ticket);

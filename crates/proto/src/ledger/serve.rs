@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The decision about the waiter at the head of the queue.
-enum Next {
+enum QueueStep {
     Grant,
     Park,
     End(Cause),
@@ -28,14 +28,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         while self.is_open() {
             let Some(first) = self.state.first_waiter()? else { break };
             let next = self.next_for(&first);
-            if matches!(next, Next::Stop) || !self.has_work() {
+            if matches!(next, QueueStep::Stop) || !self.has_work() {
                 break;
             }
             match next {
-                Next::Grant => self.grant_waiter(first, None)?,
-                Next::Park => self.park(first)?,
-                Next::End(cause) => self.end(&first, cause)?,
-                Next::Stop => break,
+                QueueStep::Grant => self.grant_waiter(first, None)?,
+                QueueStep::Park => self.park(first)?,
+                QueueStep::End(cause) => self.end(&first, cause)?,
+                QueueStep::Stop => break,
             }
         }
         Ok(())
@@ -52,15 +52,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.paused.is_none() && self.guarded_for.is_none()
     }
 
-    fn next_for(&mut self, waiter: &Entry) -> Next {
+    fn next_for(&mut self, waiter: &Entry) -> QueueStep {
         if waiter.permits > self.limit() {
-            return Next::End(Cause::TooMany);
+            return QueueStep::End(Cause::TooMany);
         }
         match waiter.inbox.map(|inbox| self.contact(inbox)) {
-            Some(Contact::Dead) => Next::End(Cause::Expired),
-            Some(Contact::Silent) => Next::Park,
-            _ if self.fits(waiter.permits) => Next::Grant,
-            _ => Next::Stop,
+            Some(Contact::Dead) => QueueStep::End(Cause::Expired),
+            Some(Contact::Silent) => QueueStep::Park,
+            _ if self.fits(waiter.permits) => QueueStep::Grant,
+            _ => QueueStep::Stop,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::item::{Delivery, ItemId, Reason};
+use super::item::{Delivery, FailureReason, ItemId};
 use crate::{
     count::{Limit, Priority},
     id::Inbox,
@@ -181,7 +181,7 @@ pub enum How {
         /// How long.
         delay: Micros,
         /// Why.
-        reason: Reason,
+        reason: FailureReason,
     },
 }
 

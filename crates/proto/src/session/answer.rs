@@ -4,7 +4,7 @@
 use super::{
     Session,
     desk::Desk,
-    event::{Event, Loss, Refusal},
+    event::{AcquireRefusal, Event, Loss},
     heard::Heard,
     record::Phase,
     sent::{BatchPart, Sent},
@@ -109,19 +109,19 @@ impl Session {
                     desk.send_again(ticket);
                 }
             }
-            Reply::Busy { why, .. } => self.refuse(heard.name, ticket, Refusal::Busy(why)),
+            Reply::Busy { why, .. } => self.refuse(heard.name, ticket, AcquireRefusal::Busy(why)),
             Reply::OtherKind { stored, stated, .. } => {
-                self.refuse(heard.name, ticket, Refusal::OtherKind { stored, stated });
+                self.refuse(heard.name, ticket, AcquireRefusal::OtherKind { stored, stated });
             }
             Reply::OtherLimit { stored, stated, is_pinned, .. } => {
-                let refusal = Refusal::OtherLimit { stored, stated, is_pinned };
+                let refusal = AcquireRefusal::OtherLimit { stored, stated, is_pinned };
                 self.refuse(heard.name, ticket, refusal);
             }
             Reply::TooMany { permits, limit, .. } => {
-                self.refuse(heard.name, ticket, Refusal::TooMany { permits, limit });
+                self.refuse(heard.name, ticket, AcquireRefusal::TooMany { permits, limit });
             }
             Reply::NoSuchSlot { there, .. } => {
-                self.refuse(heard.name, ticket, Refusal::NoSuchSlot { there });
+                self.refuse(heard.name, ticket, AcquireRefusal::NoSuchSlot { there });
             }
             // This session has not released the ticket: then it would have no record of it, or one
             // that is leaving. The store refuses the ticket because a later one of its series came
@@ -129,13 +129,15 @@ impl Session {
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);
             }
-            Reply::Ended { cause, .. } => self.refuse(heard.name, ticket, Refusal::Ended(cause)),
-            _ => self.refuse(heard.name, ticket, Refusal::Store),
+            Reply::Ended { cause, .. } => {
+                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause))
+            }
+            _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),
         }
     }
 
     /// The store is done with a ticket. The program is told if it still waits to hear that.
-    pub(super) fn refuse(&mut self, name: &Name, ticket: Ticket, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, name: &Name, ticket: Ticket, refusal: AcquireRefusal) {
         let record = self.desk(name).records.get(&ticket);
         if record.is_some_and(|record| record.phase != Phase::Leaving) {
             self.events.push_back(Event::Refused { ticket, refusal });
@@ -173,9 +175,11 @@ impl Session {
         match reply {
             Reply::Granted(grant) if grant.ticket == ticket => self.take_grant(heard, grant),
             Reply::TooLate { .. } => desk.refile(ticket),
-            Reply::Ended { cause, .. } => self.refuse(heard.name, ticket, Refusal::Ended(cause)),
-            Reply::Unknown { .. } => self.refuse(heard.name, ticket, Refusal::Unknown),
-            _ => self.refuse(heard.name, ticket, Refusal::Store),
+            Reply::Ended { cause, .. } => {
+                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause))
+            }
+            Reply::Unknown { .. } => self.refuse(heard.name, ticket, AcquireRefusal::Unknown),
+            _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),
         }
     }
 

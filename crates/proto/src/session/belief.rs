@@ -8,7 +8,7 @@ use super::heard::Heard;
 use super::{
     Session,
     record::{Granted, Phase},
-    schedule::Schedule,
+    schedule::LeaseSchedule,
 };
 use crate::{
     id::{Fence, Ticket},
@@ -145,7 +145,7 @@ impl Session {
         record.silent_since = None;
         record.believe(heard.sent_at, certain);
         let is_safe = record.is_safe(heard.now);
-        let is_proof = valid_for.is_none_or(|valid_for| Schedule::is_full(ttl, valid_for));
+        let is_proof = valid_for.is_none_or(|valid_for| LeaseSchedule::is_full(ttl, valid_for));
         record.in_danger &= !is_safe;
         let event = record.tell_belief(is_safe, is_proof);
         let is_delivered = record.is_delivered;

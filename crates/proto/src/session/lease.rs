@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{few::FewSet, repetition::Repetition, schedule::Schedule};
+use super::{few::FewSet, repetition::Repetition, schedule::LeaseSchedule};
 use crate::{id::Ticket, time::Micros};
 
 /// A lease that permits of this client stand under.
@@ -84,7 +84,7 @@ impl LeaseDesk {
 
     /// Returns whether the last proof is too old to hand over another permit under the lease.
     pub(super) fn is_stale(&self, now: Micros) -> bool {
-        Schedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
+        LeaseSchedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
     }
 
     /// Returns whether renewing the lease in the call that asks for another permit under it saves a

@@ -4,8 +4,8 @@ use redis::Value;
 use seinpaal_proto::{
     Fence, Name, Priority,
     queue::{
-        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Request, Snapshot,
-        WorkRow,
+        DeadRow, Delivery, DeliveryHistory, GroupRow, ItemId, Popped, Replies, Reply, Request,
+        Snapshot, WorkRow,
     },
 };
 
@@ -161,7 +161,7 @@ fn dead_row((line, payload): (&Value, &Value)) -> Option<DeadRow> {
         about: about.to_owned(),
         pushed,
         died,
-        history: History::decode(history),
+        history: DeliveryHistory::decode(history),
         bytes: bytes_of_it,
         payload: bytes(payload)?.to_vec(),
     })

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Busy, Cause, Fence, Name, Ticket,
-    session::{Event, Loss, Refusal, Wish},
+    session::{AcquireRefusal, Event, Loss, Wish},
     time::{Micros, micros},
 };
 
@@ -240,12 +240,12 @@ impl Driver {
         self.waiting.releases.answer_detach(ticket, Err(ReleaseError::NotHeld));
     }
 
-    fn refused(&mut self, now: Micros, ticket: Ticket, refusal: Refusal) {
+    fn refused(&mut self, now: Micros, ticket: Ticket, refusal: AcquireRefusal) {
         let Some(request) = self.waiting.requests.remove(&ticket) else { return };
         self.waiting.tickets.remove(&request.number);
         // The grant ran out before its caller heard of it, so the request asks again, at the end of
         // the line.
-        if refusal == Refusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
+        if refusal == AcquireRefusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
             self.acquire(now, request);
             return;
         }
@@ -254,23 +254,25 @@ impl Driver {
         let _ = request.reply.send(Err(error));
     }
 
-    fn error_of(&self, refusal: Refusal, wanted: &Wanted) -> AcquireError {
+    fn error_of(&self, refusal: AcquireRefusal, wanted: &Wanted) -> AcquireError {
         match refusal {
-            Refusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
-            Refusal::Busy(Busy::Paused) => AcquireError::Paused,
-            Refusal::Busy(_) => AcquireError::Busy,
-            Refusal::TimedOut => AcquireError::TimedOut,
-            Refusal::Silence => self.silence().into(),
-            Refusal::OtherKind { stored, stated } => AcquireError::OtherKind { stored, stated },
-            Refusal::OtherLimit { stored, stated, is_pinned } => {
+            AcquireRefusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
+            AcquireRefusal::Busy(Busy::Paused) => AcquireError::Paused,
+            AcquireRefusal::Busy(_) => AcquireError::Busy,
+            AcquireRefusal::TimedOut => AcquireError::TimedOut,
+            AcquireRefusal::Silence => self.silence().into(),
+            AcquireRefusal::OtherKind { stored, stated } => {
+                AcquireError::OtherKind { stored, stated }
+            }
+            AcquireRefusal::OtherLimit { stored, stated, is_pinned } => {
                 AcquireError::OtherLimit { stored, stated, is_pinned }
             }
-            Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
-            Refusal::NoSuchSlot { there } => {
+            AcquireRefusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
+            AcquireRefusal::NoSuchSlot { there } => {
                 AcquireError::NoSuchSlot { missing: wanted.wishes.missing_in(&there), there }
             }
-            Refusal::Ended(cause) => AcquireError::Ended(cause.into()),
-            Refusal::Unknown => AcquireError::Unknown,
+            AcquireRefusal::Ended(cause) => AcquireError::Ended(cause.into()),
+            AcquireRefusal::Unknown => AcquireError::Unknown,
             _ => self.refused_by_store(),
         }
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::session::Config;
+use seinpaal_proto::session::SessionConfig;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -34,7 +34,7 @@ pub(crate) struct Handle {
     pub(super) clock: ClientClock,
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
-    pub(super) config: Config,
+    pub(super) config: SessionConfig,
     pub(super) pulse: Arc<Pulse>,
     /// The number of the next request.
     pub(super) requests: AtomicU64,
@@ -130,7 +130,7 @@ impl Handle {
     }
 
     /// The settings of the session.
-    pub(crate) fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &SessionConfig {
         &self.config
     }
 

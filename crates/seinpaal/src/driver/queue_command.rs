@@ -5,7 +5,7 @@ use std::sync::Arc;
 use seinpaal_proto::{
     queue::{
         Delivery, How, Popped, Reply, Request,
-        session::{End, Until},
+        session::{DeliveryEnd, Until},
     },
     time::Micros,
 };
@@ -58,6 +58,6 @@ pub(crate) enum QueueCommand {
     Finish {
         delivery: Delivery,
         how: How,
-        reply: Option<oneshot::Sender<End>>,
+        reply: Option<oneshot::Sender<DeliveryEnd>>,
     },
 }

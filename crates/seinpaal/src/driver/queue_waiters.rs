@@ -6,7 +6,7 @@ use seinpaal_proto::{
     Name,
     queue::{
         Delivery, How,
-        session::{Answer, AskId, Delivered, End, Event, Loss, PopId, Session},
+        session::{Answer, AskId, Delivered, DeliveryEnd, Event, Loss, PopId, Session},
     },
     time::Micros,
 };
@@ -31,7 +31,7 @@ pub(super) struct QueueWaiters {
     pub(super) pops: HashMap<PopId, Taker>,
     pub(super) numbers: HashMap<u64, PopId>,
     pub(super) leases: HashMap<Delivery, Arc<Lease>>,
-    pub(super) finishes: HashMap<Delivery, oneshot::Sender<End>>,
+    pub(super) finishes: HashMap<Delivery, oneshot::Sender<DeliveryEnd>>,
     pub(super) last_error: Option<StoreError>,
     pub(super) agenda_at: Option<Micros>,
     /// How many items in work the metrics were told of.

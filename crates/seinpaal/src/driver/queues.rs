@@ -11,7 +11,7 @@ use seinpaal_proto::{
         Replies, Wakeup,
         session::{Bearings, Call, Session, Until, Wish},
     },
-    session::{CallId, Config},
+    session::{CallId, SessionConfig},
     time::Micros,
 };
 
@@ -26,7 +26,7 @@ use crate::{
 
 pub(super) struct Queues {
     inbox: Inbox,
-    config: Config,
+    config: SessionConfig,
     client_clock: ClientClock,
     address: Arc<str>,
     /// The state that the next session carries on.
@@ -41,7 +41,7 @@ pub(super) struct Queues {
 impl Queues {
     pub(super) fn new(
         inbox: Inbox,
-        config: Config,
+        config: SessionConfig,
         reading: Reading,
         client_clock: ClientClock,
         address: Arc<str>,

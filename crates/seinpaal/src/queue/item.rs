@@ -19,7 +19,7 @@ use crate::{
 use futures_util::future::{Either, select};
 use seinpaal_proto::{
     About, Fence, Name,
-    queue::{How, ItemId, Popped, Reason, session::End},
+    queue::{FailureReason, How, ItemId, Popped, session::DeliveryEnd},
     time::micros,
 };
 
@@ -258,7 +258,7 @@ impl Item {
     /// # Errors
     /// As [`acknowledge`](Self::acknowledge).
     pub async fn fail(self, reason: &str, delay: Duration) -> Result<Failed, FinishError> {
-        let how = How::Fail { delay: micros(delay), reason: Reason::new(reason) };
+        let how = How::Fail { delay: micros(delay), reason: FailureReason::new(reason) };
         ended(self.shared.finish(how).await)
     }
 
@@ -273,11 +273,11 @@ impl Item {
     }
 }
 
-fn ended(end: Result<End, FinishError>) -> Result<Failed, FinishError> {
+fn ended(end: Result<DeliveryEnd, FinishError>) -> Result<Failed, FinishError> {
     match end? {
-        End::Acknowledged | End::Returned => Ok(Failed::Returned),
-        End::Died => Ok(Failed::Died),
-        End::Lost => Err(FinishError::Lost),
+        DeliveryEnd::Acknowledged | DeliveryEnd::Returned => Ok(Failed::Returned),
+        DeliveryEnd::Died => Ok(Failed::Died),
+        DeliveryEnd::Lost => Err(FinishError::Lost),
         _ => Err(FinishError::Unknown),
     }
 }

@@ -21,8 +21,8 @@ use futures_util::{
 };
 use seinpaal_proto::{
     queue::{
-        How, Reason,
-        session::{End, Until},
+        FailureReason, How,
+        session::{DeliveryEnd, Until},
     },
     time::micros,
 };
@@ -222,7 +222,7 @@ where
             // The delivery is over already, and this frees its place.
             Either::Right(_) => How::GiveBack { delay: 0 },
         };
-        let end = hand.0.finish(how).await.unwrap_or(End::Unknown);
+        let end = hand.0.finish(how).await.unwrap_or(DeliveryEnd::Unknown);
         ItemEnd { end, is_given_back: hand.0.is_given_back() }
     }
 
@@ -235,7 +235,7 @@ where
 
     fn failed(&self, attempt: u32, reason: &str) -> How {
         let delay = micros(self.retry.delay(attempt));
-        How::Fail { delay, reason: Reason::new(reason) }
+        How::Fail { delay, reason: FailureReason::new(reason) }
     }
 }
 

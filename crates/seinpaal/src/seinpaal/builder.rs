@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Inbox,
-    session::{ClockBound, Config},
+    session::{JumpBound, SessionConfig},
     time::micros,
 };
 
@@ -123,11 +123,11 @@ impl Builder {
             let options = url.redis_options_mut().filter(|_| replicas > 0);
             options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
         }
-        let config = Config {
+        let config = SessionConfig {
             ttl,
             patience: micros(self.patience),
             clock_bound: clock_bound(&url),
-            ..Config::default()
+            ..SessionConfig::default()
         };
         Ok(ConnectionParts { url, config, client, ttl: self.ttl })
     }
@@ -136,7 +136,7 @@ impl Builder {
 /// The parts of a connection, once its description is known to be sound.
 struct ConnectionParts {
     url: StoreUrl,
-    config: Config,
+    config: SessionConfig,
     client: Client,
     ttl: Duration,
 }
@@ -159,10 +159,10 @@ impl ConnectionParts {
     }
 }
 
-fn clock_bound(url: &StoreUrl) -> ClockBound {
+fn clock_bound(url: &StoreUrl) -> JumpBound {
     match url.redis_options().and_then(|options| options.clock_bound) {
-        Some(store::url::ClockBound::Off) => ClockBound::Off,
-        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
-        None => ClockBound::Quarter,
+        Some(store::url::ClockBound::Off) => JumpBound::Off,
+        Some(store::url::ClockBound::At(bound)) => JumpBound::Fixed(micros(bound)),
+        None => JumpBound::Quarter,
     }
 }

@@ -59,7 +59,7 @@ fn connected(clock: ClientClock, hub: &Arc<MemoryHub>, faults: &Arc<Faults>) -> 
         let news = news_through(Arc::clone(&between), inbox, news);
         Interposed::new(MemoryStore::open(&hub, inbox, news), between) as Arc<dyn Store>
     };
-    let handle = driver::start_here(open, Config::default(), clock, "memory:".to_owned());
+    let handle = driver::start_here(open, SessionConfig::default(), clock, "memory:".to_owned());
     let client = Arc::new(Client::own("a test".to_owned()));
     Seinpaal { handle: handle.expect("a driver"), client }
 }

@@ -1,6 +1,6 @@
 use seinpaal_proto::{
     Name,
-    queue::{Ending, ItemId, Purge, Push, Reason, Reply, Request},
+    queue::{Ending, FailureReason, ItemId, Purge, Push, Reply, Request},
 };
 
 use crate::{
@@ -31,7 +31,7 @@ async fn dead<const N: usize>(client: &QueueClient<'_>) -> [ItemId; N] {
 }
 
 fn failed(reason: &str) -> Ending {
-    Ending::Failed(Reason::new(reason))
+    Ending::Failed(FailureReason::new(reason))
 }
 
 pub async fn an_item_that_failed_comes_again_after_its_delay(stage: &Stage) {

@@ -87,7 +87,7 @@ pub enum Answer {
 /// How a delivery was ended.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
-pub enum End {
+pub enum DeliveryEnd {
     /// The item is done and gone.
     Acknowledged,
     /// The item is in the queue again.
@@ -176,6 +176,6 @@ pub enum Event {
         /// Which.
         delivery: Delivery,
         /// How.
-        end: End,
+        end: DeliveryEnd,
     },
 }

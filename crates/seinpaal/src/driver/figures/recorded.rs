@@ -17,7 +17,7 @@ use metrics::{
 };
 use seinpaal_proto::{
     Name,
-    queue::session::{End, Loss},
+    queue::session::{DeliveryEnd, Loss},
 };
 
 use place::Place;
@@ -211,13 +211,13 @@ impl Call {
 }
 
 /// Once for each delivery that the program has finished.
-pub(crate) fn delivery_finished(queue: &Name, end: End) {
+pub(crate) fn delivery_finished(queue: &Name, end: DeliveryEnd) {
     let outcome = match end {
-        End::Acknowledged => "acknowledged",
-        End::Returned => "returned",
-        End::Died => "died",
-        End::Lost => "lost",
-        End::Unknown => "unknown",
+        DeliveryEnd::Acknowledged => "acknowledged",
+        DeliveryEnd::Returned => "returned",
+        DeliveryEnd::Died => "died",
+        DeliveryEnd::Lost => "lost",
+        DeliveryEnd::Unknown => "unknown",
         _ => "other",
     };
     counter!(DELIVERIES, "name" => label(queue), "outcome" => outcome).increment(1);

@@ -31,7 +31,8 @@ impl Site {
         let store = MemoryStore::open(&hub, Inbox(1), mpsc::unbounded_channel().0);
         let reading = store.first_reading();
         let clock = ClientClock::Machine;
-        let queues = Queues::new(Inbox(1), Config::default(), reading, clock, "memory:".into());
+        let queues =
+            Queues::new(Inbox(1), SessionConfig::default(), reading, clock, "memory:".into());
         Self { queues, store, calls: 0 }
     }
 

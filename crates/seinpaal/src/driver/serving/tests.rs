@@ -6,7 +6,7 @@ use std::{
 
 use seinpaal_proto::{
     Inbox,
-    session::{Config, Session},
+    session::{Session, SessionConfig},
 };
 use tokio::sync::mpsc;
 
@@ -29,10 +29,10 @@ const MANY: usize = 10_000;
 /// A driver, and the way to it. It has many store_tasks, each of which is done at once.
 fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
     let (makings, ends) =
-        makings(Config::default(), ClientClock::Machine, "memory:".into()).expect("made");
+        makings(SessionConfig::default(), ClientClock::Machine, "memory:".into()).expect("made");
     let inbox = Inbox(1);
     let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
-    let (config, clock) = (Config::default(), ClientClock::Machine);
+    let (config, clock) = (SessionConfig::default(), ClientClock::Machine);
     let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
     let driver = Driver::new(Session::new(inbox, config), queues, store, makings);
     for _ in 0..MANY {

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A connection whose driver is idle.
 fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
     runtime.block_on(async {
-        let config = Config::default();
+        let config = SessionConfig::default();
         let (makings, ends) = makings(config, ClientClock::Machine, url.into()).expect("made");
         let url = StoreUrl::parse(url).expect("a URL");
         let store = store::open(url, makings.inbox, ends.news.clone()).await.expect("a server");
