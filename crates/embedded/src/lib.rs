@@ -81,7 +81,7 @@ use self::{
     keeper::AnswerTo,
     parts::Signs,
     stay::Stay,
-    worker::{Job, Worker},
+    worker::{Job, StoreThread},
 };
 use seinpaal_store::{
     Certainty, NewsSender, Reading, StoreError, StoreErrorKind, clock::Clock, room::Room,
@@ -98,7 +98,7 @@ pub struct EmbeddedStore {
     signs: Signs,
     jobs: Option<mpsc::Sender<Job>>,
     /// Where the thread works.
-    room: Option<Arc<Room<Worker>>>,
+    room: Option<Arc<Room<StoreThread>>>,
     bell: Arc<Bell>,
     wait: Arc<GateWait>,
     first_reading: Reading,
@@ -171,7 +171,7 @@ impl EmbeddedStore {
             return Ok(());
         }
         let room = Arc::clone(room);
-        let started = thread_of_store().spawn(move || Worker::serve(&room));
+        let started = thread_of_store().spawn(move || StoreThread::serve(&room));
         if let Err(error) = started {
             self.is_started.store(false, Ordering::SeqCst);
             return Err(trouble::at(&self.place)(error));

@@ -12,8 +12,8 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
-pub(super) use contacts::Around;
 use contacts::KnownContacts;
+pub(super) use contacts::TurnParts;
 use seinpaal_store::{Together, together};
 pub(super) use tell::Tell;
 
@@ -54,7 +54,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(db: &'a Connection, around: Around<'a>, now: Micros) -> Self {
+    pub(super) fn new(db: &'a Connection, around: TurnParts<'a>, now: Micros) -> Self {
         let known = KnownContacts::new(around);
         Self { db, known, now, tell: Tell::default() }
     }

@@ -26,12 +26,12 @@ pub(super) enum QueuePosition {
 
 /// The holders that are watched.
 #[derive(Debug, Default)]
-pub(super) struct Watches {
+pub(super) struct HolderWatches {
     wanted: BTreeMap<QueuePosition, Vec<Inbox>>,
     connections: BTreeMap<Inbox, Arc<OwnedFd>>,
 }
 
-impl Watches {
+impl HolderWatches {
     /// Watches the holders at a site, and no others on its account; none at all forgets the site.
     /// Returns those to whom there is no connection.
     pub(super) fn set(

@@ -26,33 +26,33 @@ use std::{
 use seinpaal_proto::Wakeup;
 
 use super::{
-    backlog::{Backlog, Need},
+    backlog::{Backlog, LogNeed},
     bell::Bell,
-    keeper::Keeper,
+    keeper::DiskKeeper,
     line::WaitingHere,
     parts::Parts,
     turn::{Tell, Turn},
-    watch::Watches,
+    watch::HolderWatches,
     wire::Message,
 };
 pub(super) use jobs::Job;
 use looks::Looks;
 use seinpaal_store::{News, NewsSender, StoreError, room::Room};
-use vigil::{Ready, Vigil};
+use vigil::{PolledDescriptors, Ready};
 
 /// When nothing has been asked for so long, there is time to tidy up.
 const IDLE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct StoreThread {
     parts: Parts,
     news: NewsSender,
     jobs: mpsc::Receiver<Job>,
     bell: Arc<Bell>,
-    keeper: Keeper,
+    keeper: DiskKeeper,
     backlog: Backlog,
     line: WaitingHere,
-    watches: Watches,
+    watches: HolderWatches,
     looks: Looks,
     tidy_at: Option<Instant>,
     was_asked: bool,
@@ -61,20 +61,20 @@ pub(super) struct Worker {
     /// Whether the thread has begun.
     has_thread: bool,
     /// The work on the log that a caller has left over.
-    owed: Need,
+    owed: LogNeed,
     /// Until when the thread sleeps if nothing wakes it; `None`: for good.
     sleeps_until: Option<Instant>,
 }
 
-impl Worker {
+impl StoreThread {
     pub(super) fn new(
         parts: Parts,
         news: NewsSender,
         jobs: mpsc::Receiver<Job>,
         bell: Arc<Bell>,
-        keeper: Keeper,
+        keeper: DiskKeeper,
     ) -> Self {
-        let (line, watches) = (WaitingHere::default(), Watches::default());
+        let (line, watches) = (WaitingHere::default(), HolderWatches::default());
         let tidy_at = Some(Instant::now() + IDLE);
         let backlog = match parts.keeps_index {
             true => Backlog::of_one_that_keeps_the_index(),
@@ -95,7 +95,7 @@ impl Worker {
             is_swept: false,
             has_looked_around: false,
             has_thread: false,
-            owed: Need::Nothing,
+            owed: LogNeed::Nothing,
             sleeps_until: tidy_at,
         }
     }
@@ -129,7 +129,7 @@ impl Worker {
             self.hear();
         }
         self.see_to_hung_up(&ready.hung_up);
-        let owed = mem::replace(&mut self.owed, Need::Nothing);
+        let owed = mem::replace(&mut self.owed, LogNeed::Nothing);
         self.see_to_log(owed);
         if !self.work() {
             return false;
@@ -139,13 +139,13 @@ impl Worker {
         true
     }
 
-    fn begin_vigil(&mut self) -> Vigil {
+    fn begin_vigil(&mut self) -> PolledDescriptors {
         self.sleeps_until = self.next_look();
         self.vigil()
     }
 
-    fn vigil(&self) -> Vigil {
-        Vigil {
+    fn vigil(&self) -> PolledDescriptors {
+        PolledDescriptors {
             bell: Arc::clone(&self.bell),
             socket: self.parts.socket.fd(),
             connections: self.watches.connections(),
@@ -209,12 +209,12 @@ impl Worker {
         Ok(done)
     }
 
-    fn see_to_log(&mut self, need: Need) {
-        if need == Need::Nothing {
+    fn see_to_log(&mut self, need: LogNeed) {
+        if need == LogNeed::Nothing {
             return;
         }
         let under_way = self.keeper.write_back();
-        if need == Need::WriteBackFirst {
+        if need == LogNeed::WriteBackFirst {
             let _ = under_way.recv(); // nothing is ever sent: it ends when all is done
         }
         self.backlog.begin(self.parts.log_pages(), under_way);

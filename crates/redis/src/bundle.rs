@@ -8,15 +8,15 @@ use redis::Value;
 use seinpaal_proto::{Batch, Replies};
 
 use super::{
-    Need, RedisStore, error, need_of, refuse_too_much, reply, room_of, script::Operation,
-    servers::Proof,
+    RedisStore, ReplicaNeed, error, need_of, refuse_too_much, reply, room_of, script::Operation,
+    servers::ExecutedAt,
 };
 use seinpaal_store::{BoxFuture, Bundles, Certainty, StoreError, StoreErrorKind};
 
-type Outcome = Result<Replies, StoreError>;
+type PartResult = Result<Replies, StoreError>;
 
 impl Bundles for RedisStore {
-    fn call_bundle<'a>(&'a self, batches: &'a [Batch]) -> BoxFuture<'a, Vec<Outcome>> {
+    fn call_bundle<'a>(&'a self, batches: &'a [Batch]) -> BoxFuture<'a, Vec<PartResult>> {
         Box::pin(async move {
             let outcomes = self.execute_bundle(batches).await;
             outcomes.unwrap_or_else(|error| batches.iter().map(|_| Err(error.clone())).collect())
@@ -25,7 +25,7 @@ impl Bundles for RedisStore {
 }
 
 impl RedisStore {
-    async fn execute_bundle(&self, batches: &[Batch]) -> Result<Vec<Outcome>, StoreError> {
+    async fn execute_bundle(&self, batches: &[Batch]) -> Result<Vec<PartResult>, StoreError> {
         batches.iter().try_for_each(refuse_too_much)?;
         let (keys, arguments) = self.keys_and_arguments_of_bundle(batches);
         let room = batches.iter().map(room_of).fold(0, usize::saturating_add);
@@ -50,7 +50,7 @@ impl RedisStore {
         (keys, arguments)
     }
 
-    fn take(&self, batch: &Batch, answer: Value) -> Outcome {
+    fn take(&self, batch: &Batch, answer: Value) -> PartResult {
         if let Value::ServerError(refused) = &answer {
             return Err(error::of_server(refused));
         }
@@ -61,11 +61,11 @@ impl RedisStore {
     }
 
     /// Asks the replicas once for all. If they fail, each batch that needs them fails.
-    async fn confirmed(&self, mut outcomes: Vec<Outcome>, proof: Proof) -> Vec<Outcome> {
-        let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(Need::Nothing);
+    async fn confirmed(&self, mut outcomes: Vec<PartResult>, proof: ExecutedAt) -> Vec<PartResult> {
+        let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(ReplicaNeed::Nothing);
         if let Err(error) = self.meet(most, proof).await {
             for outcome in &mut outcomes {
-                if need_of_outcome(outcome) > Need::Nothing {
+                if need_of_outcome(outcome) > ReplicaNeed::Nothing {
                     *outcome = Err(error.clone());
                 }
             }
@@ -74,9 +74,9 @@ impl RedisStore {
     }
 }
 
-fn need_of_outcome(outcome: &Outcome) -> Need {
+fn need_of_outcome(outcome: &PartResult) -> ReplicaNeed {
     let replies = outcome.iter().flat_map(|replies| &replies.replies);
-    replies.map(need_of).max().unwrap_or(Need::Nothing)
+    replies.map(need_of).max().unwrap_or(ReplicaNeed::Nothing)
 }
 
 fn answers_to(batches: &[Batch], answer: Value) -> Result<Vec<Value>, StoreError> {

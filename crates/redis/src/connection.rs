@@ -24,11 +24,11 @@ use super::{
     replicas,
     script::{Operation, Scripts},
     sentinel::SentinelListeners,
-    transport::Answer,
+    transport::CommandAnswer,
 };
 use seinpaal_store::{Advice, Fact, Reading, StoreError};
 use state::ConnectionState;
-use status::{Outage, Status};
+use status::{LinkOutage, Status};
 use upkeep::keep;
 pub(super) use upkeep::pause_of_callers;
 
@@ -43,7 +43,7 @@ pub(super) struct Connection {
 }
 
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
-pub(super) struct Proof(u64, Link);
+pub(super) struct ExecutedOnLink(u64, Link);
 
 /// As long as most requests are that say little about themselves, in bytes.
 const LONG_ARGUMENT: usize = 400;
@@ -83,7 +83,7 @@ impl Connection {
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
-    ) -> Result<(Value, Proof), StoreError> {
+    ) -> Result<(Value, ExecutedOnLink), StoreError> {
         // A buffer that grows is copied each time.
         let words = keys.len() + arguments.len();
         let mut evalsha = Cmd::with_capacity(3 + words, 64 + LONG_ARGUMENT * words);
@@ -104,7 +104,7 @@ impl Connection {
         }
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
-            Ok(answer) => Ok((answer, Proof(id, link))),
+            Ok(answer) => Ok((answer, ExecutedOnLink(id, link))),
             Err(error) => Err(self.shared.with_the_right_named(error, &mut link).await),
         }
     }
@@ -120,7 +120,7 @@ impl Connection {
 
     /// Returns whether as many replicas as are wanted have what this link wrote until now; if not,
     /// a fail-over could undo it.
-    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+    pub(super) async fn confirm(&self, proof: ExecutedOnLink) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };
         let count = self.replicas_of(proof).await?;
@@ -133,9 +133,9 @@ impl Connection {
     }
 
     /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
-    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+    pub(super) async fn replicas_of(&self, proof: ExecutedOnLink) -> Result<u32, StoreError> {
         let Some(wanted) = self.replicated() else { return Ok(0) };
-        let Proof(id, mut link) = proof;
+        let ExecutedOnLink(id, mut link) = proof;
         let confirmed = link.site.replicas.confirm(&mut link.commands, wanted).await;
         confirmed.map_err(|failed| {
             self.shared.lose(id);
@@ -173,7 +173,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.keeper.abort();
         // The link knows how to report its loss to us, and so must not be kept by us.
-        let outage = Outage::lost(&self.shared.options.shown());
+        let outage = LinkOutage::lost(&self.shared.options.shown());
         self.shared.status.send_replace(Status::Down(outage, None));
     }
 }
@@ -192,7 +192,7 @@ async fn load_and_repeat(
     evalsha: &Cmd,
     room: usize,
     as_transaction: bool,
-) -> Answer<Value> {
+) -> CommandAnswer<Value> {
     let mut both = redis::pipe();
     both.cmd("SCRIPT").arg("LOAD").arg(source);
     both.add_command(evalsha.clone());
@@ -210,7 +210,7 @@ async fn load_and_repeat(
     }
 }
 
-pub(super) fn is_missing_script(answer: &Answer<Value>) -> bool {
+pub(super) fn is_missing_script(answer: &CommandAnswer<Value>) -> bool {
     match answer {
         Ok(Value::ServerError(error)) => error.code() == "NOSCRIPT",
         Ok(_) => false,

@@ -116,14 +116,16 @@ pub use run::RunError;
 pub use rwlock::RwLock;
 pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
-pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
+pub use seinpaal_proto::queue::{
+    DeliveryHistory, Ending, FailureReason, ItemId, MAX_PAYLOAD_BYTES, PastDelivery, Was,
+};
 #[doc(inline)]
 pub use seinpaal_proto::why;
 pub use seinpaal_proto::{
     About, BadAsk, BadCount, BadName, Fence, HandOverAsk, Kind, MAX_LIMIT, MOST_READERS, Name,
     OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
-pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
+pub use seinpaal_store::{Advice, BadGroup, CommandGroup, Fact, GuardedError, GuardedWrite, Value};
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
 

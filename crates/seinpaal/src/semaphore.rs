@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     acquire::{Acquire, AcquireOptions, Attach, PROMPT, TryAcquire},
-    driver::{self, Command},
+    driver::{self, DriverCommand},
     error::AdminError,
     inspect::Snapshot,
     permit::Permit,
@@ -196,7 +196,7 @@ impl Semaphore {
         let timeout = if matches!(request, Request::Inspect { .. }) { LOOK } else { PROMPT };
         let (reply, answer) = oneshot::channel();
         let request = Box::new(request);
-        handle.send(Command::Ask { name, request, as_nobody, timeout, reply });
+        handle.send(DriverCommand::Ask { name, request, as_nobody, timeout, reply });
         Ok(answer.await.map_err(|_| handle.gone())??)
     }
 }

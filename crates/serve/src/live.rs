@@ -23,7 +23,7 @@ use tokio::{
 use crate::{
     access::Visitor,
     page,
-    shared::Inner,
+    shared::HandlerState,
     watch::{Frame, INTERVAL},
 };
 
@@ -40,14 +40,14 @@ struct Live {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct LiveMessage<'a> {
     parts: BTreeMap<&'static str, &'a str>,
     trouble: String,
 }
 
 /// The stream of a page, whose address and query stand in the fields.
 pub(crate) async fn live(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<BTreeMap<String, String>>,
     headers: HeaderMap,
@@ -113,17 +113,17 @@ impl Live {
         }
         self.has = (frame.epoch, frame.version);
         let id = format!("{}-{}", frame.epoch, frame.version);
-        let message = Message { parts, trouble: page::trouble(&frame) };
+        let message = LiveMessage { parts, trouble: page::trouble(&frame) };
         Event::default().event("parts").id(id).data(json(&message))
     }
 }
 
 fn beat(frame: &Frame) -> Event {
-    let message = Message { parts: BTreeMap::new(), trouble: page::trouble(frame) };
+    let message = LiveMessage { parts: BTreeMap::new(), trouble: page::trouble(frame) };
     Event::default().event("beat").data(json(&message))
 }
 
-fn json(message: &Message<'_>) -> String {
+fn json(message: &LiveMessage<'_>) -> String {
     // Maps with other keys than text, which alone cannot be written, stand nowhere here.
     serde_json::to_string(message).unwrap_or_default()
 }

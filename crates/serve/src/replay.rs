@@ -22,7 +22,7 @@ const MOST_KEY: usize = 200;
 
 /// Answers by what was asked: by whom, where, with which key.
 #[derive(Default)]
-pub(crate) struct Answers(Mutex<HashMap<Question, Kept>>);
+pub(crate) struct ReplayedAnswers(Mutex<HashMap<Question, KeptAnswer>>);
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Question {
@@ -33,13 +33,13 @@ struct Question {
     body: String,
 }
 
-struct Kept {
+struct KeptAnswer {
     since: Instant,
     body: String,
     answer: Arc<OnceCell<Value>>,
 }
 
-impl Answers {
+impl ReplayedAnswers {
     /// The answer to a request that may have a key. Without one it is made.
     pub(crate) async fn once(
         &self,
@@ -81,7 +81,7 @@ impl Answers {
             let answer = Arc::default();
             all.insert(
                 question.clone(),
-                Kept { since: Instant::now(), body: body.clone(), answer },
+                KeptAnswer { since: Instant::now(), body: body.clone(), answer },
             );
         }
         let kept = &all[&question];

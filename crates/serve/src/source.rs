@@ -2,14 +2,16 @@
 
 use seinpaal::Seinpaal;
 
-use crate::{glances::Glances, history::History, lists::Lists, options::Options, tally::Tally};
+use crate::{
+    glances::Glances, history::NameHistories, lists::Lists, options::Options, tally::Tally,
+};
 
 /// The store, and how it is to be shown.
 pub(crate) struct Source {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) options: Options,
     pub(crate) lists: Lists,
-    pub(crate) history: History,
+    pub(crate) history: NameHistories,
     pub(crate) glances: Glances,
     pub(crate) tally: Tally,
 }
@@ -18,7 +20,7 @@ impl Source {
     pub(crate) fn new(seinpaal: Seinpaal, options: Options) -> Self {
         let lists = Lists::new(seinpaal.clone());
         let tally = Tally::new(&options.metrics_of);
-        let history = History::new(tally.clone());
+        let history = NameHistories::new(tally.clone());
         Self { seinpaal, options, lists, history, glances: Glances::default(), tally }
     }
 }

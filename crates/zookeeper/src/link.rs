@@ -25,7 +25,7 @@ pub(super) struct SessionOptions {
 
 /// A session. The connection under it comes and goes; when the session expires there is another `Link`.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct SessionLink {
     pub(super) client: Client,
     pub(super) options: Arc<SessionOptions>,
     pub(super) time: LeaderTime,
@@ -61,7 +61,7 @@ impl SessionOptions {
     }
 }
 
-impl Link {
+impl SessionLink {
     /// Opens a session and makes what is missing under the root. An ensemble that is choosing its leader is
     /// given `connect-timeout`.
     pub(super) async fn open(options: &Arc<SessionOptions>) -> Result<Self, StoreError> {

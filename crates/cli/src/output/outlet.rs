@@ -46,12 +46,12 @@ impl fmt::Debug for Outlet {
 
 #[derive(Debug, Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<OutletState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutletState {
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
     is_writing: bool,
@@ -136,7 +136,7 @@ impl Outlet {
     }
 }
 
-impl State {
+impl OutletState {
     fn is_idle(&self) -> bool {
         self.is_over || self.lines.is_empty() && !self.is_writing
     }
@@ -144,7 +144,7 @@ impl State {
 
 impl Shared {
     /// Nothing here panics while it has the lock.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutletState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

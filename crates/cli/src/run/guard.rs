@@ -24,7 +24,7 @@ use seinpaal::Schedule;
 
 use crate::{args::OnLost, exit::Failure};
 pub(crate) use note::ARGUMENT;
-use note::{NEVER, Note};
+use note::{GuardNote, NEVER};
 pub(super) use note::{Times, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
@@ -63,17 +63,17 @@ pub(super) type Bonds = Arc<[OwnedFd]>;
 ///
 /// It looks after one CMD at a time.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct RunGuard {
     terms: Terms,
     bonds: Bonds,
     child: Child,
     pipe: PipeWriter,
-    cmd: Option<Note>,
+    cmd: Option<GuardNote>,
     own: Times,
     ancestors: Times,
 }
 
-impl Guard {
+impl RunGuard {
     /// Starts a guard, and waits until no signal to our group can end it.
     pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
         Self::start_under(terms, Arc::new([]))
@@ -87,7 +87,7 @@ impl Guard {
 
     /// The first notes are in the pipe before there is anybody to read them: if we are killed right
     /// after this, they are found there.
-    fn spawn(terms: Terms, bonds: Bonds, first: &[Note]) -> io::Result<Self> {
+    fn spawn(terms: Terms, bonds: Bonds, first: &[GuardNote]) -> io::Result<Self> {
         let (reader, mut pipe) = io::pipe()?;
         // A guard that does not read must not hold us up.
         rustix::io::ioctl_fionbio(&pipe, true)?;
@@ -125,7 +125,7 @@ impl Guard {
         let is_under = !self.bonds.is_empty();
         let Terms { kill_after, spare, .. } = self.terms;
         let kill_after = if is_under { Duration::ZERO } else { kill_after + spare };
-        let note = Note::Cmd { group, kill_after };
+        let note = GuardNote::Cmd { group, kill_after };
         self.cmd = Some(note);
         self.tell(note);
     }
@@ -143,8 +143,8 @@ impl Guard {
         }
     }
 
-    fn note(&self) -> Note {
-        Note::Lease(self.own.or_earlier(self.ancestors))
+    fn note(&self) -> GuardNote {
+        GuardNote::Lease(self.own.or_earlier(self.ancestors))
     }
 
     /// Starts another guard if somebody killed this one.
@@ -162,7 +162,7 @@ impl Guard {
     /// CMD is gone, and the guard did not have to act: it may look after another.
     pub(super) fn rest(&mut self) {
         (self.cmd, self.own, self.ancestors) = (None, Times::NEVER, Times::NEVER);
-        self.tell(Note::Rest);
+        self.tell(GuardNote::Rest);
     }
 
     /// Returns whether the guard can take another command: it has not been killed.
@@ -172,12 +172,12 @@ impl Guard {
 
     /// Sends the guard home. Whether it had to act.
     pub(super) fn dismiss(mut self) -> bool {
-        self.tell(Note::Bye);
+        self.tell(GuardNote::Bye);
         drop(self.pipe);
         self.child.wait().is_ok_and(|status| status.code() == Some(ACTED))
     }
 
-    fn tell(&mut self, note: Note) {
+    fn tell(&mut self, note: GuardNote) {
         // A guard that is gone is noticed by `keep`.
         let _ = self.pipe.write_all(note.line().as_bytes());
     }

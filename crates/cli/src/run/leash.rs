@@ -10,8 +10,8 @@ use tokio::{
 };
 
 use super::{
-    guard::{Guard, Terms, Times},
-    process::{Change, Cmd},
+    guard::{RunGuard, Terms, Times},
+    process::{Cmd, CmdChange},
     sign::Sign,
 };
 use crate::exit::Failure;
@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct Leash {
     pub(super) cmd: Cmd,
     pub(super) terms: Terms,
-    guard: Option<Guard>,
+    guard: Option<RunGuard>,
     /// The sign for the runs inside CMD.
     sign: Option<Sign>,
     /// CMD was told to end, and when it is told no more but killed.
@@ -44,7 +44,7 @@ impl Leash {
     pub(super) fn new(
         cmd: Cmd,
         terms: Terms,
-        mut guard: Option<Guard>,
+        mut guard: Option<RunGuard>,
         left: Option<Duration>,
     ) -> Self {
         if let (Some(guard), Some(left)) = (&mut guard, left) {
@@ -73,7 +73,7 @@ impl Leash {
     }
 
     /// The change of CMD's state since the last call, if there was one.
-    pub(super) fn change(&mut self) -> Result<Option<Change>, Failure> {
+    pub(super) fn change(&mut self) -> Result<Option<CmdChange>, Failure> {
         if let Some(guard) = &mut self.guard {
             guard.keep();
         }
@@ -164,7 +164,7 @@ impl Leash {
     }
 
     /// CMD is gone: the guard is free for something else.
-    pub(super) fn take_guard(&mut self) -> Option<Guard> {
+    pub(super) fn take_guard(&mut self) -> Option<RunGuard> {
         self.guard.take()
     }
 }

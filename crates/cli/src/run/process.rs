@@ -53,7 +53,7 @@ pub(super) struct Start<'a> {
 }
 
 /// The one that is told of CMD before CMD begins.
-pub(super) enum Note<'a> {
+pub(super) enum BeforeCmd<'a> {
     /// This is called with its process id, on another thread.
     Us(Box<dyn FnOnce(Pid) + Send + 'a>),
     /// The store's directory alone, if it has a record: CMD signs that by itself.
@@ -62,7 +62,7 @@ pub(super) enum Note<'a> {
 
 /// The state of CMD, as the kernel tells it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Change {
+pub(super) enum CmdChange {
     /// CMD exited with this status.
     Ended(u8),
     /// This signal ended it.
@@ -82,10 +82,10 @@ pub(super) struct Cmd {
 impl Cmd {
     /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
     /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(mut start: Start<'_>, note: Note<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(mut start: Start<'_>, note: BeforeCmd<'_>) -> Result<Self, Failure> {
         let name = &start.command[0];
         #[cfg(target_os = "linux")]
-        if let (Note::Store(record), None) = (&note, &start.stdin) {
+        if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
             match start_in_place(&start, record.clone()) {
                 // A script without a first line: there is a shell to be found for it.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::NOEXEC) => {}
@@ -104,12 +104,12 @@ impl Cmd {
             command.stdin(stdin);
         }
         let child = match note {
-            Note::Us(note) => Threshold::new().and_then(|(threshold, its)| {
+            BeforeCmd::Us(note) => Threshold::new().and_then(|(threshold, its)| {
                 let setup = setup(&start, move |parent| threshold::wait(&its, parent));
                 raw::before_exec(&mut command, setup);
                 threshold.start(&mut command, note)
             }),
-            Note::Store(record) => {
+            BeforeCmd::Store(record) => {
                 let setup = setup(&start, move |parent| sign(record.as_ref(), parent));
                 raw::before_exec(&mut command, setup);
                 command.spawn()
@@ -132,17 +132,17 @@ impl Cmd {
     }
 
     /// The change of CMD's state since the last call, if there was one.
-    pub(super) fn change(&self) -> io::Result<Option<Change>> {
+    pub(super) fn change(&self) -> io::Result<Option<CmdChange>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
         let Some((_, status)) = waitpid(Some(self.pid), options)? else {
             return Ok(None);
         };
         let change = if let Some(code) = status.exit_status() {
-            Change::Ended(u8::try_from(code).unwrap_or(u8::MAX))
+            CmdChange::Ended(u8::try_from(code).unwrap_or(u8::MAX))
         } else if let Some(signal) = status.terminating_signal() {
-            Change::Killed(signal)
+            CmdChange::Killed(signal)
         } else if let Some(signal) = status.stopping_signal() {
-            Change::Stopped(signal)
+            CmdChange::Stopped(signal)
         } else {
             return Ok(None);
         };

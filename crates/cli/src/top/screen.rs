@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::view::{Line, Size};
+use super::view::{Size, ViewLine};
 use crate::{exit::Failure, output::Outlet};
 
 /// The other screen, without a cursor and without lines that go on in the next row.
@@ -76,7 +76,7 @@ impl Screen {
     }
 
     /// Draws the rows that have changed. A terminal that accepts nothing (`^S`) is skipped.
-    pub(super) fn draw(&mut self, lines: &[Line], bold: bool) {
+    pub(super) fn draw(&mut self, lines: &[ViewLine], bold: bool) {
         if self.outlet.is_idle() {
             let frame = self.drawn.frame(lines, self.size(), bold);
             if !frame.is_empty() {
@@ -107,7 +107,7 @@ struct Drawn {
 impl Drawn {
     /// The output that makes the terminal show these lines: the rows that differ from what it
     /// shows.
-    fn frame(&mut self, lines: &[Line], size: Size, bold: bool) -> String {
+    fn frame(&mut self, lines: &[ViewLine], size: Size, bold: bool) -> String {
         let is_whole = self.size != Some(size) || self.frames >= WHOLE_AFTER;
         self.frames = if is_whole { 0 } else { self.frames + 1 };
         let rows: Vec<_> = lines.iter().map(|line| row(line, bold)).collect();
@@ -126,10 +126,10 @@ impl Drawn {
     }
 }
 
-fn row(line: &Line, bold: bool) -> String {
+fn row(line: &ViewLine, bold: bool) -> String {
     let (on, off) = match line {
-        Line::Head(_) if bold => ("\x1b[1m", "\x1b[0m"),
-        Line::Chosen(_) if bold => ("\x1b[7m", "\x1b[0m"),
+        ViewLine::Head(_) if bold => ("\x1b[1m", "\x1b[0m"),
+        ViewLine::Chosen(_) if bold => ("\x1b[7m", "\x1b[0m"),
         _ => ("", ""),
     };
     format!("{on}{}{off}", line.text())
@@ -141,8 +141,8 @@ mod tests {
 
     const SIZE: Size = Size { columns: 80, rows: 24 };
 
-    fn lines(last: &str) -> [Line; 3] {
-        [Line::Head("a".into()), Line::Chosen("b".into()), Line::Plain(last.into())]
+    fn lines(last: &str) -> [ViewLine; 3] {
+        [ViewLine::Head("a".into()), ViewLine::Chosen("b".into()), ViewLine::Plain(last.into())]
     }
 
     fn shown(frame: &str) -> String {

@@ -12,7 +12,7 @@ use crate::{
     directory::Directory,
     gate::{Gate, Inside},
     hangup::Watchers,
-    inbox::{Address, InboxSocket},
+    inbox::{InboxAddress, InboxSocket},
     index,
     presence::{OwnPresence, Presences},
     stay::Stay,
@@ -24,22 +24,22 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Signs {
     pub(crate) presence: OwnPresence,
-    _address: Address,
+    _address: InboxAddress,
 }
 
 /// The parts that are opened inside the gate.
-pub(super) struct Found {
+pub(super) struct FoundParts {
     pub(super) database: Database,
     presences: Presences,
     presence: OwnPresence,
     watchers: Watchers,
     socket: InboxSocket,
-    address: Address,
+    address: InboxAddress,
     clock: StoreClock,
     keeps_index: bool,
 }
 
-impl Found {
+impl FoundParts {
     pub(super) fn inside(
         dir: &Directory,
         clock: Clock,

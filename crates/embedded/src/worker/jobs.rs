@@ -3,7 +3,7 @@
 use seinpaal_proto::{Batch, Name, Replies, Reply, Snapshot, queue};
 use seinpaal_store::{StoreError, Together};
 
-use super::{IDLE, Instant, Worker};
+use super::{IDLE, Instant, StoreThread};
 use crate::{keeper::AnswerTo, list, watch::QueuePosition};
 
 /// Names that a list reads at once: the log cannot begin anew while they are read.
@@ -19,7 +19,7 @@ pub(crate) enum Job {
     ListQueues { prefix: String, answer: AnswerTo<Vec<(Name, queue::Snapshot)>> },
 }
 
-impl Worker {
+impl StoreThread {
     pub(super) fn note_that_it_was_asked(&mut self) {
         self.was_asked = true;
         self.tidy_at = Some(Instant::now() + IDLE);

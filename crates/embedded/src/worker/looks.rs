@@ -5,7 +5,7 @@ use std::mem;
 
 use seinpaal_proto::Inbox;
 
-use super::{Duration, Instant, Worker};
+use super::{Duration, Instant, StoreThread};
 use crate::{
     watch::{QueuePosition, holders_to_watch},
     wire,
@@ -35,7 +35,7 @@ impl Default for Looks {
     }
 }
 
-impl Worker {
+impl StoreThread {
     pub(super) fn look_soon(&mut self, site: QueuePosition) {
         if !self.looks.soon.contains(&site) {
             self.looks.soon.push(site);

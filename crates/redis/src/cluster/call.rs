@@ -5,7 +5,7 @@ use redis::Cmd;
 use crate::script::{Operation, Scripts};
 
 /// A script with its arguments, not yet addressed to anybody.
-pub(super) struct Call {
+pub(super) struct ScriptCall {
     pub(super) operation: Operation,
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) arguments: Vec<Vec<u8>>,
@@ -15,11 +15,11 @@ pub(super) struct Call {
 
 /// A task of a node.
 pub(super) enum NodeTask<'a> {
-    Evaluate(&'a Call),
+    Evaluate(&'a ScriptCall),
     Listen(&'a str),
 }
 
-impl Call {
+impl ScriptCall {
     pub(super) fn evalsha(&self, scripts: &Scripts) -> Cmd {
         self.with("EVALSHA", scripts.hash(self.operation))
     }

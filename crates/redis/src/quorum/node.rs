@@ -53,7 +53,7 @@ static SOURCE: LazyLock<String> = LazyLock::new(|| head::NAMES.expand(PIECES));
 const NODE_ROOM: usize = 32 << 20;
 
 /// One server of the quorum.
-pub(super) struct Node {
+pub(super) struct QuorumNode {
     pub(super) connection: Connection,
     pub(super) shown: String,
     keys: Keys,
@@ -74,7 +74,7 @@ pub(super) struct Envelope {
     pub(super) guard: String,
 }
 
-impl Node {
+impl QuorumNode {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, keys: Keys, inbox: Inbox, news: NewsSender) -> Self {
         let shown = url.to_string();

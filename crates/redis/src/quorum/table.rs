@@ -16,13 +16,13 @@ const MOST_ENDS: usize = 10_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
 
-type Key = (Name, Ticket);
+type TicketKey = (Name, Ticket);
 
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    held: HashMap<Key, HeldGrant>,
-    waiting: BTreeMap<Key, WaitingAsk>,
-    ends: HashMap<Key, usize>,
+pub(super) struct TicketTable {
+    held: HashMap<TicketKey, HeldGrant>,
+    waiting: BTreeMap<TicketKey, WaitingAsk>,
+    ends: HashMap<TicketKey, usize>,
     arrivals: u64,
 }
 
@@ -43,7 +43,7 @@ struct WaitingAsk {
     polls: u32,
 }
 
-impl Table {
+impl TicketTable {
     pub(super) fn held(&self, name: &Name, ticket: Ticket) -> Option<&HeldGrant> {
         self.held.get(&(name.clone(), ticket))
     }
@@ -55,7 +55,8 @@ impl Table {
         lease: seinpaal_proto::LeaseId,
         most: usize,
     ) -> Vec<HeldGrant> {
-        let is_under = |(key, held): &(&Key, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
+        let is_under =
+            |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
         self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
     }
 

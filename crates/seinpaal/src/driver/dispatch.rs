@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    Command, Driver, Grant, Lease, Request, Wanted,
+    AcquireRequest, Driver, DriverCommand, GrantInHand, LeaseInHand, WantedPermits,
     journal::{note, ticket_of},
     lease::GrantTerms,
     releases::Releases,
@@ -22,14 +22,14 @@ use crate::{
 
 /// The callers of the program that wait for something.
 #[derive(Default)]
-pub(super) struct Waiting {
-    requests: ByNumber<Ticket, Box<Request>>,
+pub(super) struct WaitingCallers {
+    requests: ByNumber<Ticket, Box<AcquireRequest>>,
     tickets: ByNumber<u64, Ticket>,
-    pub(super) grants: ByNumber<Ticket, Arc<Grant>>,
+    pub(super) grants: ByNumber<Ticket, Arc<GrantInHand>>,
     pub(super) releases: Releases,
 }
 
-impl Waiting {
+impl WaitingCallers {
     fn name_of(&self, ticket: Ticket) -> Option<&Name> {
         let wanted = self.requests.get(&ticket).map(|request| &request.wanted.name);
         wanted.or_else(|| Some(&self.grants.get(&ticket)?.name))
@@ -61,7 +61,7 @@ impl Waiting {
     }
 }
 
-impl Waiting {
+impl WaitingCallers {
     /// Whether the session still holds this grant. Somebody may have attached to the ticket since,
     /// perhaps in this program.
     pub(super) fn has_grant(&self, ticket: Ticket, fence: Fence) -> bool {
@@ -70,39 +70,41 @@ impl Waiting {
 }
 
 impl Driver {
-    pub(super) fn take_command(&mut self, now: Micros, command: Command) {
+    pub(super) fn take_command(&mut self, now: Micros, command: DriverCommand) {
         match command {
-            Command::Close { reply } => self.close(now).told.push(reply),
+            DriverCommand::Close { reply } => self.close(now).told.push(reply),
             // A caller that asks a closed connection learns so because its channel ends.
             _ if self.closing.is_some() => {}
-            Command::Acquire(request) if request.wanted.attach.is_some() => {
+            DriverCommand::Acquire(request) if request.wanted.attach.is_some() => {
                 self.attach(now, request);
             }
-            Command::Acquire(request) => drop(self.acquire(now, request)),
-            Command::AcquireTogether(requests) => {
+            DriverCommand::Acquire(request) => drop(self.acquire(now, request)),
+            DriverCommand::AcquireTogether(requests) => {
                 let tickets = requests.into_iter().map(|request| self.acquire(now, request));
                 let tickets = tickets.collect();
                 self.together.push(tickets);
             }
-            Command::Abandon { number } => {
+            DriverCommand::Abandon { number } => {
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
                     let request = self.waiting.requests.remove(&ticket);
                     request.inspect(|request| request.asked.abandoned());
                     self.session.cancel(now, ticket);
                 }
             }
-            Command::Release(giving) => self.release(now, giving),
-            Command::Detach { ticket, fence, reply } => self.detach(now, ticket, fence, reply),
-            Command::Ask { name, request, as_nobody, timeout, reply } => {
+            DriverCommand::Release(giving) => self.release(now, giving),
+            DriverCommand::Detach { ticket, fence, reply } => {
+                self.detach(now, ticket, fence, reply)
+            }
+            DriverCommand::Ask { name, request, as_nobody, timeout, reply } => {
                 let ask = self.session.ask(now, &name, *request, as_nobody);
                 self.asks.add(ask, now.saturating_add(micros(timeout)), reply);
             }
-            Command::Queue { name, command } => self.queues.take_command(now, name, *command),
-            Command::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
+            DriverCommand::Queue { name, command } => self.queues.take_command(now, name, *command),
+            DriverCommand::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
         }
     }
 
-    fn acquire(&mut self, now: Micros, request: Box<Request>) -> Ticket {
+    fn acquire(&mut self, now: Micros, request: Box<AcquireRequest>) -> Ticket {
         let wish = self.wish(&request.wanted);
         let ticket = self.session.acquire(now, &request.wanted.name, wish);
         self.wait(ticket, request);
@@ -111,7 +113,7 @@ impl Driver {
 
     /// Attaches to a ticket. If this connection holds the ticket, that grant ends first, and its permit
     /// is told before the new request takes its place.
-    fn attach(&mut self, now: Micros, request: Box<Request>) {
+    fn attach(&mut self, now: Micros, request: Box<AcquireRequest>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
         let wish = self.wish(wanted);
@@ -127,12 +129,12 @@ impl Driver {
         }
     }
 
-    fn wait(&mut self, ticket: Ticket, request: Box<Request>) {
+    fn wait(&mut self, ticket: Ticket, request: Box<AcquireRequest>) {
         self.waiting.tickets.insert(request.number, ticket);
         self.waiting.requests.insert(ticket, request);
     }
 
-    fn wish(&self, wanted: &Wanted) -> Wish {
+    fn wish(&self, wanted: &WantedPermits) -> Wish {
         Wish {
             kind: wanted.kind,
             permits: wanted.permits,
@@ -198,7 +200,7 @@ impl Driver {
         }
     }
 
-    fn on_grant(&self, ticket: Ticket, tell: impl FnOnce(&Grant)) {
+    fn on_grant(&self, ticket: Ticket, tell: impl FnOnce(&GrantInHand)) {
         if let Some(grant) = self.waiting.grants.get(&ticket) {
             tell(grant);
         }
@@ -212,9 +214,10 @@ impl Driver {
         };
         self.waiting.tickets.remove(&request.number);
         let ttl = request.wanted.ttl.unwrap_or_else(|| self.session.config().ttl);
-        let lease = Lease::new(self.clock, valid_until);
+        let lease = LeaseInHand::new(self.clock, valid_until);
         let held = request.asked.granted(terms.slots.count(), terms.limit);
-        let grant = Grant::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
+        let grant =
+            GrantInHand::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
         let grant = Arc::new(grant);
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
@@ -254,7 +257,7 @@ impl Driver {
         let _ = request.reply.send(Err(error));
     }
 
-    fn error_of(&self, refusal: AcquireRefusal, wanted: &Wanted) -> AcquireError {
+    fn error_of(&self, refusal: AcquireRefusal, wanted: &WantedPermits) -> AcquireError {
         match refusal {
             AcquireRefusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
             AcquireRefusal::Busy(Busy::Paused) => AcquireError::Paused,

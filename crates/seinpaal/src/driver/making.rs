@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Replies, Request, session::Call};
 
-use super::{Done, Driver, figures};
+use super::{Driver, EndedCall, figures};
 use crate::store::{Store, StoreError};
 
 /// The most requests in one round trip: as many as one call may have. So other clients of the server
@@ -35,11 +35,11 @@ impl Driver {
             if let Some(silence) = overdue.map(Duration::from_micros) {
                 store.reassure(&batch.name, silence).await;
             }
-            let timing = figures::Call::begin("permits");
+            let timing = figures::CallFigure::begin("permits");
             let result = store.call(&batch).await;
             timing.end(result.as_ref().err());
             pulse.hear(clock.now(), result.as_ref().err());
-            Done::Call(id, result)
+            EndedCall::Call(id, result)
         }));
     }
 
@@ -53,13 +53,13 @@ impl Driver {
         self.under_way.push(Box::pin(async move {
             let (ids, batches): (Vec<_>, Vec<_>) =
                 calls.into_iter().map(|call| (call.id, call.batch)).unzip();
-            let timing = figures::Call::begin("permits");
+            let timing = figures::CallFigure::begin("permits");
             let outcomes = call_bundle(&*store, &batches).await;
             let errors: Vec<_> = outcomes.iter().filter_map(|it| it.as_ref().err()).collect();
             timing.end(errors.first().copied());
             let has_answered = errors.len() < outcomes.len();
             pulse.hear(clock.now(), errors.first().copied().filter(|_| !has_answered));
-            Done::Bundle(ids.into_iter().zip(outcomes).collect())
+            EndedCall::Bundle(ids.into_iter().zip(outcomes).collect())
         }));
     }
 }

@@ -16,7 +16,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    queue_command::{QueueCommand, Wanted},
+    queue_command::{QueueCommand, WantedItems},
     queue_waiters::{QueueWaiters, Taker},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     store::{Reading, StoreError},
 };
 
-pub(super) struct Queues {
+pub(super) struct QueueSessions {
     inbox: Inbox,
     config: SessionConfig,
     client_clock: ClientClock,
@@ -38,7 +38,7 @@ pub(super) struct Queues {
     touched: BTreeSet<Name>,
 }
 
-impl Queues {
+impl QueueSessions {
     pub(super) fn new(
         inbox: Inbox,
         config: SessionConfig,
@@ -71,7 +71,7 @@ impl Queues {
                 }
             }
             QueueCommand::Pop(wanted) => {
-                let Wanted { number, items, until, drains, about, to, .. } = wanted;
+                let WantedItems { number, items, until, drains, about, to, .. } = wanted;
                 let ttl = wanted.ttl.unwrap_or(ttl);
                 let pop = waiters.session.pop(Wish { items, ttl, until, drains, about });
                 let goes_on = until == Until::Unpopped;

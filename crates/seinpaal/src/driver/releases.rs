@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{Closing, Detached, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
+use super::{Closing, DetachResult, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
 use crate::{
     error::ReleaseError,
     permit_state::{Lost, PermitState},
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 
 /// The slots that somebody gives back, whom to tell, and by when.
-struct Release {
+struct PendingRelease {
     slots: Slots,
     reply: Option<ReleaseReply>,
     answer_by: Micros,
@@ -28,8 +28,8 @@ struct Release {
 /// Releases and detaches that were not answered yet.
 #[derive(Default)]
 pub(super) struct Releases {
-    releases: ByNumber<Ticket, Vec<Release>>,
-    detaches: ByNumber<Ticket, (Micros, oneshot::Sender<Detached>)>,
+    releases: ByNumber<Ticket, Vec<PendingRelease>>,
+    detaches: ByNumber<Ticket, (Micros, oneshot::Sender<DetachResult>)>,
     overdue_at: BTreeSet<(Micros, Ticket)>,
 }
 
@@ -38,7 +38,7 @@ impl Releases {
         self.overdue_at.first().map(|(at, _)| *at)
     }
 
-    fn add(&mut self, ticket: Ticket, release: Release) {
+    fn add(&mut self, ticket: Ticket, release: PendingRelease) {
         if release.reply.is_some() {
             self.overdue_at.insert((release.answer_by, ticket));
         }
@@ -48,7 +48,12 @@ impl Releases {
         }
     }
 
-    fn add_detach(&mut self, ticket: Ticket, answer_by: Micros, reply: oneshot::Sender<Detached>) {
+    fn add_detach(
+        &mut self,
+        ticket: Ticket,
+        answer_by: Micros,
+        reply: oneshot::Sender<DetachResult>,
+    ) {
         self.overdue_at.insert((answer_by, ticket));
         self.detaches.insert(ticket, (answer_by, reply));
     }
@@ -58,7 +63,7 @@ impl Releases {
         &mut self,
         ticket: Ticket,
         answer: &Result<(), ReleaseError>,
-        is_wanted: impl Fn(&Release) -> bool,
+        is_wanted: impl Fn(&PendingRelease) -> bool,
     ) {
         let Some(releases) = self.releases.get_mut(&ticket) else { return };
         for release in releases.extract_if(.., |release| is_wanted(release)) {
@@ -73,7 +78,7 @@ impl Releases {
         }
     }
 
-    pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: Detached) -> bool {
+    pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: DetachResult) -> bool {
         let Some((answer_by, reply)) = self.detaches.remove(&ticket) else { return false };
         self.overdue_at.remove(&(answer_by, ticket));
         let _ = reply.send(answer);
@@ -89,7 +94,9 @@ impl Driver {
             return;
         }
         let answer_by = now.saturating_add(micros(timeout));
-        self.waiting.releases.add(ticket, Release { slots: slots.clone(), reply, answer_by });
+        self.waiting
+            .releases
+            .add(ticket, PendingRelease { slots: slots.clone(), reply, answer_by });
         self.session.release(now, ticket, Some(slots));
     }
 
@@ -98,7 +105,7 @@ impl Driver {
         now: Micros,
         ticket: Ticket,
         fence: Fence,
-        reply: oneshot::Sender<Detached>,
+        reply: oneshot::Sender<DetachResult>,
     ) {
         if self.waiting.has_grant(ticket, fence) {
             self.waiting.releases.add_detach(ticket, now + micros(ANSWER), reply);
@@ -143,7 +150,7 @@ impl Driver {
         {
             self.waiting.releases.overdue_at.pop_first();
             let unknown = self.unknown(ticket);
-            let is_overdue = |it: &Release| it.reply.is_some() && it.answer_by <= now;
+            let is_overdue = |it: &PendingRelease| it.reply.is_some() && it.answer_by <= now;
             self.waiting.releases.answer(ticket, &Err(unknown.clone()), is_overdue);
             if self.waiting.releases.answer_detach(ticket, Err(unknown)) {
                 // No caller heard that the ticket was detached, so it is released.

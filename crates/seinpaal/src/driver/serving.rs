@@ -55,9 +55,9 @@ impl Serving {
             shared.driver.step();
             let timeout = shared.next_look();
             match shared.driver.poll_round(context) {
-                Next::Done => continue,
-                Next::Gone => return Poll::Ready(()),
-                Next::Nothing => {}
+                DriverInput::Done => continue,
+                DriverInput::Gone => return Poll::Ready(()),
+                DriverInput::Nothing => {}
             }
             if self.sleep_until(&shared.driver, timeout, context).is_pending() {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
@@ -101,7 +101,7 @@ impl Drop for Serving {
 }
 
 /// What has come.
-enum Next {
+enum DriverInput {
     Done,
     /// Every handle is gone.
     Gone,
@@ -111,7 +111,7 @@ enum Next {
 impl Driver {
     /// Takes what has come, answers of the store first. Each round takes from every source. So a
     /// store whose answers are always ready delays neither news nor commands.
-    fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
+    fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }
@@ -121,11 +121,11 @@ impl Driver {
         let news = self.poll_news(context);
         match self.commands.poll_recv(context) {
             Poll::Ready(Some(command)) => self.take_commands(command),
-            Poll::Ready(None) => return Next::Gone,
-            Poll::Pending if !(calls || store_tasks || news) => return Next::Nothing,
+            Poll::Ready(None) => return DriverInput::Gone,
+            Poll::Pending if !(calls || store_tasks || news) => return DriverInput::Nothing,
             Poll::Pending => {}
         }
-        Next::Done
+        DriverInput::Done
     }
 
     fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {

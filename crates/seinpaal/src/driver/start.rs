@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics,
+    Driver, DriverCommand, Handle, OpenStore, Pulse, QueueSessions, SharedDriver, Statistics,
     errors::{internal, internal_text},
     serving::Serving,
 };
@@ -35,7 +35,7 @@ pub(super) struct Makings {
     pub(super) statistics: Arc<Statistics>,
     pub(super) pulse: Arc<Pulse>,
     room: Arc<Room<SharedDriver>>,
-    pub(super) commands: mpsc::UnboundedReceiver<Command>,
+    pub(super) commands: mpsc::UnboundedReceiver<DriverCommand>,
     pub(super) news: mpsc::UnboundedReceiver<News>,
 }
 
@@ -47,13 +47,13 @@ pub(super) struct Ends {
     statistics: Arc<Statistics>,
     pulse: Arc<Pulse>,
     room: Arc<Room<SharedDriver>>,
-    pub(super) commands: mpsc::UnboundedSender<Command>,
+    pub(super) commands: mpsc::UnboundedSender<DriverCommand>,
     pub(super) news: NewsSender,
 }
 
 /// Opens the store at `address` on a thread of its own, and serves it there until every handle is gone.
 pub(crate) async fn start(
-    opening: Opening,
+    opening: OpenStore,
     config: SessionConfig,
     address: String,
 ) -> Result<Arc<Handle>, StoreError> {
@@ -77,7 +77,7 @@ pub(crate) async fn start(
 /// # Panics
 /// Outside a tokio runtime.
 pub(crate) async fn start_as_task(
-    opening: Opening,
+    opening: OpenStore,
     config: SessionConfig,
     address: String,
 ) -> Result<(Arc<Handle>, JoinHandle<()>), StoreError> {
@@ -182,7 +182,7 @@ impl Makings {
         let config = fitting(self.config.clone(), &*store);
         let reading = store.first_reading();
         let address = Arc::clone(&self.address);
-        let queues = Queues::new(self.inbox, config.clone(), reading, self.clock, address);
+        let queues = QueueSessions::new(self.inbox, config.clone(), reading, self.clock, address);
         let mut session = Session::new(self.inbox, config);
         session.learn_clock(reading.shows, reading.asked_at);
         let room = Arc::clone(&self.room);

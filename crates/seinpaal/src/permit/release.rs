@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{GrantPart, Permit};
 use crate::{
-    driver::{ANSWER, Command, Giving, ReleaseReply},
+    driver::{ANSWER, DriverCommand, Giving, ReleaseReply},
     error::ReleaseError,
     request::{Described, request},
 };
@@ -79,9 +79,9 @@ impl Releasing {
 }
 
 impl GrantPart {
-    fn release(self, timeout: Duration, reply: Option<ReleaseReply>) -> Command {
+    fn release(self, timeout: Duration, reply: Option<ReleaseReply>) -> DriverCommand {
         let (ticket, fence) = (self.grant.ticket, self.grant.fence);
-        Command::Release(Giving { ticket, fence, slots: self.slots, timeout, reply })
+        DriverCommand::Release(Giving { ticket, fence, slots: self.slots, timeout, reply })
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 pub(super) use self::shared::SharedItem;
 use super::FinishError;
 use crate::{
-    driver::Lease,
+    driver::LeaseInHand,
     permit_state::{Lost, PermitState},
     seinpaal::Seinpaal,
 };
@@ -78,7 +78,7 @@ impl Item {
         seinpaal: &Seinpaal,
         queue: &Name,
         popped: Popped,
-        lease: Arc<Lease>,
+        lease: Arc<LeaseInHand>,
     ) -> Self {
         let shared = SharedItem {
             handle: Arc::clone(&seinpaal.handle),

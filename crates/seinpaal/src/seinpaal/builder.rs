@@ -142,12 +142,12 @@ struct ConnectionParts {
 }
 
 impl ConnectionParts {
-    fn opening(&self) -> driver::Opening {
+    fn opening(&self) -> driver::OpenStore {
         let url = self.url.clone();
         Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news))
     }
 
-    fn opening_until_exit(&self) -> driver::Opening {
+    fn opening_until_exit(&self) -> driver::OpenStore {
         let url = self.url.clone();
         Box::new(move |inbox: Inbox, news: NewsSender| store::open_until_exit(url, inbox, news))
     }

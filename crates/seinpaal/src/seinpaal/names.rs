@@ -5,7 +5,7 @@ use seinpaal_proto::Kind;
 
 use super::Seinpaal;
 use crate::{
-    acquire::{Acquire, Named, TryAcquire},
+    acquire::{Acquire, TogetherPart, TryAcquire},
     all::{AcquireAll, TryAcquireAll},
     inspect::Snapshot,
     mutex::Mutex,
@@ -80,7 +80,7 @@ impl Seinpaal {
         TryAcquireAll::new(self.clone(), self.all_ours(requests))
     }
 
-    fn all_ours<R: Named>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
+    fn all_ours<R: TogetherPart>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
         let requests: Vec<_> = requests.into_iter().collect();
         let are_ours = requests.iter().all(|request| request.is_of(self));
         assert!(are_ours, "requests of different connections cannot be made as one");

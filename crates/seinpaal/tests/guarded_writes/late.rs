@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use seinpaal::{
-    Fence, Group, GuardedError, Name, Ticket, Value,
+    CommandGroup, Fence, GuardedError, Name, Ticket, Value,
     store::{
         GuardedWrite, Store,
         redis::{RedisStore, Rig},
@@ -60,7 +60,7 @@ impl Late {
     }
 
     async fn write(&self, id: u128, fence: Fence) -> Result<Vec<Value>, GuardedError> {
-        let mut group = Group::default();
+        let mut group = CommandGroup::default();
         group.incr("count");
         let name = Name::new("n").unwrap();
         let write = GuardedWrite { name, held: vec![(Ticket(1), fence)], id, group };

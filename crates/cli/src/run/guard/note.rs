@@ -33,7 +33,7 @@ impl Times {
 
 /// One line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Note {
+pub(super) enum GuardNote {
     /// The process group to guard, and how long after TERM to send KILL if we are gone.
     Cmd { group: Pid, kill_after: Duration },
     /// When to act if nothing more is heard.
@@ -44,7 +44,7 @@ pub(super) enum Note {
     Bye,
 }
 
-impl Note {
+impl GuardNote {
     pub(super) fn line(self) -> String {
         match self {
             Self::Cmd { group, kill_after } => {
@@ -107,13 +107,13 @@ mod tests {
         let group = Pid::from_raw(42).unwrap();
         let second = Duration::from_secs(1);
         for note in [
-            Note::Cmd { group, kill_after: second },
-            Note::Lease(Times { term: NEVER, kill: NEVER, end: second }),
-            Note::Lease(Times { term: second, kill: second * 2, end: second * 2 }),
-            Note::Rest,
-            Note::Bye,
+            GuardNote::Cmd { group, kill_after: second },
+            GuardNote::Lease(Times { term: NEVER, kill: NEVER, end: second }),
+            GuardNote::Lease(Times { term: second, kill: second * 2, end: second * 2 }),
+            GuardNote::Rest,
+            GuardNote::Bye,
         ] {
-            assert_eq!(Note::parse(note.line().trim_end()), Some(note));
+            assert_eq!(GuardNote::parse(note.line().trim_end()), Some(note));
         }
     }
 }

@@ -11,7 +11,7 @@ use seinpaal_proto::{
 use tokio::sync::mpsc;
 
 use super::{
-    super::{Command, Queues, start::makings},
+    super::{DriverCommand, QueueSessions, start::makings},
     *,
 };
 use crate::{
@@ -27,13 +27,14 @@ use crate::{
 const MANY: usize = 10_000;
 
 /// A driver, and the way to it. It has many store_tasks, each of which is done at once.
-fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
+fn busy() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
     let (makings, ends) =
         makings(SessionConfig::default(), ClientClock::Machine, "memory:".into()).expect("made");
     let inbox = Inbox(1);
     let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
     let (config, clock) = (SessionConfig::default(), ClientClock::Machine);
-    let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
+    let queues =
+        QueueSessions::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
     let driver = Driver::new(Session::new(inbox, config), queues, store, makings);
     for _ in 0..MANY {
         driver.store_tasks.push(Box::pin(ready(())));
@@ -59,10 +60,10 @@ fn a_command_is_taken_while_there_are_answers_without_end() {
         note.fetch_add(1, Relaxed);
         Box::pin(ready(())) as _
     });
-    assert!(commands.send(Command::StoreTask(task)).is_ok());
+    assert!(commands.send(DriverCommand::StoreTask(task)).is_ok());
     let waker = Arc::new(Wakes::default()).into();
     let round = driver.poll_round(&mut Context::from_waker(&waker));
-    assert!(matches!(round, Next::Done));
+    assert!(matches!(round, DriverInput::Done));
     assert_eq!(taken.load(Relaxed), 1);
 }
 

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::*;
 use crate::{
-    driver::{AskedFor, Grant, Request, Wanted},
+    driver::{AcquireRequest, GrantInHand, RequestFigure, WantedPermits},
     error::AcquireError,
     store::{self, url::StoreUrl},
 };
@@ -33,10 +33,10 @@ fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
     })
 }
 
-type Answer = oneshot::Receiver<Result<Arc<Grant>, AcquireError>>;
+type Answer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
 
 fn request(handle: &Handle, number: u64) -> Answer {
-    let wanted = Wanted {
+    let wanted = WantedPermits {
         name: Name::new(&format!("alone-{number}")).expect("a name"),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
@@ -50,8 +50,8 @@ fn request(handle: &Handle, number: u64) -> Answer {
         attach: None,
     };
     let (reply, answer) = oneshot::channel();
-    let asked = AskedFor::new(&wanted.name);
-    handle.request(Command::Acquire(Box::new(Request {
+    let asked = RequestFigure::new(&wanted.name);
+    handle.request(DriverCommand::Acquire(Box::new(AcquireRequest {
         number,
         wanted,
         on_queued: None,

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    driver::{Command, Handle, Lease, QueueCommand},
+    driver::{DriverCommand, Handle, LeaseInHand, QueueCommand},
     permit_state::{Lost, PermitState},
     queue::FinishError,
 };
@@ -19,7 +19,7 @@ pub(in super::super) struct SharedItem {
     pub(super) handle: Arc<Handle>,
     pub(super) queue: Name,
     pub(super) popped: Popped,
-    pub(super) lease: Arc<Lease>,
+    pub(super) lease: Arc<LeaseInHand>,
     /// Set once it is ended: whether it was given back.
     pub(super) is_given_back: OnceLock<bool>,
     /// The store's answer to the end of the delivery.
@@ -55,7 +55,8 @@ impl SharedItem {
     fn send(&self, how: How, reply: Option<oneshot::Sender<DeliveryEnd>>) {
         let delivery = self.popped.delivery;
         let command = QueueCommand::Finish { delivery, how, reply };
-        self.handle.send(Command::Queue { name: self.queue.clone(), command: Box::new(command) });
+        self.handle
+            .send(DriverCommand::Queue { name: self.queue.clone(), command: Box::new(command) });
     }
 
     pub(in super::super) fn attempt(&self) -> u32 {
