@@ -164,7 +164,7 @@ pub(crate) enum CliCommand {
     /// Push items into a queue, work on them, inspect and control it
     Queue {
         #[command(subcommand)]
-        command: queue::QueueCommand,
+        command: queue::QueueSubcommand,
     },
     /// Serve web pages that show all names, and metrics (needs a build with `serve`)
     #[command(after_long_help = after(&[serve::ABOUT, ENVIRONMENT, TABLE]))]

@@ -32,7 +32,7 @@ use crate::{
     run::{Signals, ends_waiting},
     settings,
 };
-use screen::Screen;
+use screen::TopScreen;
 pub(crate) use state::arrange;
 use state::{KeyRequest, TopState};
 use watch::StoreWatch;
@@ -64,7 +64,7 @@ async fn live(
 ) -> Result<Exit, Failure> {
     let mut watch = StoreWatch::start(seinpaal, &args.prefix, args.interval);
     let mut keys = keys::listen();
-    let mut screen = Screen::enter()?;
+    let mut screen = TopScreen::enter()?;
     let mut clock = tokio::time::interval(REDRAW);
     let (telling, mut told) = tokio::sync::mpsc::unbounded_channel();
     loop {
@@ -94,7 +94,11 @@ async fn live(
 }
 
 /// Signals that end or stop the program. A change of size is noticed at the next drawing.
-fn heed(screen: &mut Screen, signals: &Signals, signal: Signal) -> Result<Option<Exit>, Failure> {
+fn heed(
+    screen: &mut TopScreen,
+    signals: &Signals,
+    signal: Signal,
+) -> Result<Option<Exit>, Failure> {
     if ends_waiting(signal) {
         return Ok(Some(Exit::signal(signal.as_raw())));
     }

@@ -81,7 +81,7 @@ use self::{
     keeper::AnswerTo,
     parts::Signs,
     stay::Stay,
-    worker::{Job, StoreThread},
+    worker::{StoreJob, StoreThread},
 };
 use seinpaal_store::{
     Certainty, NewsSender, Reading, StoreError, StoreErrorKind, clock::Clock, room::Room,
@@ -96,7 +96,7 @@ const TARGET: &str = "seinpaal::store::embedded";
 pub struct EmbeddedStore {
     place: PathBuf,
     signs: Signs,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<StoreJob>>,
     /// Where the thread works.
     room: Option<Arc<Room<StoreThread>>>,
     bell: Arc<Bell>,
@@ -197,7 +197,7 @@ impl EmbeddedStore {
         self.signs.presence.record_child(pid)
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> Job) -> Result<T, StoreError> {
+    async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> StoreJob) -> Result<T, StoreError> {
         if self.process != process::id() {
             return Err(is_forked());
         }

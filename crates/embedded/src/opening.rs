@@ -20,7 +20,7 @@ use super::{
     parts::{Parts, Signs},
     stay::Stay,
     thread_is_gone, thread_of_store, trouble,
-    worker::{Job, StoreThread},
+    worker::{StoreJob, StoreThread},
 };
 
 /// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
@@ -89,7 +89,7 @@ impl EmbeddedStore {
 /// A store whose thread is opening it.
 struct OpeningStore {
     place: PathBuf,
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<StoreJob>,
     room: Arc<Room<StoreThread>>,
     bell: Arc<Bell>,
     wait: Arc<GateWait>,

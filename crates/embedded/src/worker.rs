@@ -35,8 +35,8 @@ use super::{
     watch::HolderWatches,
     wire::Message,
 };
-pub(super) use jobs::Job;
-use looks::Looks;
+pub(super) use jobs::StoreJob;
+use looks::DueLooks;
 use seinpaal_store::{News, NewsSender, StoreError, room::Room};
 use vigil::{PolledDescriptors, Ready};
 
@@ -47,13 +47,13 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(super) struct StoreThread {
     parts: Parts,
     news: NewsSender,
-    jobs: mpsc::Receiver<Job>,
+    jobs: mpsc::Receiver<StoreJob>,
     bell: Arc<Bell>,
     keeper: DiskKeeper,
     backlog: Backlog,
     line: WaitingHere,
     watches: HolderWatches,
-    looks: Looks,
+    looks: DueLooks,
     tidy_at: Option<Instant>,
     was_asked: bool,
     is_swept: bool,
@@ -70,7 +70,7 @@ impl StoreThread {
     pub(super) fn new(
         parts: Parts,
         news: NewsSender,
-        jobs: mpsc::Receiver<Job>,
+        jobs: mpsc::Receiver<StoreJob>,
         bell: Arc<Bell>,
         keeper: DiskKeeper,
     ) -> Self {
@@ -89,7 +89,7 @@ impl StoreThread {
             backlog,
             line,
             watches,
-            looks: Looks::default(),
+            looks: DueLooks::default(),
             tidy_at,
             was_asked: false,
             is_swept: false,

@@ -59,7 +59,7 @@ use crate::{
 };
 use agenda::Agenda;
 use desk::Desk;
-use record::Granted;
+use record::StoreGrant;
 use sent::Sent;
 use series::Shelf;
 
@@ -157,7 +157,7 @@ impl Session {
             }
             What::Granted { fence, slots, limit } => {
                 let names = SlotNames::none(); // A wakeup has no names; the renewal that proves the grant has.
-                let granted = Granted { fence, slots, names, limit };
+                let granted = StoreGrant { fence, slots, names, limit };
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),

@@ -8,7 +8,7 @@ use redis::Value;
 use seinpaal_proto::{Batch, Replies};
 
 use super::{
-    RedisStore, ReplicaNeed, error, need_of, refuse_too_much, reply, room_of, script::Operation,
+    RedisStore, ReplicaNeed, error, need_of, refuse_too_much, reply, room_of, script::ScriptKind,
     servers::ExecutedAt,
 };
 use seinpaal_store::{BoxFuture, Bundles, Certainty, StoreError, StoreErrorKind};
@@ -30,7 +30,7 @@ impl RedisStore {
         let (keys, arguments) = self.keys_and_arguments_of_bundle(batches);
         let room = batches.iter().map(room_of).fold(0, usize::saturating_add);
         let (answer, proof) =
-            self.servers.evaluate(Operation::Bundle, &keys, &arguments, room).await?;
+            self.servers.evaluate(ScriptKind::Bundle, &keys, &arguments, room).await?;
         let answers = answers_to(batches, answer)?;
         let outcomes = batches.iter().zip(answers).map(|(batch, answer)| self.take(batch, answer));
         let outcomes = outcomes.collect();
@@ -54,7 +54,7 @@ impl RedisStore {
         if let Value::ServerError(refused) = &answer {
             return Err(error::of_server(refused));
         }
-        let replies = reply::of_batch(answer, Operation::Bundle.name(), batch)?;
+        let replies = reply::of_batch(answer, ScriptKind::Bundle.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
         Ok(replies)

@@ -46,7 +46,7 @@ use self::{
 };
 use super::{
     keys::{Keys, slot_of},
-    script::{Mutation, Operation, Scripts, Wire},
+    script::{Mutation, ScriptKind, Scripts, Wire},
     server::ServerFindings,
 };
 use seinpaal_store::{
@@ -140,7 +140,7 @@ impl Cluster {
     /// Runs a script at the owner of its first key.
     pub(super) async fn evaluate(
         &self,
-        operation: Operation,
+        operation: ScriptKind,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,

@@ -22,7 +22,7 @@ use tokio::{task::AbortHandle, time::timeout};
 use super::{
     link::{ConnectOptions, Link, RESPONSE_TIMEOUT},
     replicas,
-    script::{Operation, Scripts},
+    script::{ScriptKind, Scripts},
     sentinel::SentinelListeners,
     transport::CommandAnswer,
 };
@@ -79,7 +79,7 @@ impl Connection {
     pub(super) async fn evaluate(
         &self,
         scripts: &Scripts,
-        operation: Operation,
+        operation: ScriptKind,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,

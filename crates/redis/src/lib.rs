@@ -57,7 +57,7 @@ use seinpaal_proto::{
 use self::{
     keys::Keys,
     need::{ReplicaNeed, need_of},
-    script::Operation,
+    script::ScriptKind,
     servers::{ExecutedAt, Servers},
 };
 use seinpaal_store::{
@@ -88,12 +88,12 @@ pub struct RedisStore {
 }
 
 #[cfg(feature = "rigged")]
-pub use self::rigged::Rig;
+pub use self::rigged::RedisRig;
 
 impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let operation = Operation::of(batch);
+        let operation = ScriptKind::of(batch);
         let (keys, arguments) = self.keys_and_arguments_in_form(batch);
         self.servers.expect(batch).await?;
         let (answer, proof) =

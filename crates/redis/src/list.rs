@@ -11,7 +11,7 @@ use seinpaal_proto::{Batch, Name, Reply, Request, Snapshot};
 
 use super::{
     ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
-    script::{self, Operation},
+    script::{self, ScriptKind},
 };
 use seinpaal_store::StoreError;
 
@@ -84,7 +84,7 @@ impl RedisStore {
     async fn page(&self, names: &[Name]) -> Result<Vec<ListedRow>, StoreError> {
         let (keys, arguments) = self.keys_and_arguments_of_page(names);
         let room = ANSWER_ROOM + PAGE_ROWS * 2 * ROW_ROOM;
-        let (answer, _) = self.servers.evaluate(Operation::List, &keys, &arguments, room).await?;
+        let (answer, _) = self.servers.evaluate(ScriptKind::List, &keys, &arguments, room).await?;
         read(&answer, names.len()).ok_or_else(|| reply::unreadable("list", &answer))
     }
 

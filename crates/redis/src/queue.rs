@@ -18,7 +18,7 @@ use seinpaal_proto::{
 use super::{
     ROW_ROOM, RedisStore, ReplicaNeed,
     list::{AT_ONCE, take_look},
-    script::Operation,
+    script::ScriptKind,
 };
 use seinpaal_store::StoreError;
 
@@ -29,7 +29,7 @@ impl RedisStore {
         let arguments = ask::arguments(batch, self.given_now());
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
-            self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;
+            self.servers.evaluate(ScriptKind::Queue, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::parse(answer, &batch.requests)?;
         self.servers.take_note_of_queue(batch);
         match replies.replies.iter().map(need_of).max() {

@@ -10,7 +10,7 @@ use super::{
     connection::{self, Connection},
     keys::slot_of,
     misconfigured,
-    script::{Operation, Scripts},
+    script::{ScriptKind, Scripts},
 };
 use seinpaal_store::{Advice, Fact, StoreError};
 
@@ -82,7 +82,7 @@ impl Servers {
     /// Runs the script of an operation, whose answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,
-        operation: Operation,
+        operation: ScriptKind,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,

@@ -107,6 +107,8 @@ pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
 pub use permit::{Detached, Permit, Release};
 pub use permit_state::{Lost, PermitState};
+#[cfg(feature = "serde")]
+pub use queue::BadJson;
 pub use queue::{
     BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
     PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,

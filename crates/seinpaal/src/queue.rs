@@ -17,6 +17,8 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 pub use back_off::BackOff;
+#[cfg(feature = "serde")]
+pub use error::BadJson;
 pub use error::{FinishError, PopError, PushError, QueueError, WorkError};
 pub use inspect::{DeadLetter, GroupCount, InWork, QueueSnapshot};
 pub use item::{Failed, Item};

@@ -2,7 +2,7 @@
 
 pub(crate) mod verb;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
@@ -18,7 +18,7 @@ use seinpaal_words::ticket::DIGITS;
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
     deed::{NameDeed, Undone, WebDeed, is_reason},
-    page::{self, PageFrame, named, notice},
+    page::{self, FieldMap, PageFrame, named, notice},
     shared::HandlerState,
     view::{encoded, shown},
 };
@@ -45,8 +45,6 @@ struct Confirm<'a> {
     keep: &'a str,
     class: &'static str,
 }
-
-type FieldMap = BTreeMap<String, String>;
 
 /// Asks whether to do it.
 pub(crate) async fn confirm(

@@ -20,7 +20,7 @@ use crate::{
     page,
     replay::ReplayedAnswers,
     shared::HandlerState,
-    source::Source,
+    source::StoreSource,
     tally,
     watch::PageWatches,
 };
@@ -54,7 +54,7 @@ impl Dashboard {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|_| BadOption::Random)?;
         Ok(Self(Arc::new(HandlerState {
-            source: Arc::new(Source::new(seinpaal, options)),
+            source: Arc::new(StoreSource::new(seinpaal, options)),
             watches: PageWatches::default(),
             audit,
             streams,

@@ -14,7 +14,7 @@ use std::{
 
 use seinpaal::{HoldTimes, QueueSnapshot, Snapshot};
 
-use crate::tally::Tally;
+use crate::tally::ServeTally;
 pub(crate) use ended::EndedSpans;
 use ended::{LastWaiters, Span};
 pub(crate) use ring::{Bucket, Ring};
@@ -35,7 +35,7 @@ pub(crate) struct NameHistories {
     names: Pasts,
     queues: Pasts,
     /// The names whose waits, holds and losses are counted.
-    tally: Tally,
+    tally: ServeTally,
 }
 
 /// By name.
@@ -55,7 +55,7 @@ pub(crate) struct NamePast {
 }
 
 impl NameHistories {
-    pub(crate) fn new(tally: Tally) -> Self {
+    pub(crate) fn new(tally: ServeTally) -> Self {
         Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
     }
 
@@ -149,7 +149,7 @@ impl NamePast {
     }
 
     /// A waiter that holds now has waited, and a holder that does not hold now has held.
-    fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &Tally) {
+    fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &ServeTally) {
         let waits: Vec<Span> = self.line.meet(seen, now);
         let holds = self.times.look(seen, now);
         tally.count(&seen.name, waits.iter().map(|(_, waited)| *waited), &holds);

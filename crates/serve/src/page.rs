@@ -71,7 +71,7 @@ struct Notice<'a> {
     words: &'a str,
 }
 
-type FieldMap = BTreeMap<String, String>;
+pub(crate) type FieldMap = BTreeMap<String, String>;
 
 /// All names.
 pub(crate) async fn names(

@@ -5,13 +5,13 @@ use std::{ops::Deref, sync::Arc};
 use tokio::sync::Semaphore;
 
 use crate::{
-    audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers, source::Source,
+    audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers, source::StoreSource,
     watch::PageWatches,
 };
 
 /// What all handlers share.
 pub(crate) struct HandlerState {
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<StoreSource>,
     pub(crate) watches: PageWatches,
     pub(crate) audit: Audit,
     pub(crate) streams: Arc<Semaphore>,
@@ -24,9 +24,9 @@ pub(crate) struct HandlerState {
 }
 
 impl Deref for HandlerState {
-    type Target = Source;
+    type Target = StoreSource;
 
-    fn deref(&self) -> &Source {
+    fn deref(&self) -> &StoreSource {
         &self.source
     }
 }

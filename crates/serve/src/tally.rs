@@ -32,7 +32,7 @@ type Histograms = Family<NameLabel, Histogram, fn() -> Histogram>;
 
 /// The counts since the program started.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct ServeTally {
     names: HashSet<String>,
     waits: Histograms,
     holds: Histograms,
@@ -40,13 +40,13 @@ pub(crate) struct Tally {
     is_begun: Arc<AtomicBool>,
 }
 
-impl Default for Tally {
+impl Default for ServeTally {
     fn default() -> Self {
         Self::new(&[])
     }
 }
 
-impl Tally {
+impl ServeTally {
     pub(crate) fn new(names: &[String]) -> Self {
         let tally = Self {
             names: names.iter().cloned().collect(),

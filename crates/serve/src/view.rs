@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_words::text::{age, plain};
 
-use crate::source::Source;
+use crate::source::StoreSource;
 pub(crate) use headline::{Headline, about};
 pub(crate) use query::{ListQuery, PageChoices};
 
@@ -46,7 +46,10 @@ impl PageSubject {
 }
 
 /// Reads what the subject needs, and renders it.
-pub(crate) async fn read(inner: &Arc<Source>, subject: &PageSubject) -> Result<Pieces, String> {
+pub(crate) async fn read(
+    inner: &Arc<StoreSource>,
+    subject: &PageSubject,
+) -> Result<Pieces, String> {
     match subject {
         PageSubject::Names(query) => overview::names(inner, query).await,
         PageSubject::Queues(query) => queues::queues(inner, query).await,

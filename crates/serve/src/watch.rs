@@ -15,7 +15,7 @@ use std::{
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
-    source::Source,
+    source::StoreSource,
     view::{self, PageSubject},
 };
 
@@ -74,7 +74,7 @@ impl PageWatches {
     /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with [`first`].
     pub(crate) fn look(
         &self,
-        inner: &Arc<Source>,
+        inner: &Arc<StoreSource>,
         subject: PageSubject,
     ) -> Result<watch::Receiver<Frame>, TooMany> {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
 
 /// Reads for as long as anybody looks, and a little longer.
 async fn read_on(
-    inner: Arc<Source>,
+    inner: Arc<StoreSource>,
     subject: PageSubject,
     frames: watch::Sender<Frame>,
     mut asks: watch::Receiver<u64>,

@@ -64,7 +64,7 @@ Examples:
   seinpaal queue dead mails --replay all";
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum QueueCommand {
+pub(crate) enum QueueSubcommand {
     /// Push items, and print their numbers
     #[command(after_long_help = after(&[PUSH_EXAMPLES, ENVIRONMENT, TABLE]))]
     Push(PushArgs),

@@ -9,7 +9,7 @@ pub(crate) mod show;
 mod steer;
 
 use crate::{
-    args::{Global, queue::QueueCommand},
+    args::{Global, queue::QueueSubcommand},
     exit::{Exit, Failure},
     output::Voice,
     run,
@@ -17,19 +17,19 @@ use crate::{
 
 pub(super) fn queue(
     global: &Global,
-    command: &QueueCommand,
+    command: &QueueSubcommand,
     voice: Voice,
 ) -> Result<Exit, Failure> {
     match command {
-        QueueCommand::Push(args) => push::push(global, args, voice),
-        QueueCommand::Work(args) => run::work(global, args, voice),
-        QueueCommand::Show(args) => show::show(global, args, voice),
-        QueueCommand::List(args) => list::list(global, args, voice),
-        QueueCommand::Dead(args) => dead::dead(global, args, voice),
-        QueueCommand::Limit(args) => limit::limit(global, args, voice),
-        QueueCommand::Pause(args) => steer::pause(global, args, voice),
-        QueueCommand::Resume(args) => steer::resume(global, args, voice),
-        QueueCommand::Purge(args) => steer::purge(global, args, voice),
-        QueueCommand::Cancel(args) => steer::cancel(global, args, voice),
+        QueueSubcommand::Push(args) => push::push(global, args, voice),
+        QueueSubcommand::Work(args) => run::work(global, args, voice),
+        QueueSubcommand::Show(args) => show::show(global, args, voice),
+        QueueSubcommand::List(args) => list::list(global, args, voice),
+        QueueSubcommand::Dead(args) => dead::dead(global, args, voice),
+        QueueSubcommand::Limit(args) => limit::limit(global, args, voice),
+        QueueSubcommand::Pause(args) => steer::pause(global, args, voice),
+        QueueSubcommand::Resume(args) => steer::resume(global, args, voice),
+        QueueSubcommand::Purge(args) => steer::purge(global, args, voice),
+        QueueSubcommand::Cancel(args) => steer::cancel(global, args, voice),
     }
 }

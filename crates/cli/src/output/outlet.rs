@@ -34,7 +34,7 @@ const LONG_PARTING: Duration = Duration::from_secs(10);
 /// Where lines go. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Outlet {
-    shared: Arc<Shared>,
+    shared: Arc<SharedOutlet>,
     to: Arc<dyn AsFd + Send + Sync>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Outlet {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedOutlet {
     state: Mutex<OutletState>,
     changed: Condvar,
 }
@@ -142,7 +142,7 @@ impl OutletState {
     }
 }
 
-impl Shared {
+impl SharedOutlet {
     /// Nothing here panics while it has the lock.
     fn state(&self) -> MutexGuard<'_, OutletState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

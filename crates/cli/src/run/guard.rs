@@ -25,14 +25,14 @@ use seinpaal::Schedule;
 use crate::{args::OnLost, exit::Failure};
 pub(crate) use note::ARGUMENT;
 use note::{GuardNote, NEVER};
-pub(super) use note::{Times, duration, nanos, now};
+pub(super) use note::{GuardTimes, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
 
 /// How to end CMD.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct KillTerms {
     pub(super) on_lost: OnLost,
     pub(super) kill_after: Duration,
     /// When the guard acts if we do not.
@@ -41,9 +41,9 @@ pub(super) struct Terms {
     pub(super) spare: Duration,
 }
 
-impl Terms {
+impl KillTerms {
     /// When the guard ends CMD whose lease lasts that long; `is_ending`: we are already ending CMD ourselves.
-    pub(super) fn times(self, left: Duration, is_ending: bool) -> Times {
+    pub(super) fn times(self, left: Duration, is_ending: bool) -> GuardTimes {
         let end = now() + left.saturating_sub(self.schedule.slack());
         let grace = self.kill_after.min(self.schedule.most_grace());
         let term = match self.on_lost {
@@ -52,7 +52,7 @@ impl Terms {
             OnLost::Warn => NEVER,
         };
         let end = end.saturating_add(self.spare);
-        Times { term, kill: if term == NEVER { NEVER } else { end }, end }
+        GuardTimes { term, kill: if term == NEVER { NEVER } else { end }, end }
     }
 }
 
@@ -64,30 +64,30 @@ pub(super) type Bonds = Arc<[OwnedFd]>;
 /// It looks after one CMD at a time.
 #[derive(Debug)]
 pub(super) struct RunGuard {
-    terms: Terms,
+    terms: KillTerms,
     bonds: Bonds,
     child: Child,
     pipe: PipeWriter,
     cmd: Option<GuardNote>,
-    own: Times,
-    ancestors: Times,
+    own: GuardTimes,
+    ancestors: GuardTimes,
 }
 
 impl RunGuard {
     /// Starts a guard, and waits until no signal to our group can end it.
-    pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
+    pub(super) fn start(terms: KillTerms) -> Result<Self, Failure> {
         Self::start_under(terms, Arc::new([]))
     }
 
     /// As above, for a CMD under an ancestor's permit: if we are killed, CMD is killed at once.
-    pub(super) fn start_under(terms: Terms, bonds: Bonds) -> Result<Self, Failure> {
+    pub(super) fn start_under(terms: KillTerms, bonds: Bonds) -> Result<Self, Failure> {
         Self::spawn(terms, bonds, &[])
             .map_err(|error| Failure::internal(format!("cannot start the guard: {error}")))
     }
 
     /// The first notes are in the pipe before there is anybody to read them: if we are killed right
     /// after this, they are found there.
-    fn spawn(terms: Terms, bonds: Bonds, first: &[GuardNote]) -> io::Result<Self> {
+    fn spawn(terms: KillTerms, bonds: Bonds, first: &[GuardNote]) -> io::Result<Self> {
         let (reader, mut pipe) = io::pipe()?;
         // A guard that does not read must not hold us up.
         rustix::io::ioctl_fionbio(&pipe, true)?;
@@ -107,13 +107,13 @@ impl RunGuard {
             child,
             pipe,
             cmd: None,
-            own: Times::NEVER,
-            ancestors: Times::NEVER,
+            own: GuardTimes::NEVER,
+            ancestors: GuardTimes::NEVER,
         })
     }
 
     /// Says whom to guard, and until when, if its lease runs out by time.
-    pub(super) fn look_after(&mut self, group: Pid, times: Option<Times>) {
+    pub(super) fn look_after(&mut self, group: Pid, times: Option<GuardTimes>) {
         if let Some(times) = times {
             self.lease(times);
         }
@@ -123,7 +123,7 @@ impl RunGuard {
     fn protect(&mut self, group: Pid) {
         // Only we know when an ancestor gives back: without us, CMD goes at once.
         let is_under = !self.bonds.is_empty();
-        let Terms { kill_after, spare, .. } = self.terms;
+        let KillTerms { kill_after, spare, .. } = self.terms;
         let kill_after = if is_under { Duration::ZERO } else { kill_after + spare };
         let note = GuardNote::Cmd { group, kill_after };
         self.cmd = Some(note);
@@ -131,13 +131,13 @@ impl RunGuard {
     }
 
     /// Says when to act for the lease of our own.
-    pub(super) fn lease(&mut self, times: Times) {
+    pub(super) fn lease(&mut self, times: GuardTimes) {
         self.own = times;
         self.tell(self.note());
     }
 
     /// Says when to act for the leases of ancestors.
-    pub(super) fn follow(&mut self, times: Times) {
+    pub(super) fn follow(&mut self, times: GuardTimes) {
         if std::mem::replace(&mut self.ancestors, times) != times {
             self.tell(self.note());
         }
@@ -161,7 +161,7 @@ impl RunGuard {
 
     /// CMD is gone, and the guard did not have to act: it may look after another.
     pub(super) fn rest(&mut self) {
-        (self.cmd, self.own, self.ancestors) = (None, Times::NEVER, Times::NEVER);
+        (self.cmd, self.own, self.ancestors) = (None, GuardTimes::NEVER, GuardTimes::NEVER);
         self.tell(GuardNote::Rest);
     }
 

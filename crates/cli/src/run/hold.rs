@@ -36,7 +36,7 @@ use crate::{
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and everything around it.
-pub(super) struct Hold<'a> {
+pub(super) struct HoldOfCmd<'a> {
     pub(super) leash: Leash,
     pub(super) seinpaal: &'a Seinpaal,
     pub(super) subject: NamedStore<'a>,
@@ -60,7 +60,7 @@ pub(super) struct Hold<'a> {
     pub(super) min_hold_at: Option<Instant>,
 }
 
-impl Hold<'_> {
+impl HoldOfCmd<'_> {
     /// Looks after CMD until it is gone, and gives the permit back: our own, where a run around us does not hold all.
     pub(super) async fn watch(
         mut self,

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    guard::{RunGuard, Terms, Times},
+    guard::{GuardTimes, KillTerms, RunGuard},
     process::{Cmd, CmdChange},
     sign::Sign,
 };
@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Leash {
     pub(super) cmd: Cmd,
-    pub(super) terms: Terms,
+    pub(super) terms: KillTerms,
     guard: Option<RunGuard>,
     /// The sign for the runs inside CMD.
     sign: Option<Sign>,
@@ -43,7 +43,7 @@ impl Leash {
     /// runs out by time.
     pub(super) fn new(
         cmd: Cmd,
-        terms: Terms,
+        terms: KillTerms,
         mut guard: Option<RunGuard>,
         left: Option<Duration>,
     ) -> Self {
@@ -59,11 +59,11 @@ impl Leash {
     }
 
     /// Has `guard` look after CMD, which goes on under an ancestor's permit until these times.
-    pub(super) fn follow(&mut self, times: Times) {
+    pub(super) fn follow(&mut self, times: GuardTimes) {
         let is_ending = self.kill_at.is_some();
         let term = if is_ending { times.kill } else { times.term };
         if let Some(guard) = &mut self.guard {
-            guard.follow(Times { term, ..times });
+            guard.follow(GuardTimes { term, ..times });
         }
     }
 

@@ -8,12 +8,12 @@ use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, store::ChildRecord};
 
 use super::{
     Events, RunEvent, Signals,
-    guard::{RunGuard, Terms},
+    guard::{KillTerms, RunGuard},
     held::{self, CmdGrant, HeldAs, HeldName},
-    hold::Hold,
+    hold::HoldOfCmd,
     leash::{self, Leash},
     once::Once,
-    process::{BeforeCmd, Cmd, Start},
+    process::{BeforeCmd, Cmd, CmdStart},
     sign::Sign,
     terminal::Terminal,
     tie::Tie,
@@ -88,7 +88,7 @@ impl PermittedCmd<'_> {
         };
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
-        let hold = Hold {
+        let hold = HoldOfCmd {
             leash,
             seinpaal: self.seinpaal,
             subject: self.subject,
@@ -177,10 +177,10 @@ impl PermittedCmd<'_> {
         ));
     }
 
-    fn terms(self) -> Terms {
+    fn terms(self) -> KillTerms {
         let RunArgs { on_lost, kill_after, kept_for, .. } = *self.args;
         let spare = kept_for.map_or(Duration::ZERO, |_| WATCHER_GRACE);
-        Terms { on_lost, kill_after, schedule: self.schedule, spare }
+        KillTerms { on_lost, kill_after, schedule: self.schedule, spare }
     }
 
     fn start(
@@ -213,7 +213,7 @@ impl PermittedCmd<'_> {
                 BeforeCmd::Store(record.clone())
             }
         };
-        let start = Start {
+        let start = CmdStart {
             program: self.program,
             command: &self.args.command,
             variables,

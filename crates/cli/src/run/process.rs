@@ -33,7 +33,7 @@ use crate::{
 
 /// What CMD is started with, beyond what it inherits from us unchanged.
 #[derive(Debug)]
-pub(super) struct Start<'a> {
+pub(super) struct CmdStart<'a> {
     pub(super) program: &'a Path,
     /// The name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
@@ -82,7 +82,7 @@ pub(super) struct Cmd {
 impl Cmd {
     /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
     /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(mut start: Start<'_>, note: BeforeCmd<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(mut start: CmdStart<'_>, note: BeforeCmd<'_>) -> Result<Self, Failure> {
         let name = &start.command[0];
         #[cfg(target_os = "linux")]
         if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
@@ -207,7 +207,7 @@ pub(super) fn become_cmd(
 /// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not do: we would stand
 /// still until CMD has begun.
 #[cfg(target_os = "linux")]
-fn start_in_place(start: &Start<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
+fn start_in_place(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
     let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
     let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
     variables.extend(ours);
@@ -225,7 +225,7 @@ fn start_in_place(start: &Start<'_>, record: Option<ChildRecord>) -> io::Result<
 
 /// Has CMD wait at the threshold, and set up what it inherits; for use between fork and exec.
 fn setup(
-    start: &Start<'_>,
+    start: &CmdStart<'_>,
     mut threshold: impl FnMut(Pid) -> io::Result<()> + Send + Sync + 'static,
 ) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {
     let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);

@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     ending::CmdEnding,
-    guard::{Times, now},
+    guard::{GuardTimes, now},
     held::{Claim, CmdGrant},
     sign::Sight,
 };
@@ -59,7 +59,7 @@ impl Tie {
         &self.sight
     }
 
-    pub(super) fn times(&mut self) -> Times {
+    pub(super) fn times(&mut self) -> GuardTimes {
         self.sight.times()
     }
 
@@ -81,7 +81,7 @@ impl Tie {
             let grace = times.kill.saturating_sub(now);
             return (now >= times.term).then(|| Fall { ending: CmdEnding::around_us(), grace });
         }
-        let grace = if times != Times::NEVER {
+        let grace = if times != GuardTimes::NEVER {
             kill_after.min(times.end.saturating_sub(now))
         } else if self.cmd.is_gone {
             // The permit was free as soon as that CMD was gone.

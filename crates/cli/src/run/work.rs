@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use seinpaal::{BackOff, Counts, Seinpaal};
 use tokio::time::timeout;
 
-use super::{Signals, find, guard::Terms};
+use super::{Signals, find, guard::KillTerms};
 use crate::{
     args::{Global, OnLost, queue::WorkArgs},
     connection::{connect, on_runtime},
@@ -24,7 +24,7 @@ use crate::{
     output::{NamedStore, Voice},
     settings::{self, StoreChoice},
 };
-use crew::Crew;
+use crew::CmdCrew;
 use slot::WorkSlot;
 
 /// The name of the client in the store's lists.
@@ -43,7 +43,7 @@ pub(crate) fn work(global: &Global, args: &WorkArgs, voice: Voice) -> Result<Exi
     let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
     let worked = on_runtime(async {
         let mut signals = Signals::listen()?;
-        let crew = Rc::new(Crew::new(signals.mask, voice));
+        let crew = Rc::new(CmdCrew::new(signals.mask, voice));
         let queue_work = QueueWork { args, choice: &choice, program, crew };
         let slots = queue_work.slots(&mut signals).await?;
         let worked = tokio::select! {
@@ -64,7 +64,7 @@ struct QueueWork<'a> {
     args: &'a WorkArgs,
     choice: &'a StoreChoice,
     program: PathBuf,
-    crew: Rc<Crew>,
+    crew: Rc<CmdCrew>,
 }
 
 impl QueueWork<'_> {
@@ -92,7 +92,7 @@ impl QueueWork<'_> {
         let kill_after = self.args.kill_after;
         let schedule = seinpaal.schedule(self.choice.ttl(self.args.ttl));
         let (on_lost, spare) = (OnLost::Term, Duration::ZERO);
-        let terms = Terms { on_lost, kill_after, schedule, spare };
+        let terms = KillTerms { on_lost, kill_after, schedule, spare };
         WorkSlot {
             args: self.args,
             program: Path::new(&self.program),

@@ -9,7 +9,7 @@ const MOST_REASON: usize = 200;
 
 /// The row at the cursor.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Target {
+pub(super) enum CursorTarget {
     /// A name, and of its holders and waiters the one at the cursor, as it is shown.
     Name { name: Name, is_paused: bool, row: Option<TicketRow> },
     /// A queue, and what of it is at the cursor.
@@ -35,11 +35,11 @@ pub(super) enum QueueTarget {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Prompt {
     name: Name,
-    step: Step,
+    step: PromptStep,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Step {
+enum PromptStep {
     /// A key for each action.
     Choose(Vec<PromptChoice>),
     /// A number or a reason.
@@ -78,23 +78,23 @@ pub(super) enum PromptOutcome {
 }
 
 impl Prompt {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: CursorTarget) -> Self {
         let (name, choices) = match target {
-            Target::Name { name, is_paused, row } => (name, of_name(is_paused, row)),
-            Target::Queue { name, is_paused, row } => (name, of_queue(is_paused, row)),
+            CursorTarget::Name { name, is_paused, row } => (name, of_name(is_paused, row)),
+            CursorTarget::Queue { name, is_paused, row } => (name, of_queue(is_paused, row)),
         };
-        Self { name, step: Step::Choose(choices) }
+        Self { name, step: PromptStep::Choose(choices) }
     }
 
     /// The line as it stands.
     pub(super) fn line(&self) -> String {
         let name = &self.name;
         match &self.step {
-            Step::Choose(choices) => {
+            PromptStep::Choose(choices) => {
                 let words = choices.iter().map(|(key, words, _)| format!("{key}: {words}"));
                 format!("{name}: {} · esc: leave", words.collect::<Vec<_>>().join(" · "))
             }
-            Step::Type { of, text, complaint } => {
+            PromptStep::Type { of, text, complaint } => {
                 let asked = match of {
                     PromptField::Limit => "new limit (0 admits nobody)",
                     PromptField::QueueLimit => "how many in work at once, or none",
@@ -103,10 +103,10 @@ impl Prompt {
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
-            Step::Confirm { deed, typed } if deed.is_typed() => {
+            PromptStep::Confirm { deed, typed } if deed.is_typed() => {
                 format!("{} · type {name} to confirm: {typed}_", deed.question(name))
             }
-            Step::Confirm { deed, .. } => {
+            PromptStep::Confirm { deed, .. } => {
                 format!("{} · y: yes · any other key: no", deed.question(name))
             }
         }
@@ -117,31 +117,31 @@ impl Prompt {
             return PromptOutcome::Left;
         }
         match &mut self.step {
-            Step::Choose(choices) => {
+            PromptStep::Choose(choices) => {
                 let wanted = choices.iter().find(|(letter, ..)| key == Key::Char(*letter));
                 let Some((_, _, then)) = wanted else { return PromptOutcome::Open };
                 self.step = match then.clone() {
-                    Then::Ask(of) => Step::Type { of, text: String::new(), complaint: "" },
-                    Then::Confirm(deed) => Step::Confirm { deed, typed: String::new() },
+                    Then::Ask(of) => PromptStep::Type { of, text: String::new(), complaint: "" },
+                    Then::Confirm(deed) => PromptStep::Confirm { deed, typed: String::new() },
                 };
                 PromptOutcome::Open
             }
-            Step::Type { of, text, complaint } => {
+            PromptStep::Type { of, text, complaint } => {
                 if key != Key::Enter {
                     edit(text, key);
                     return PromptOutcome::Open;
                 }
                 match of.deed(text) {
-                    Some(deed) => self.step = Step::Confirm { deed, typed: String::new() },
+                    Some(deed) => self.step = PromptStep::Confirm { deed, typed: String::new() },
                     None => *complaint = of.complaint(),
                 }
                 PromptOutcome::Open
             }
-            Step::Confirm { deed, typed } if deed.is_typed() && key != Key::Enter => {
+            PromptStep::Confirm { deed, typed } if deed.is_typed() && key != Key::Enter => {
                 edit(typed, key);
                 PromptOutcome::Open
             }
-            Step::Confirm { deed, typed } => {
+            PromptStep::Confirm { deed, typed } => {
                 let is_sure = match deed.is_typed() {
                     true => *typed == self.name.as_str(),
                     false => key == Key::Char('y'),

@@ -20,7 +20,7 @@ const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
 /// A terminal in our hands. Its drop gives it back.
-pub(super) struct Screen {
+pub(super) struct TopScreen {
     outlet: Outlet,
     drawn: Drawn,
     /// The terminal's settings before. `None` while we do not have the terminal, or if stdin is
@@ -29,7 +29,7 @@ pub(super) struct Screen {
     is_entered: bool,
 }
 
-impl Screen {
+impl TopScreen {
     /// Takes the terminal.
     pub(super) fn enter() -> Result<Self, Failure> {
         let outlet = Outlet::open(rustix::stdio::stdout(), |_| Vec::new());
@@ -86,7 +86,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TopScreen {
     fn drop(&mut self) {
         self.leave();
     }

@@ -18,7 +18,7 @@ use seinpaal_proto::{
     },
     time::UNBOUNDED,
 };
-use seinpaal_rig::{Between, seam::Answer};
+use seinpaal_rig::{Between, seam::SeamResult};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -193,7 +193,7 @@ impl Spoiler {
     fn end(&self, how: &mut How) {
         match (self.mistake, &mut *how) {
             (Mistake::ForgetsReasons, How::Fail { reason, .. }) => {
-                *reason = FailureReason::default()
+                *reason = FailureReason::default();
             }
             (Mistake::CountsGivingBack, How::GiveBack { delay }) => {
                 *how = How::Fail { delay: *delay, reason: FailureReason::default() };
@@ -252,7 +252,7 @@ impl Spoiler {
 }
 
 impl Between for Spoiler {
-    fn call_queue<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+    fn call_queue<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> SeamResult<'a, Replies> {
         Box::pin(self.call(store, batch))
     }
 
@@ -260,7 +260,7 @@ impl Between for Spoiler {
         &'a self,
         store: &'a dyn Store,
         prefix: &'a str,
-    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
+    ) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
         Box::pin(async move {
             let mut list = store.list_queues(prefix).await?;
             list.retain(|(_, seen)| self.mistake != Mistake::ListsFull || seen.ready > 0);

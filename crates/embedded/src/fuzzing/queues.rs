@@ -12,7 +12,7 @@ use seinpaal_proto::{
 
 use super::{
     super::{list, rows::queue::QueueRows},
-    Cells, MOST_CALLS, NOW, Somebody, endless,
+    Cells, MOST_CALLS, NOW, ThreeKindsOfContact, endless,
 };
 
 pub(super) const CELLS: [Cells; 7] = [
@@ -108,7 +108,7 @@ fn send(db: &Connection, after: u64, worker: u128, requests: Vec<Request>) -> Re
     let mut replies = None;
     for _ in 0..MOST_CALLS {
         let mut rows = QueueRows::open(db, &batch.name)?;
-        let done = execute(&mut rows, &mut Somebody, now, &batch)?.replies;
+        let done = execute(&mut rows, &mut ThreeKindsOfContact, now, &batch)?.replies;
         let replies = replies.get_or_insert(done.replies);
         if !done.backlog {
             return Ok(std::mem::take(replies));

@@ -10,7 +10,7 @@ use crate::{
     boot::{self, StoreClock},
     database::{self, Database},
     directory::Directory,
-    gate::{Gate, Inside},
+    gate::{Gate, InsideGate},
     hangup::Watchers,
     inbox::{InboxAddress, InboxSocket},
     index,
@@ -54,7 +54,7 @@ impl FoundParts {
         dir: &Directory,
         clock: Clock,
         me: Inbox,
-        inside: &Inside<'_>,
+        inside: &InsideGate<'_>,
     ) -> Result<Self, StoreError> {
         let boot = boot::boot_id()?;
         let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));

@@ -19,7 +19,7 @@ const CALM: Duration = Duration::from_millis(2);
 
 /// The names that must be looked at, and when.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(super) struct DueLooks {
     /// Sites to look at once `soon_at` has come.
     soon: Vec<QueuePosition>,
     pub(super) soon_at: Option<Instant>,
@@ -29,7 +29,7 @@ pub(super) struct Looks {
     retry: Duration,
 }
 
-impl Default for Looks {
+impl Default for DueLooks {
     fn default() -> Self {
         Self { soon: Vec::new(), soon_at: None, all_at: None, retry: CALM }
     }

@@ -9,7 +9,7 @@ use seinpaal_proto::queue::{
 
 use super::{
     broken::Broken,
-    world::{Asked, Fate, Held, Told, World},
+    world::{Fate, ItemInProgram, ModelRequest, Told, World},
 };
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
                 }
                 for it in items {
                     let delivery = it.item.delivery;
-                    client.held.push(Held { delivery, until: it.valid_until });
+                    client.held.push(ItemInProgram { delivery, until: it.valid_until });
                     if !self.ghost.handed.insert(delivery.fence.0) {
                         return Some(Broken::Again);
                     }
@@ -57,8 +57,8 @@ impl World {
         None
     }
 
-    fn hear_answer(&mut self, asked: Asked, answer: &Answer) -> Option<Broken> {
-        let Asked::Push(nth) = asked else { return None };
+    fn hear_answer(&mut self, asked: ModelRequest, answer: &Answer) -> Option<Broken> {
+        let ModelRequest::Push(nth) = asked else { return None };
         let is_excused = self.ghost.was_set_back;
         let tale = &mut self.ghost.items[nth];
         let (told, is_true) = match answer {

@@ -7,7 +7,7 @@ use seinpaal_proto::{
     session::{AcquireRefusal, Event},
 };
 
-use super::{Broken, Held, World};
+use super::{Broken, PermitInProgram, World};
 
 impl World {
     pub(super) fn listen(&mut self, who: usize) {
@@ -27,7 +27,7 @@ impl World {
                 if let Some(at) = client.wanted.iter().position(|wanted| *wanted == ticket) {
                     client.wanted.remove(at);
                     let (permits, until) = (slots.count(), valid_until);
-                    client.held.push(Held { ticket, fence: fence.0, permits, until });
+                    client.held.push(PermitInProgram { ticket, fence: fence.0, permits, until });
                 } else {
                     Arc::make_mut(&mut client.session).release(now, ticket, None);
                 }

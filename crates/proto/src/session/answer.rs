@@ -130,7 +130,7 @@ impl Session {
                 self.renumber(heard.now, heard.name, ticket);
             }
             Reply::Ended { cause, .. } => {
-                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause))
+                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause));
             }
             _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),
         }
@@ -176,7 +176,7 @@ impl Session {
             Reply::Granted(grant) if grant.ticket == ticket => self.take_grant(heard, grant),
             Reply::TooLate { .. } => desk.refile(ticket),
             Reply::Ended { cause, .. } => {
-                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause))
+                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause));
             }
             Reply::Unknown { .. } => self.refuse(heard.name, ticket, AcquireRefusal::Unknown),
             _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),

@@ -7,7 +7,7 @@
 use super::heard::Heard;
 use super::{
     Session,
-    record::{Granted, Phase},
+    record::{Phase, StoreGrant},
     schedule::LeaseSchedule,
 };
 use crate::{
@@ -24,7 +24,7 @@ impl Session {
     /// The store has granted a ticket and says for how long.
     pub(super) fn take_grant(&mut self, heard: Heard<'_>, grant: Grant) {
         let Grant { ticket, fence, slots, names, limit, valid_for } = grant;
-        self.note_grant(heard.name, ticket, Granted { fence, slots, names, limit });
+        self.note_grant(heard.name, ticket, StoreGrant { fence, slots, names, limit });
         let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
         lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
         if self.is_doubted(heard.name, ticket) {
@@ -44,7 +44,12 @@ impl Session {
 
     /// A wakeup does not say how long the lease lasts. It may also be old, or tell of a grant that
     /// was undone since. So it only makes the session ask.
-    pub(super) fn take_grant_by_wakeup(&mut self, now: Micros, ticket: Ticket, granted: Granted) {
+    pub(super) fn take_grant_by_wakeup(
+        &mut self,
+        now: Micros,
+        ticket: Ticket,
+        granted: StoreGrant,
+    ) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
         if !record.is_attaching && matches!(record.phase, Phase::Asking | Phase::Waiting) {
@@ -76,7 +81,7 @@ impl Session {
     }
 
     /// Takes note of a grant that nothing proves yet.
-    fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: Granted) {
+    fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: StoreGrant) {
         self.fence_seen = self.fence_seen.max(granted.fence.0);
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };

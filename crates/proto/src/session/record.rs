@@ -45,7 +45,7 @@ pub(super) enum Validity {
 
 /// The store's grant.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Granted {
+pub(super) struct StoreGrant {
     pub(super) fence: Fence,
     pub(super) slots: Slots,
     pub(super) names: SlotNames,
@@ -71,7 +71,7 @@ pub(super) struct Record {
     pub(super) is_doubted: bool,
     /// When a request about it was first sent. Without one the store cannot know of it.
     pub(super) sent_at: Option<Micros>,
-    pub(super) granted: Option<Granted>,
+    pub(super) granted: Option<StoreGrant>,
     pub(super) validity: Validity,
     /// When to stop in an orderly way if nothing is heard.
     pub(super) danger_at: Micros,
@@ -209,7 +209,7 @@ impl Record {
         if self.is_delivered {
             return is_safe.then_some(Event::Renewed { ticket, valid_until });
         }
-        let Granted { fence, slots, names, limit } =
+        let StoreGrant { fence, slots, names, limit } =
             self.granted.clone().filter(|_| is_safe && is_proof)?;
         self.is_delivered = true;
         Some(Event::Acquired { ticket, fence, slots, names, limit, valid_until })

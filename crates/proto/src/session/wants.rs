@@ -58,7 +58,7 @@ impl Session {
             (Phase::Leaving, _) => return Err(AcquireRefusal::Ended(Cause::Released)),
             (Phase::Held, true) => self.lose(&name, ticket, Loss::Ended(Cause::Attached)),
             _ if record.is_attaching => {
-                self.refuse(&name, ticket, AcquireRefusal::Ended(Cause::Attached))
+                self.refuse(&name, ticket, AcquireRefusal::Ended(Cause::Attached));
             }
             _ => return Err(AcquireRefusal::Unknown),
         }

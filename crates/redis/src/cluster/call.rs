@@ -2,11 +2,11 @@
 
 use redis::Cmd;
 
-use crate::script::{Operation, Scripts};
+use crate::script::{ScriptKind, Scripts};
 
 /// A script with its arguments, not yet addressed to anybody.
 pub(super) struct ScriptCall {
-    pub(super) operation: Operation,
+    pub(super) operation: ScriptKind,
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) arguments: Vec<Vec<u8>>,
     /// How many bytes its answer may have.

@@ -52,16 +52,16 @@ impl Wake for WorkBell {
 }
 
 /// Says that somebody else than the task may be about to poll; the task is told of what is left when this is dropped.
-struct Visit<'a>(&'a WorkBell);
+struct PumpVisit<'a>(&'a WorkBell);
 
-impl<'a> Visit<'a> {
+impl<'a> PumpVisit<'a> {
     /// `None`: there is a guest already.
     fn begin(bell: &'a WorkBell) -> Option<Self> {
         (!bell.has_guest.swap(true, Ordering::SeqCst)).then(|| Self(bell))
     }
 }
 
-impl Drop for Visit<'_> {
+impl Drop for PumpVisit<'_> {
     fn drop(&mut self) {
         self.0.has_guest.store(false, Ordering::SeqCst);
         if self.0.has_rung.load(Ordering::SeqCst) {
@@ -99,7 +99,7 @@ impl Pump {
 
     /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
-        let visit = Visit::begin(&self.bell);
+        let visit = PumpVisit::begin(&self.bell);
         ask();
         if visit.is_none() {
             return;

@@ -93,7 +93,7 @@ impl Driver {
             }
             DriverCommand::Release(giving) => self.release(now, giving),
             DriverCommand::Detach { ticket, fence, reply } => {
-                self.detach(now, ticket, fence, reply)
+                self.detach(now, ticket, fence, reply);
             }
             DriverCommand::Ask { name, request, as_nobody, timeout, reply } => {
                 let ask = self.session.ask(now, &name, *request, as_nobody);

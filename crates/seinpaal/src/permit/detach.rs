@@ -40,6 +40,9 @@ impl Permit {
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
     /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not answer within
     /// 5 s (it is released as soon as the store can be told).
+    ///
+    /// # Examples
+    /// See [`Semaphore::attach`](crate::Semaphore::attach).
     pub async fn detach(mut self) -> Result<Detached, ReleaseError> {
         if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
             return Err(ReleaseError::NotWhole);

@@ -34,7 +34,10 @@ impl Permit {
     }
 }
 
-/// A request to give permits back: a future. Dropping it, at any point, gives them back in the background.
+/// A request to give permits back: a future.
+///
+/// # Cancel safety
+/// Dropping it, at any point, gives the permits back in the background.
 ///
 /// # Errors
 /// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not answer within the

@@ -128,6 +128,9 @@ where
     ///
     /// # Errors
     /// [`WorkError`] for bad input, or a store that refuses for good; one that is silent is waited for.
+    ///
+    /// # Examples
+    /// See [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<Counts, WorkError> {
         self.run_until(pending()).await
     }

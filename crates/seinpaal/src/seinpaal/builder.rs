@@ -8,7 +8,7 @@ use seinpaal_proto::{
     time::micros,
 };
 
-use super::{Client, Seinpaal, checked_ttl};
+use super::{RequestMaker, Seinpaal, checked_ttl};
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -81,8 +81,21 @@ impl Builder {
 
     /// Connects.
     ///
+    /// # Cancel safety
+    /// As [`Seinpaal::connect`].
+    ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// let seinpaal = seinpaal::Seinpaal::builder("memory:").ttl(Duration::from_secs(60)).connect().await?;
+    /// # drop(seinpaal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
         let parts = self.parts()?;
         let handle =
@@ -112,7 +125,7 @@ impl Builder {
 
     fn parts(self) -> Result<ConnectionParts, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
-        let client = Client::new(self.client)?;
+        let client = RequestMaker::new(self.client)?;
         let mut url = StoreUrl::parse(&self.url)?;
         if let Some(length) = self.restart_guard {
             let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
@@ -137,7 +150,7 @@ impl Builder {
 struct ConnectionParts {
     url: StoreUrl,
     config: SessionConfig,
-    client: Client,
+    client: RequestMaker,
     ttl: Duration,
 }
 

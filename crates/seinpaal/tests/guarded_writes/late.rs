@@ -9,7 +9,7 @@ use seinpaal::{
     CommandGroup, Fence, GuardedError, Name, Ticket, Value,
     store::{
         GuardedWrite, Store,
-        redis::{RedisStore, Rig},
+        redis::{RedisRig, RedisStore},
         url::StoreUrl,
     },
 };
@@ -44,8 +44,11 @@ impl Late {
             let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url("")).unwrap() else {
                 panic!()
             };
-            let rig =
-                Rig { now: Some(Arc::clone(&now)), mutations: mutations.clone(), ..Rig::default() };
+            let rig = RedisRig {
+                now: Some(Arc::clone(&now)),
+                mutations: mutations.clone(),
+                ..RedisRig::default()
+            };
             let (news, _) = mpsc::unbounded_channel();
             RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
         };

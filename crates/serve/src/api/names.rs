@@ -22,7 +22,7 @@ use super::{
     address::{OfName, OfTicket},
     body::{FromPath, FromQuery, ticket},
 };
-use crate::{problem::Problem, shared::HandlerState, source::Source};
+use crate::{problem::Problem, shared::HandlerState, source::StoreSource};
 
 /// Between two looks for a stream of events.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -140,7 +140,7 @@ pub(super) async fn events(
     let place = place(&inner)?;
     let source = Arc::clone(&inner.source);
     let watched =
-        Watched { semaphore: semaphore(&inner, &name)?, source, told: None, _place: place };
+        WatchedName { semaphore: semaphore(&inner, &name)?, source, told: None, _place: place };
     let unbuffered = [("x-accel-buffering", "no")];
     let events = stream::unfold(watched, |mut watched| async move {
         let event = watched.next().await;
@@ -160,15 +160,15 @@ pub(super) fn semaphore(inner: &HandlerState, name: &str) -> Result<Semaphore, P
     Ok(inner.seinpaal.semaphore(name))
 }
 
-struct Watched {
+struct WatchedName {
     semaphore: Semaphore,
-    source: Arc<Source>,
+    source: Arc<StoreSource>,
     /// The last answer, without the times in it.
     told: Option<Value>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Watched {
+impl WatchedName {
     /// The next difference. An error of the store is told as one, too, and once.
     async fn next(&mut self) -> Event {
         loop {

@@ -17,7 +17,7 @@ use super::{
     past::{PERMITS, Pictures},
     shown,
 };
-use crate::{reservation, source::Source};
+use crate::{reservation, source::StoreSource};
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
@@ -96,7 +96,7 @@ struct Who {
 }
 
 /// Reads the name, and renders it for both roles.
-pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces, String> {
     let mut seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&mut seen);
     let past = html(&Pictures::of(&past, now, &PERMITS));

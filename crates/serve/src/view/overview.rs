@@ -14,7 +14,7 @@ use super::{
     html,
     query::{Paging, SHOWS, page_of},
 };
-use crate::source::Source;
+use crate::source::StoreSource;
 
 /// Lines of what needs attention.
 const ATTENTION: usize = 5;
@@ -72,7 +72,7 @@ struct NamesTab {
 }
 
 /// All names.
-pub(super) async fn names(inner: &Arc<Source>, query: &ListQuery) -> Result<Pieces, String> {
+pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
     let base = &inner.options.base_path;
     let found = FoundNames::of(&all, query);

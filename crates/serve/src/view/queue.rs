@@ -11,7 +11,7 @@ use super::{
     past::{ITEMS, Pictures},
     shown,
 };
-use crate::source::Source;
+use crate::source::StoreSource;
 
 /// How many rows of each kind a page lists.
 const ROWS: usize = 50;
@@ -82,7 +82,7 @@ struct DeadCells {
 }
 
 /// Reads the queue and its first dead letters, and renders them for both roles.
-pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces, String> {
     let queue = inner.seinpaal.queue(name);
     let seen = queue.snapshot().await.map_err(|error| error.to_string())?;
     let letters = match seen.dead {

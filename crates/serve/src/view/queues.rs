@@ -11,7 +11,7 @@ use super::{
     grouped, html,
     query::{Paging, page_of},
 };
-use crate::source::Source;
+use crate::source::StoreSource;
 
 #[derive(Template)]
 #[template(path = "parts/queues.html")]
@@ -35,7 +35,7 @@ struct QueueCells {
 }
 
 /// All queues.
-pub(super) async fn queues(inner: &Arc<Source>, query: &ListQuery) -> Result<Pieces, String> {
+pub(super) async fn queues(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.queues().await.map_err(|error| error.to_string())?;
     let searched = query.search.to_lowercase();
     let mut found: Vec<_> =

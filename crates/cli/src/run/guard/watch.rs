@@ -11,7 +11,7 @@ use rustix::{
 
 use super::{
     ACTED,
-    note::{GuardNote, NEVER, Times, now},
+    note::{GuardNote, GuardTimes, NEVER, now},
 };
 use crate::run::raw;
 
@@ -96,7 +96,7 @@ impl GuardWatch {
             }
             // Once begun it is brought to its end: CMD has had its TERM.
             GuardNote::Lease(_) if self.has_termed => {}
-            GuardNote::Lease(Times { term, kill, end }) => {
+            GuardNote::Lease(GuardTimes { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
             GuardNote::Rest => *self = Self::new(),

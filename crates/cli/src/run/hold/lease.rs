@@ -10,16 +10,16 @@ use super::{
     super::{
         RunEvent,
         ending::{CmdEnding, Hindrance},
-        guard::Times,
+        guard::GuardTimes,
     },
-    Hold,
+    HoldOfCmd,
 };
 use crate::{args::OnLost, exit::Exit};
 
-impl Hold<'_> {
+impl HoldOfCmd<'_> {
     pub(super) fn look_at_ties(&mut self) {
         let kill_after = self.leash.terms.kill_after;
-        let mut times = Times::NEVER;
+        let mut times = GuardTimes::NEVER;
         let mut falls = Vec::new();
         for tie in &mut self.ties {
             times = times.or_earlier(tie.times());

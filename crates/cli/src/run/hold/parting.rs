@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
     super::{RunEvent, ending::CmdEnding, ends_waiting, guard::RunGuard},
-    Hold,
+    HoldOfCmd,
 };
 use crate::{
     exit::{Exit, Failure},
@@ -21,7 +21,7 @@ const PARTING: Duration = Duration::from_secs(3);
 /// The cause of a loss that the guard prevented: this process still had the lease.
 const NOT_RENEWED: &str = "it was not renewed in time";
 
-impl Hold<'_> {
+impl HoldOfCmd<'_> {
     /// CMD is gone.
     pub(super) async fn finish(
         mut self,

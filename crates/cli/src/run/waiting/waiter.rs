@@ -5,7 +5,7 @@ use seinpaal::{Snapshot, why::Estimate};
 use super::{
     Entrance, NamePart, StoreNews, WORTH_A_LINE,
     line::{self, WaitingLine},
-    lookout::Lookout,
+    lookout::StoreLookout,
     silence,
 };
 use crate::{
@@ -19,7 +19,7 @@ pub(super) struct ToldWaiter<'a> {
     entrance: Entrance<'a>,
     events: &'a Events,
     line: WaitingLine,
-    pub(super) lookout: Lookout,
+    pub(super) lookout: StoreLookout,
     /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
     explained: (u32, bool, bool),
     /// What the events told last: our place, and whether there is an estimate that goes by holds.
@@ -33,7 +33,7 @@ impl<'a> ToldWaiter<'a> {
             entrance,
             events,
             line: WaitingLine::new(entrance.voice),
-            lookout: Lookout::default(),
+            lookout: StoreLookout::default(),
             explained: (0, false, false),
             emitted: (0, false),
             silence_is_told: false,

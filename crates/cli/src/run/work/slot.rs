@@ -5,13 +5,13 @@ use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
 use rustix::process::Pid;
 use seinpaal::{Item, Seinpaal, store::url::StoreUrl};
 
-use super::{Crew, payload};
+use super::{CmdCrew, payload};
 use crate::{
     args::queue::WorkArgs,
     exit::{Exit, Failure},
     run::{
-        guard::{RunGuard, Terms},
-        process::{BeforeCmd, Cmd, Start},
+        guard::{KillTerms, RunGuard},
+        process::{BeforeCmd, Cmd, CmdStart},
     },
 };
 
@@ -26,8 +26,8 @@ pub(super) struct WorkSlot<'a> {
     pub(super) seinpaal: Seinpaal,
     /// How many items at a time.
     pub(super) concurrency: u32,
-    pub(super) terms: Terms,
-    pub(super) crew: Rc<Crew>,
+    pub(super) terms: KillTerms,
+    pub(super) crew: Rc<CmdCrew>,
     /// Guards without a command.
     pub(super) guards: Rc<RefCell<Vec<RunGuard>>>,
 }
@@ -62,7 +62,7 @@ impl WorkSlot<'_> {
                 recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
             }
         };
-        let start = Start {
+        let start = CmdStart {
             program: self.program,
             command: &self.args.command,
             variables: variables(item),

@@ -3,7 +3,7 @@ use super::*;
 fn prompt_of(holds: bool) -> Prompt {
     let row = TicketRow { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into(), holds };
     let name = Name::new("a").unwrap();
-    Prompt::new(Target::Name { name, is_paused: false, row: Some(row) })
+    Prompt::new(CursorTarget::Name { name, is_paused: false, row: Some(row) })
 }
 
 fn prompt() -> Prompt {
@@ -69,7 +69,7 @@ fn a_holder_is_asked_with_a_reason_and_a_waiter_cannot_be_asked() {
 fn to_purge_a_queue_its_name_has_to_be_typed() {
     let new = || {
         let name = Name::new("mails").unwrap();
-        Prompt::new(Target::Queue { name, is_paused: false, row: None })
+        Prompt::new(CursorTarget::Queue { name, is_paused: false, row: None })
     };
     assert!(matches!(typed(&mut new(), "xmails\n"), PromptOutcome::Do(_, TopDeed::Purge)));
     assert_eq!(typed(&mut new(), "xmail\n"), PromptOutcome::Left);

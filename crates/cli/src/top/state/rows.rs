@@ -4,7 +4,7 @@ use seinpaal::{ItemId, Name, Snapshot, Ticket};
 
 use super::{
     super::{
-        prompt::{QueueTarget, Target, TicketRow},
+        prompt::{CursorTarget, QueueTarget, TicketRow},
         watch::ListTab,
     },
     TopState,
@@ -41,7 +41,7 @@ impl TopState {
         chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
     }
 
-    pub(super) fn target(&self) -> Option<Target> {
+    pub(super) fn target(&self) -> Option<CursorTarget> {
         let name = match &self.look.open {
             Some(open) => open.clone(),
             None => (*self.listed().get(self.cursor())?).clone(),
@@ -50,7 +50,7 @@ impl TopState {
         Some(match self.look.tab {
             ListTab::Names => {
                 let is_paused = self.seen_of(&name).is_some_and(|seen| seen.paused.is_some());
-                Target::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
+                CursorTarget::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
             }
             ListTab::Queues => {
                 let seen = self.queues.iter().find(|seen| seen.name == name);
@@ -60,7 +60,7 @@ impl TopState {
                     OpenRow::Dead(id) => Some(QueueTarget::Dead(id)),
                     OpenRow::Ticket(_) => None,
                 });
-                Target::Queue { name, is_paused, row }
+                CursorTarget::Queue { name, is_paused, row }
             }
         })
     }
