@@ -79,6 +79,7 @@ impl Gate {
         }
         self.lock().map_err(trouble::at(&self.dir))?;
         let inside = InsideGate(self);
+        // Looked at inside: the directory may have been deleted while this client waited here.
         if fstat(&self.fd).is_ok_and(|gate| gate.st_nlink == 0) {
             return Err(self.deleted());
         }
@@ -101,11 +102,15 @@ impl Gate {
 
     fn lock(&self) -> rustix::io::Result<()> {
         let lock = |how| retry_on_intr(|| flock(&self.fd, how));
+        // Most clients find nobody inside. They leave the time of the file alone, and ask for no
+        // clock.
         match lock(FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}
             done => return done,
         }
         self.say_that_somebody_waits();
+        // 0 would say that nobody stands here. The number is read alone, so no other memory has to
+        // be in order with it.
         self.wait.since.store(boottime::now().max(1), Ordering::Relaxed);
         let done = lock(FlockOperation::LockExclusive);
         self.wait.since.store(0, Ordering::Relaxed);

@@ -46,6 +46,7 @@ impl InboxSocket {
         let mut messages = Vec::new();
         let mut buffer = vec![0; wire::BUFFER];
         let mut count = 0;
+        // The socket does not block, so an error says that nothing is left.
         while let Ok(length) = self.receive_one(&mut buffer) {
             count += 1;
             messages.extend(wire::decode(self.inbox, &buffer[..length]));

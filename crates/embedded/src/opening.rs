@@ -51,6 +51,8 @@ impl EmbeddedStore {
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
         if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
+            // Weak: a command that is done sooner must not be kept open for a thread that nobody
+            // needs.
             let soon = Arc::downgrade(&store);
             tokio::spawn(async move {
                 tokio::time::sleep(ALONE).await;
@@ -78,6 +80,7 @@ impl EmbeddedStore {
         let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
         let keeper = DiskKeeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
         let (jobs, inside) = mpsc::channel();
+        // Read while the parts are at hand: the room owns them afterwards.
         let first_reading = parts.read_clock();
         let room = Arc::new(Room::new());
         room.open(StoreThread::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
@@ -121,6 +124,7 @@ impl OpeningStore {
                     StoreThread::new(parts, news, inside, rung, keeper).run(&place_of_work);
                 }
             }
+            // A caller that has given up needs no error.
             Err(error) => drop(tell(Err(error))),
         };
         thread_of_store().spawn(live).map_err(trouble::at(dir))?;

@@ -116,6 +116,8 @@ impl StoreThread {
             if !worker.go_on(&ready) {
                 break;
             }
+            // The room is left before the wait, so that callers can execute their batches
+            // meanwhile.
             let vigil = worker.begin_vigil();
             drop(worker);
             ready = vigil.keep();
@@ -128,6 +130,7 @@ impl StoreThread {
         if ready.hints {
             self.hear();
         }
+        // Before the jobs: what the dead held is free when the next request is executed.
         self.see_to_hung_up(&ready.hung_up);
         let owed = mem::replace(&mut self.owed, LogNeed::Nothing);
         self.see_to_log(owed);
@@ -193,6 +196,7 @@ impl StoreThread {
                     }
                     return true;
                 }
+                // The store was dropped, and with it the only sender.
                 Err(mpsc::TryRecvError::Disconnected) => return false,
             }
         }

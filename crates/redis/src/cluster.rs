@@ -97,6 +97,7 @@ impl Cluster {
     /// subscriptions.
     pub(super) async fn open(options: ClusterOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone()));
+        // The first look is made here, so that a URL that is wrong is an error of the opening.
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };

@@ -53,6 +53,8 @@ impl Connection {
     pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new(ConnectionState::new(options));
         let reading = shared.open().await?;
+        // After the first link: a caller hears why it cannot connect, and is not kept waiting by
+        // tries.
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
@@ -99,9 +101,12 @@ impl Connection {
             if !is_missing_script(&answer) {
                 break;
             }
+            // Plain first: a transaction is only needed where somebody flushes scripts all the
+            // time.
             let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
             answer = load_and_repeat(&mut link, &source, &evalsha, room, as_transaction).await;
         }
+        // Before the answer is judged, because that may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
             Ok(answer) => Ok((answer, ExecutedOnLink(id, link))),
@@ -123,11 +128,14 @@ impl Connection {
     pub(super) async fn confirm(&self, proof: ExecutedOnLink) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };
+        // On the link that wrote: `WAIT` counts the writes of its own connection only.
         let count = self.replicas_of(proof).await?;
         if count >= wanted {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
             return Ok(());
         }
+        // A server that never had so many replicas is set up wrongly. One that had them will have
+        // them again.
         let had_enough = self.shared.had_replicas.load(Ordering::Relaxed);
         Err(replicas::too_few(count, wanted, had_enough))
     }
@@ -157,9 +165,12 @@ impl Connection {
     /// An answer is overdue. Completes once there is a link that was heard from within the last `silence`: this one, or
     /// a new one that is opened beside it. What is under way over this one stays so.
     pub(super) async fn reassure(&self, silence: Duration) {
+        // Before the doubt, or a link that is opened at once would not be noticed.
         let mut status = self.shared.status.subscribe();
         self.shared.doubt(silence);
         let is_settled = status.wait_for(|status| !matches!(status, Status::Doubted(..)));
+        // When the time is over the caller goes on in any case: its own patience decides what
+        // becomes of the request.
         let _ = timeout(RESPONSE_TIMEOUT, is_settled).await.map(drop);
     }
 

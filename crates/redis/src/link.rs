@@ -134,6 +134,8 @@ impl Link {
     ) -> Result<Self, StoreError> {
         let url = options.endpoint.find().await?;
         let link = match Self::over_resp3(options, &url, on_loss.clone()).await {
+            // Only a server that refuses `HELLO 3` gets a second try. Any other failure would be
+            // the same again.
             Err(LinkFailure::Call(error)) if refuses_resp3(&error) => {
                 Self::over_resp2(options, &url, on_loss).await
             }

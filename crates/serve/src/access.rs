@@ -95,6 +95,7 @@ fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visit
     };
     let token = presented(headers).and_then(|text| tokens.find(&text).cloned());
     let Some(token) = token else { return Err(Box::new(unauthorised())) };
+    // Both: a token cannot do what the program was started without.
     let may_act = allow && token.role == Role::Operate;
     let may_use = inner.options.api && token.role != Role::Read;
     let role = if may_act { "Operate" } else { "Read only" };

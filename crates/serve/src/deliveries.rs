@@ -96,6 +96,8 @@ async fn hold(
     mut orders: mpsc::Receiver<FinishOrder>,
 ) {
     let finish = next_finish(&item, until, &mut orders).await;
+    // Before the end is told to the store: a second order for this delivery is told that it is
+    // over.
     all.all().remove(&word);
     match finish {
         None => drop(item.fail("its worker did not renew it in time", Duration::ZERO).await),
@@ -121,6 +123,7 @@ async fn next_finish(
 ) -> Option<Finish> {
     loop {
         let order = tokio::select! {
+            // Somebody else may have the item now, so the worker must not finish it.
             _ = item.lost() => return None,
             order = timeout_at(until, orders.recv()) => order.ok().flatten()?,
         };

@@ -69,6 +69,7 @@ async fn accept(
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
+        // Taken before the accept, so that connections beyond the bound wait in the kernel.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         match listener.accept().await {
             Ok((stream, _)) => {

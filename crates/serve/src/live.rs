@@ -55,6 +55,7 @@ pub(crate) async fn live(
     let Some(subject) = page::subject(&fields) else {
         return (StatusCode::BAD_REQUEST, "no such page\n").into_response();
     };
+    // Refused and not queued, so that the page can say at once that it gets no news.
     let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else { return too_many() };
     let Ok(frames) = inner.watches.look(&inner.source, subject) else { return too_many() };
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok());
@@ -105,6 +106,7 @@ impl Live {
 
     fn changes(&mut self) -> Event {
         let frame = self.frames.borrow_and_update();
+        // Versions of another watch cannot be compared, so the page gets everything anew.
         let known = if self.has.0 == frame.epoch { self.has.1 } else { 0 };
         let new = frame.parts[self.role].iter().filter(|part| part.since > known);
         let parts: BTreeMap<_, _> = new.map(|part| (part.id, part.html.as_str())).collect();

@@ -68,10 +68,14 @@ impl ReplayedAnswers {
 
     fn cell(&self, question: Question) -> Result<Arc<OnceCell<Value>>, Problem> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Old answers are thrown away only when there is no more room: that is one pass for
+        // thousands of requests.
         if all.len() >= MOST {
             all.retain(|_, kept| kept.since.elapsed() < KEPT);
         }
         let body = question.body.clone();
+        // The body is no part of the question: the same key with another body has to be found, to
+        // be refused.
         let question = Question { body: String::new(), ..question };
         let is_known = all.get(&question).is_some_and(|kept| kept.since.elapsed() < KEPT);
         if !is_known {

@@ -78,6 +78,7 @@ impl PageWatches {
         subject: PageSubject,
     ) -> Result<watch::Receiver<Frame>, TooMany> {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A reader that has ended has dropped its receiver.
         watches.retain(|_, watch| watch.asked.receiver_count() > 0);
         let is_full = watches.len() >= MOST;
         if let Some(watch) = watches.get(&subject) {
@@ -128,10 +129,12 @@ async fn read_on(
     mut asks: watch::Receiver<u64>,
 ) {
     loop {
+        // Before the reading: a page that asks during it gets another one.
         asks.borrow_and_update();
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
+        // However many pages ask, the store is read ten times a second at most.
         tokio::time::sleep(INTERVAL / 10).await;
         // One receiver is kept among the watches.
         let patience = if frames.receiver_count() > 1 { INTERVAL * 9 / 10 } else { LINGER };
@@ -164,6 +167,7 @@ impl Frame {
         self.version += 1;
         match seen {
             Err(error) => {
+                // An outage begins with the last answer, and not with the first failure.
                 let before = self.trouble.take().map(|(since, _)| since).or(self.answered);
                 self.trouble = Some((before.unwrap_or_else(Instant::now), error));
             }

@@ -146,6 +146,7 @@ impl Core {
         now: Micros,
         floor: Option<Floor>,
     ) -> Executed {
+        // A name that was forgotten starts above every fence that it may have given before.
         let fence_seen = batch.fence_seen.max(floor.map_or(0, |floor| floor.fence));
         let batch = Batch { fence_seen, ..self.as_executed(link, batch) };
         let first = replica.state.line().next().map(|entry| entry.ticket);
@@ -161,11 +162,14 @@ impl Core {
             // From now on it is this one who notices when a holder dies.
             told.extend(next.inbox);
         }
+        // Telling a client that is gone would fail the whole transaction.
         told.retain(|inbox| *inbox != self.inbox() && !gone.contains(inbox));
         let mut doubtful = known.asked;
         if must_be_sure(&outcome.replies) {
             doubtful.extend(holders(replica));
         }
+        // Who is told is checked by the transaction itself, and whose watch is set would have been
+        // heard of.
         doubtful.retain(|inbox| {
             *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
         });

@@ -127,6 +127,7 @@ impl Core {
         let is_needed = replica.has(self.inbox());
         *place = CopyState::Copy(replica);
         drop(place);
+        // Before `tidy`, which counts who has the cell in hand.
         drop(cell);
         self.tidy(&batch.name, is_needed);
         Ok(replies)
@@ -151,6 +152,7 @@ impl Core {
             if gone.is_empty() {
                 return Ok(());
             }
+            // In the loop, because those that get the permits now have to be watched as well.
             self.execute(link, replica, &settling(name.clone()), gone).await?;
         }
     }

@@ -60,6 +60,7 @@ impl SessionKeeper {
     /// Serves until the store is dropped.
     pub(super) async fn serve(mut self) {
         let mut sweep = interval(SWEEP_EVERY);
+        // After a pause of the process one sweep is enough.
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut nudge: Option<NudgeFuture> = None;
         loop {
@@ -92,6 +93,7 @@ impl SessionKeeper {
                 self.begin_again().await;
                 return true;
             }
+            // The connection is lost, and there may be another leader, with another clock.
             KeeperNews::State(_) => self.link.time.forget(),
         }
         false
@@ -130,6 +132,7 @@ impl SessionKeeper {
 
     /// Somebody whom this client watched is gone: whatever it had is free.
     async fn settle_for(&self, inbox: Inbox) {
+        // Before the names are settled: settling watches anew whoever holds then.
         self.core.watches.clear(inbox);
         for name in self.core.watches.names_of(inbox) {
             let settled = self.core.settle(&self.link, &name, BTreeSet::from([inbox])).await;
@@ -167,6 +170,8 @@ impl SessionKeeper {
 
     async fn try_again(&self) -> Result<SessionLink, StoreError> {
         let link = SessionLink::open(&self.core.options).await?;
+        // The node of the old session may outlive it for a moment, and would show this client
+        // alive.
         link.disappear().await?;
         for name in self.core.names() {
             self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await?;

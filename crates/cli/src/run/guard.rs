@@ -95,10 +95,14 @@ impl RunGuard {
             pipe.write_all(note.line().as_bytes())?;
         }
         let mut command = Command::new(ourselves()?);
+        // The guard may outlive us: it must not keep a directory busy, and needs no secrets of the
+        // environment.
         command.arg0("seinpaal").arg(ARGUMENT).env_clear().current_dir("/");
         command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = with_inherited(&bonds, || command.spawn())?;
         if let Some(mut ready) = child.stdout.take() {
+            // One byte says that the guard is in a group of its own. A signal to our group misses
+            // it from now on.
             ready.read_exact(&mut [0])?;
         }
         Ok(Self {
@@ -173,6 +177,7 @@ impl RunGuard {
     /// Sends the guard home. Whether it had to act.
     pub(super) fn dismiss(mut self) -> bool {
         self.tell(GuardNote::Bye);
+        // The guard ends when the pipe is closed, also if the goodbye did not fit into it.
         drop(self.pipe);
         self.child.wait().is_ok_and(|status| status.code() == Some(ACTED))
     }

@@ -134,6 +134,7 @@ impl Cmd {
     /// The change of CMD's state since the last call, if there was one.
     pub(super) fn change(&self) -> io::Result<Option<CmdChange>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        // By number and not any child: the guard is a child, too, and is reaped elsewhere.
         let Some((_, status)) = waitpid(Some(self.pid), options)? else {
             return Ok(None);
         };
@@ -164,6 +165,7 @@ impl Cmd {
     /// Asks every process of the group to end, also stopped ones.
     pub(super) fn terminate(&self) {
         self.signal_group(Signal::TERM);
+        // After TERM: a stopped process receives TERM only when it goes on.
         self.signal_group(Signal::CONT);
     }
 
@@ -243,6 +245,7 @@ fn setup(
         }
         // Until it begins, a signal would find our handlers here.
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
+        // CMD waits here until somebody else knows of it. If that fails, CMD never begins.
         threshold(parent)?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())

@@ -78,6 +78,7 @@ impl Tie {
         self.cmd.look();
         let (times, now) = (self.times(), now());
         if !self.holder.is_gone {
+            // The run around us still lives, so its own times count and not ours.
             let grace = times.kill.saturating_sub(now);
             return (now >= times.term).then(|| Fall { ending: CmdEnding::around_us(), grace });
         }

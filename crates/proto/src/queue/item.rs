@@ -158,6 +158,7 @@ impl FailureReason {
 
 /// One delivery that is over.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct PastDelivery {
     /// Which one, from 1.
     pub attempt: u32,

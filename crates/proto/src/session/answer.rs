@@ -22,10 +22,14 @@ impl Session {
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.has_ended(&sent);
         let Sent { at, name, items, .. } = sent;
+        // Validity counts from before the request went out: the store may have executed it at once,
+        // and the answer may be late.
         let at = if planted(Bug::CountsFromTheReply) { now } else { at };
         let desk = self.desk(&name);
         desk.retry_at = None;
         desk.failures = 0;
+        // The store does a bounded amount of work in each call. What it left over is done by the
+        // next one.
         desk.must_settle |= replies.backlog;
         let heard = Heard { now, sent_at: at, name: &name };
         for (item, reply) in items.into_iter().zip(replies.replies) {
@@ -35,6 +39,8 @@ impl Session {
             let desk = self.desk(&name);
             if !desk.places.is_empty() {
                 let look_at = now + look_in;
+                // The bound of a lost wakeup: by then something about the line changes by time
+                // alone.
                 desk.waiters_due = Some(desk.waiters_due.map_or(look_at, |due| due.min(look_at)));
             }
         }
@@ -73,6 +79,8 @@ impl Session {
             (BatchPart::Places, Reply::Renewed { .. }) => {
                 self.places_are_renewed(heard.sent_at, heard.name);
             }
+            // The store does not count as many places as this client: one by one shows which of
+            // them is gone.
             (BatchPart::Places, _) => self.look_at_all_places(heard.name),
             (BatchPart::Acquire(ticket), reply) => self.take_acquired(heard, ticket, reply),
             (BatchPart::Attach(ticket, lease), reply) => {
@@ -105,6 +113,7 @@ impl Session {
             // of the store's clock that came with this answer.
             Reply::TooLate { .. } => {
                 desk.refile(ticket);
+                // A waiting ticket asks again only to see how it stands, so nothing else would send it.
                 if record_is_asking_again(desk, ticket) {
                     desk.send_again(ticket);
                 }
@@ -153,6 +162,8 @@ impl Session {
         if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
+        // From here on the ticket is renewed with the other places of this client, a third of their
+        // time after the request.
         record.phase = Phase::Waiting;
         desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);
@@ -203,11 +214,13 @@ impl Session {
             Some(given) if was_held && left > 0 => {
                 record.giving.take(&given);
                 if let Some(granted) = &mut record.granted {
+                    // The permits that stay keep their ticket, their fence and their lease.
                     granted.slots.take(&given);
                 }
                 desk.refile(ticket);
             }
             Some(_) if !was_held && record.phase == Phase::Held => {
+                // A part was to be given back, and the store knows nothing of the whole.
                 self.lose(name, ticket, Loss::Forgotten);
             }
             _ => self.forget(name, ticket),

@@ -82,6 +82,8 @@ impl Session {
 
     /// Takes note of a grant that nothing proves yet.
     fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: StoreGrant) {
+        // The next batch carries it, so that a store that lost its memory grants higher fences
+        // only.
         self.fence_seen = self.fence_seen.max(granted.fence.0);
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -113,6 +115,7 @@ impl Session {
             lease.let_go(ticket);
         }
         desk.places.insert(ticket);
+        // The place was not renewed while the session took the ticket for granted.
         desk.waiters_due = Some(now);
     }
 
@@ -161,6 +164,7 @@ impl Session {
                 lease.unproved.remove(&ticket);
             }
             if !is_safe {
+                // The answer was so long on its way that the permit is in danger already.
                 lease.due = Some(heard.now);
             }
         }

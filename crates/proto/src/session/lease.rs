@@ -97,6 +97,7 @@ impl LeaseDesk {
     pub(super) fn part(&mut self, ticket: Ticket) -> Box<Self> {
         let mut apart = Box::new(Self::new(self.ttl));
         (apart.by_ticket, apart.is_apart, apart.users) = (true, true, 1);
+        // The store proved both at once, so the ticket loses nothing by standing apart.
         (apart.proved_at, apart.due) = (self.proved_at, self.due);
         if self.unproved.contains(&ticket) {
             apart.unproved.insert(ticket);
@@ -113,6 +114,7 @@ impl LeaseDesk {
         if self.held.is_empty() {
             self.due = None;
             self.renewals.answered();
+            // With nothing held there is nothing left to disagree about.
             self.by_ticket = false;
         }
     }

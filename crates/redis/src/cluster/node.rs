@@ -155,6 +155,7 @@ impl ClusterNode {
             Ok(link) => link,
             Err(error) => return unsent(error),
         };
+        // A node that the slot is on its way to does not know yet who listens there.
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
         let mut answer = send(&mut link, call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {

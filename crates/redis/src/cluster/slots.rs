@@ -62,6 +62,8 @@ impl SlotMap {
     }
 
     pub(super) fn owner(&self, slot: u16) -> Option<&NodeAddress> {
+        // A redirection is newer than the map, which is dropped with its corrections when it is
+        // read anew.
         self.moved.get(&slot).or_else(|| {
             let (_, (last, owner)) = self.ranges.range(..=slot).next_back()?;
             (slot <= *last).then_some(owner)

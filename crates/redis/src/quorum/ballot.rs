@@ -67,6 +67,7 @@ impl Ballot {
         if best >= majority {
             return self.elect(&votes, majority, &settings, answers);
         }
+        // The nodes that are silent could still make a majority.
         if best + silent >= majority {
             return BallotVerdict::Open;
         }
@@ -108,6 +109,8 @@ impl Ballot {
             return self.refuse(answers, majority, settings);
         }
         let mut left: Vec<Micros> = chosen.iter().map(|vote| vote.left).collect();
+        // Longest first: a majority keeps the slots for as long as its shortest vote, which is the
+        // last of these.
         left.sort_unstable_by(|a, b| b.cmp(a));
         BallotVerdict::Granted { slots, left: left[majority - 1], limit }
     }
@@ -121,6 +124,7 @@ impl Ballot {
             return false;
         }
         match self.grants(answers) {
+            // Some lists were cut, so nobody can say that there is room. Refusing is safe.
             None => true,
             Some(grants) => {
                 let others: u32 = grants.iter().map(|grant| grant.permits).sum();
@@ -139,6 +143,7 @@ impl Ballot {
         }
         let mut known: Vec<&(u64, Slots)> =
             lists.iter().flat_map(|holders| &holders.known).collect();
+        // The votes for this very proposal are no rivals.
         known.retain(|(fence, _)| *fence != self.fence);
         known.sort_by_key(|(fence, _)| *fence);
         let same = known.chunk_by(|a, b| a.0 == b.0);

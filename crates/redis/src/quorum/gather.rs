@@ -41,6 +41,8 @@ impl Gathering {
         let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;
         let (sender, inbound) = mpsc::unbounded_channel();
         let slots = nodes.iter().zip(up).enumerate().map(|(index, (node, is_up))| {
+            // Opening a link may take longer than the call. Without a majority there is nothing to
+            // lose by trying.
             if has_majority && !is_up {
                 return NodeTurn::Unsent;
             }
@@ -65,6 +67,8 @@ impl Gathering {
         while self.is_worth_waiting() && !is_enough(self) {
             if !has_majority && self.answered() > self.nodes.len() / 2 {
                 has_majority = true;
+                // From the answer that made the majority: the grace is for nodes that are a little
+                // slower than that.
                 until = Instant::now() + GRACE.min(patience);
             }
             match timeout_at(until, self.inbound.recv()).await {
@@ -129,6 +133,7 @@ impl Gathering {
         let is_certain = |slot: &NodeTurn| match slot {
             NodeTurn::Unsent => true,
             NodeTurn::Failed(error) => error.certainty() == Certainty::NotExecuted,
+            // A node that answered has executed it, and one that is silent may have.
             NodeTurn::Waiting | NodeTurn::Answered(_) => false,
         };
         let is_certain = self.slots.iter().all(is_certain);

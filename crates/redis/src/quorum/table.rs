@@ -84,9 +84,13 @@ impl TicketTable {
             due: Instant::now(),
             polls: 0,
         });
+        // 5: longer pauses than 2 s are cut below in any case.
         let pause = FIRST_PAUSE * 2u32.pow(place.polls.min(5));
         place.polls += 1;
+        // Drawn anew each time, so that clients which lost to each other do not meet again.
         place.due = Instant::now() + pause.min(LONGEST_PAUSE).mul_f64(0.5 + share);
+        // The deadline was for the first sending. A place is asked for again for as long as its
+        // client wants it.
         place.ask = Acquire { not_after: None, ..ask.clone() };
     }
 

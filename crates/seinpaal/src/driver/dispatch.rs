@@ -78,6 +78,7 @@ impl Driver {
             DriverCommand::Acquire(request) if request.wanted.attach.is_some() => {
                 self.attach(now, request);
             }
+            // Only requests that go together need their tickets.
             DriverCommand::Acquire(request) => drop(self.acquire(now, request)),
             DriverCommand::AcquireTogether(requests) => {
                 let tickets = requests.into_iter().map(|request| self.acquire(now, request));
@@ -210,6 +211,7 @@ impl Driver {
     fn hand_over(&mut self, now: Micros, terms: GrantTerms, valid_until: Option<Micros>) {
         let ticket = terms.ticket;
         let Some(request) = self.waiting.requests.remove(&ticket) else {
+            // The future was dropped before its grant came.
             return self.session.cancel(now, ticket);
         };
         self.waiting.tickets.remove(&request.number);
@@ -219,8 +221,10 @@ impl Driver {
         let grant =
             GrantInHand::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
         let grant = Arc::new(grant);
+        // Before the caller has it: it may release at once, on another thread.
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
+        // The future may be dropped between the look above and here.
         if request.reply.send(Ok(grant)).is_err() {
             self.waiting.grants.remove(&ticket);
             self.session.cancel(now, ticket);

@@ -40,6 +40,7 @@ impl Releases {
 
     fn add(&mut self, ticket: Ticket, release: PendingRelease) {
         if release.reply.is_some() {
+            // A release that nobody waits for has no time to be late.
             self.overdue_at.insert((release.answer_by, ticket));
         }
         match self.releases.get_mut(&ticket) {
@@ -177,6 +178,8 @@ impl Driver {
     pub(super) fn close(&mut self, now: Micros) -> &mut Closing {
         let ttl = Duration::from_micros(self.session.config().ttl);
         let ttls = self.waiting.grants.values().map(|grant| grant.ttl);
+        // Before the grants are drained: this is how long a caller waits at most until everything
+        // is free.
         let longest = ttls.max().unwrap_or(ttl);
         self.session.close(now);
         self.queues.close();

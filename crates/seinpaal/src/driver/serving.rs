@@ -36,6 +36,8 @@ impl Serving {
     /// Drives until every handle is gone and everything is given back.
     pub(super) async fn run(mut self) {
         poll_fn(|context| self.poll(context)).await;
+        // A caller has panicked inside, so nobody knows what the session knows. It is not asked to
+        // give anything back.
         if self.room.is_in_disorder() {
             return;
         }
@@ -48,6 +50,7 @@ impl Serving {
         let room = Arc::clone(&self.room);
         let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
         shared.waker = Some(context.waker().clone());
+        // The task knows its runtime only once it is polled there.
         if shared.runtime.is_none() {
             shared.runtime = runtime::Handle::try_current().ok();
         }
@@ -65,6 +68,7 @@ impl Serving {
             }
             shared.has_sent = false;
         }
+        // The task looks again at once, so a caller need not wake it.
         shared.looks_at = Some(0);
         context.waker().wake_by_ref();
         Poll::Pending
@@ -112,6 +116,7 @@ impl Driver {
     /// Takes what has come, answers of the store first. Each round takes from every source. So a
     /// store whose answers are always ready delays neither news nor commands.
     fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
+        // Code of the program: it is called between rounds, when the session is in order.
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }

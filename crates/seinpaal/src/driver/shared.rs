@@ -66,6 +66,7 @@ pub(super) fn visit(room: &Room<SharedDriver>, command: DriverCommand) -> Option
         return Some(command);
     };
     nudge.0.clone_from(&shared.waker);
+    // Nothing is left to do, so the task sleeps on. Waking it would cost more than the call.
     if !shared.make(command) {
         nudge.0 = None;
     }
