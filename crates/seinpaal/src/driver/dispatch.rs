@@ -224,10 +224,12 @@ impl Driver {
         // Before the caller has it: it may release at once, on another thread.
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
-        // The future may be dropped between the look above and here.
-        if request.reply.send(Ok(grant)).is_err() {
-            self.waiting.grants.remove(&ticket);
-            self.session.cancel(now, ticket);
+        match request.reply.send(Ok(grant)) {
+            Ok(()) => self.crowd.told(1),
+            Err(_) => {
+                self.waiting.grants.remove(&ticket);
+                self.session.cancel(now, ticket);
+            }
         }
     }
 
