@@ -1,4 +1,4 @@
-//! Whose death this client waits for: the ones who hold where its waiter is among the first, and the ones who
+//! The clients whose death this client waits for: those that hold where its waiter is among the first, and those that
 //! work at a queue where it is among the first idle workers.
 
 use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc};

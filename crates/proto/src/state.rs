@@ -156,7 +156,7 @@ impl Memory {
 pub struct Lease {
     /// The id.
     pub id: LeaseId,
-    /// Whose it is, if the owner listens anywhere.
+    /// The inbox of its owner, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
     /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
     pub ttl: Micros,

@@ -38,7 +38,7 @@ pub(super) enum ServerKind {
     Cluster,
 }
 
-/// Who is looked at, and what for.
+/// The server that is looked at, and what it is to be used for.
 pub(super) struct LookedAt<'a> {
     pub(super) shown: &'a str,
     pub(super) kind: ServerKind,

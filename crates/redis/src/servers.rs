@@ -148,7 +148,7 @@ impl Servers {
         }
     }
 
-    /// Whoever stands in line waits to be called.
+    /// A worker in line waits to be called.
     pub(super) fn take_note_of_queue(&self, batch: &queue::Batch) {
         let waits =
             |request: &queue::Request| matches!(request, queue::Request::Pop(pop) if pop.wait);

@@ -168,7 +168,7 @@ impl Core {
         if must_be_sure(&outcome.replies) {
             doubtful.extend(holders(replica));
         }
-        // Who is told is checked by the transaction itself, and whose watch is set would have been
+        // The transaction itself checks those that it tells, and the death of a watched client would have been
         // heard of.
         doubtful.retain(|inbox| {
             *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)

@@ -211,7 +211,7 @@ impl Core {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Name, Arc<CopyCell>>> {
-        // Whole whatever panicked: each entry stands for itself.
+        // A panic leaves no entry half written, so the table is sound even if the lock is poisoned.
         self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

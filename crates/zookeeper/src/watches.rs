@@ -1,4 +1,4 @@
-//! Whose death this client would notice, and at which names.
+//! The clients whose death this client would notice, and at which names.
 //!
 //! The first waiter of a name watches its holders, and the next one the first: so a death is noticed by
 //! one client, not by all. Everybody else watches nobody.
@@ -82,7 +82,7 @@ impl NodeWatches {
     }
 
     fn lock(&self) -> MutexGuard<'_, WatchTable> {
-        // Whole whatever panicked: each entry stands for itself.
+        // A panic leaves no entry half written, so the table is sound even if the lock is poisoned.
         self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -10,7 +10,7 @@ use tracing::{
 
 use super::{text::plain, voice::stderr};
 
-/// Whose words are printed.
+/// The targets whose events are printed.
 const TARGET: &str = "seinpaal";
 
 /// Prints events from now on. A process has one such printer.

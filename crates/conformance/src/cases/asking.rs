@@ -7,7 +7,7 @@ use crate::{
     stage::{lease, tickets},
 };
 
-/// Who has asked for a ticket, as the answer to its renewal says.
+/// The people that have asked for a ticket, as the answer to its renewal says.
 async fn told_by_renewal(
     holder: &InboxClient,
     lease: seinpaal_proto::LeaseId,

@@ -113,7 +113,7 @@ impl Recipe for WakeByList {
     }
 
     fn sketch(&self) -> &'static str {
-        "A script admits if fewer than the limit hold. Who is not admitted blocks in BRPOP on a shared list; who gives back pushes an item on it. One permit, three clients; one may crash."
+        "A script admits if fewer than the limit hold. A client that is not admitted blocks in BRPOP on a shared list; a client that gives back pushes an item on it. One permit, three clients; one may crash."
     }
 
     fn instead(&self) -> &'static str {

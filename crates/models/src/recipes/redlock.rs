@@ -15,7 +15,7 @@ impl Recipe for Majorities {
     }
 
     fn sketch(&self) -> &'static str {
-        "Three independent servers, each with a correct semaphore of two. Who is admitted by two of the three holds. No clock is wrong, nothing is lost and nobody crashes."
+        "Three independent servers, each with a correct semaphore of two. A client that two of the three admit holds. No clock is wrong, nothing is lost and nobody crashes."
     }
 
     fn instead(&self) -> &'static str {

@@ -149,7 +149,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         {
             return Err(OtherLimit { stored, stated, is_pinned: head.pinned.is_some() });
         }
-        // Who adopts or agrees states nothing new, so the limit of the first stays.
+        // A caller that adopts or agrees states nothing new, so the first limit stays.
         let is_new = rule.on_mismatch == OnMismatch::Set || head.stated.is_none();
         Ok(is_new.then_some(stated))
     }

@@ -57,7 +57,7 @@ pub struct Item {
     pub id: ItemId,
     /// The priority, for display and for entering the order again.
     pub priority: Priority,
-    /// Whose share of the queue it counts for.
+    /// The group whose share of the queue it counts for.
     pub group: Option<Name>,
     /// How many deliveries it is allowed.
     pub most: u32,

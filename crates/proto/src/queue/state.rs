@@ -72,7 +72,7 @@ pub struct Group {
 /// The place of a worker that wants more items.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Place {
-    /// Whose.
+    /// The worker.
     pub inbox: Inbox,
     /// How many it wants.
     pub want: u32,

@@ -107,7 +107,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
     }
 }
 
-/// Who asks, and not through a page of another site. A browser sends no JSON across sites without asking first, and is
+/// The sender of a request that does not come from a page of another site. A browser sends no JSON across sites without asking first, and is
 /// told nothing then; this is a second lock on that door.
 fn visitor_from_here(parts: &Parts) -> Result<Visitor, Problem> {
     let foreign = || {

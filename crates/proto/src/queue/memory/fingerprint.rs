@@ -51,7 +51,7 @@ impl MemoryQueue {
         self.head.as_ref()
     }
 
-    /// Whose places there are, in line or called.
+    /// The workers that have a place, in line or called.
     pub fn workers(&self) -> impl Iterator<Item = (Inbox, WorkerCall)> {
         self.places.values().map(|place| (place.inbox, place.call))
     }

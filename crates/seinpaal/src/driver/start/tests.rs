@@ -1,4 +1,4 @@
-//! Who sends a request. The connection's runtime stands still here unless it is told to go on, so what the server is asked
+//! Which thread sends a request. The connection's runtime stands still here unless it is told to go on, so what the server is asked
 //! meanwhile was sent by the caller.
 
 use std::time::{Duration, Instant};
