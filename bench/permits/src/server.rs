@@ -99,8 +99,11 @@ impl Server {
         let until = Instant::now() + START;
         loop {
             let newest = self.dumps().nth(before).map(fs::read_to_string).transpose()?;
-            let total = newest.as_deref().unwrap_or_default().lines();
-            let total = total.filter_map(|line| line.strip_prefix("totals: ")).next_back();
+            // The line at the end tells that the file is whole. It counts some of what is not collected.
+            let lines = || newest.as_deref().unwrap_or_default().lines();
+            let is_whole = lines().any(|line| line.starts_with("totals: "));
+            let total = lines().find_map(|line| line.strip_prefix("summary: "));
+            let total = total.filter(|_| is_whole);
             if let Some(total) = total.and_then(|total| total.trim().parse().ok()) {
                 let total: f64 = total;
                 return Ok(total - self.by_clock * seconds);
