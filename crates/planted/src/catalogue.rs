@@ -15,7 +15,7 @@ pub(crate) enum Suite {
 
 /// A check and its subject, as words of a command line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct CheckOrders {
+pub(crate) struct SuiteRun {
     pub(crate) check: Suite,
     /// A store of the conformance suite, or a kind of the torture rig.
     pub(crate) store: &'static str,
@@ -53,7 +53,7 @@ impl Suite {
     }
 }
 
-impl CheckOrders {
+impl SuiteRun {
     fn of(check: Suite, store: &'static str, what: &str) -> Self {
         Self { check, store, what: what.to_owned() }
     }
@@ -70,7 +70,7 @@ impl CheckOrders {
     }
 }
 
-impl fmt::Display for CheckOrders {
+impl fmt::Display for SuiteRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words().join(" "))
     }
@@ -78,9 +78,9 @@ impl fmt::Display for CheckOrders {
 
 /// The checks of this kind that look for a mistake. There are none if the check cannot see that
 /// part of the product.
-pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<CheckOrders> {
+pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<SuiteRun> {
     let is_of = |layers: &[&str]| layers.contains(&bug.layer());
-    let one = |store, what| vec![CheckOrders::of(check, store, what)];
+    let one = |store, what| vec![SuiteRun::of(check, store, what)];
     match check {
         // Models have the ledger and sessions, and no store.
         Suite::Models if is_of(&["ledger", "session"]) => one("-", "all"),
@@ -90,7 +90,7 @@ pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<CheckOrders> {
         Suite::Differential if is_of(&["queue ledger", "queue lua"]) => one("-", "queues"),
         Suite::Conformance => {
             let what = if bug.layer().starts_with("queue") { "queues" } else { "all" };
-            let all = |store: &&'static str| CheckOrders::of(check, store, what);
+            let all = |store: &&'static str| SuiteRun::of(check, store, what);
             conformance_stores(bug).iter().map(all).collect()
         }
         Suite::Torture => {
@@ -139,9 +139,9 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
 }
 
 /// A check that is known to find a mistake quickly.
-pub(crate) fn cheapest(bug: Bug) -> CheckOrders {
-    let models = |model| CheckOrders::of(Suite::Models, "-", model);
-    let case = |store, case| CheckOrders::of(Suite::Conformance, store, case);
+pub(crate) fn cheapest(bug: Bug) -> SuiteRun {
+    let models = |model| SuiteRun::of(Suite::Models, "-", model);
+    let case = |store, case| SuiteRun::of(Suite::Conformance, store, case);
     match bug {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
@@ -162,7 +162,7 @@ pub(crate) fn cheapest(bug: Bug) -> CheckOrders {
         Bug::QueueLossUnheard => models("queue-cancel"),
         Bug::QueueFromReply => models("queue-one-delay"),
         Bug::QueueLuaOneTooMany | Bug::QueueLuaCallsNobody => {
-            CheckOrders::of(Suite::Differential, "-", "queues")
+            SuiteRun::of(Suite::Differential, "-", "queues")
         }
         Bug::QueueEmbeddedDeathKeeps => {
             case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
@@ -189,6 +189,6 @@ pub(crate) fn cheapest(bug: Bug) -> CheckOrders {
         Bug::RedisDeafAfterACut => case("cut", "all"),
         Bug::ReplicatedUnconfirmed => case("failover", "all"),
         Bug::QuorumOfAMinority => case("quorum", "all"),
-        _ => CheckOrders::of(Suite::Differential, "-", "all"),
+        _ => SuiteRun::of(Suite::Differential, "-", "all"),
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use seinpaal_proto::planted::Bug;
 
-use crate::{catalogue::CheckOrders, choice::VARIABLE};
+use crate::{catalogue::SuiteRun, choice::VARIABLE};
 
 /// The longest time of a check. No check takes nearly as long.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -41,11 +41,11 @@ impl ChildVerdict {
     }
 
     /// Runs a check, with a mistake or without.
-    pub(crate) fn of(bug: Option<Bug>, orders: &CheckOrders) -> Self {
+    pub(crate) fn of(bug: Option<Bug>, orders: &SuiteRun) -> Self {
         Self::try_of(bug, orders).unwrap_or_else(|error| Self::Failed(error.to_string()))
     }
 
-    fn try_of(bug: Option<Bug>, orders: &CheckOrders) -> io::Result<Self> {
+    fn try_of(bug: Option<Bug>, orders: &SuiteRun) -> io::Result<Self> {
         let (mut said, mut complained) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let mut child = Command::new(env::current_exe()?)
             .arg("check")

@@ -11,7 +11,7 @@ use seinpaal_conformance::{
 
 use seinpaal_rig::{RedisServer, SentinelServers};
 
-use crate::catalogue::CheckOrders;
+use crate::catalogue::SuiteRun;
 
 const REPLICAS: usize = 1;
 /// The longest time of a case. No case takes nearly as long, unless it waits for something that
@@ -19,7 +19,7 @@ const REPLICAS: usize = 1;
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The first case that fails.
-pub(crate) async fn first_failed(orders: &CheckOrders) -> Option<String> {
+pub(crate) async fn first_failed(orders: &SuiteRun) -> Option<String> {
     match orders.store {
         "failover" => return believed_without_replicas().await,
         "cut" => return deaf_after_a_cut().await,

@@ -24,7 +24,7 @@ use std::{env, io, process::ExitCode};
 use seinpaal_proto::planted::Bug;
 
 use crate::{
-    catalogue::{CheckOrders, Suite},
+    catalogue::{Suite, SuiteRun},
     child::ChildVerdict,
     choice::choose_from_environment,
 };
@@ -78,7 +78,7 @@ fn be_worker(orders: &[&str]) -> ExitCode {
 /// Runs one check in this process, with the mistake that the environment names.
 fn be_check(orders: &[&str]) -> ExitCode {
     choose_from_environment();
-    let Some(orders) = CheckOrders::parse(orders) else {
+    let Some(orders) = SuiteRun::parse(orders) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };

@@ -12,7 +12,7 @@ use std::{
 use seinpaal_proto::planted::Bug;
 
 use crate::{
-    catalogue::{CheckOrders, Suite, cheapest, orders},
+    catalogue::{Suite, SuiteRun, cheapest, orders},
     child::ChildVerdict,
 };
 
@@ -87,8 +87,8 @@ fn control() -> bool {
 }
 
 /// Every check that looks for any mistake, once.
-fn every_check() -> Vec<CheckOrders> {
-    let mut checks: Vec<CheckOrders> = Vec::new();
+fn every_check() -> Vec<SuiteRun> {
+    let mut checks: Vec<SuiteRun> = Vec::new();
     for bug in Bug::ALL {
         for new in Suite::ALL.into_iter().flat_map(|check| orders(*bug, check)) {
             if !checks.contains(&new) {

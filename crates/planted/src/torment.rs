@@ -4,7 +4,7 @@ use std::{env, fs};
 
 use torture::{args, rig, rig::TorturePlan};
 
-use crate::catalogue::CheckOrders;
+use crate::catalogue::SuiteRun;
 
 const MINUTES: &str = "0.25";
 const SEED: &str = "3";
@@ -13,7 +13,7 @@ const SEED: &str = "3";
 ///
 /// # Panics
 /// If the rig does not know what it is told to do.
-pub(crate) fn first_violation(orders: &CheckOrders) -> Option<String> {
+pub(crate) fn first_violation(orders: &SuiteRun) -> Option<String> {
     let words = [
         "--store",
         orders.store.trim_start_matches("queue-"),

@@ -278,7 +278,6 @@ pub trait State {
     fn holders(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
     /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
-
     /// Returns the memory of a series.
     fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
     /// Writes a memory, new or changed.

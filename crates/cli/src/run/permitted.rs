@@ -68,12 +68,10 @@ impl PermittedCmd<'_> {
         let mut terminal = Terminal::open();
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let sign = permits.is_some().then(|| self.put_up_sign(left)).flatten();
-        // Before CMD: if we are killed from here on, there is somebody to end it.
         let mut guard = self.guard(left, &ties)?;
         let children = leash::children()?;
         let held = self.held(sign.as_ref(), permits.as_ref());
         let counts = permits.is_some();
-        // Looked at last, because starting the guard takes milliseconds.
         let started = match fallen(&mut ties) {
             Some(failure) => Err(failure),
             None => {
@@ -119,6 +117,7 @@ impl PermittedCmd<'_> {
     }
 
     /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a run around us.
+    /// The guard is there before CMD: if we are killed from then on, there is somebody to end it.
     fn guard(self, left: Option<Duration>, ties: &[Tie]) -> Result<Option<RunGuard>, Failure> {
         if left.is_some() {
             self.explain_schedule();
@@ -196,7 +195,6 @@ impl PermittedCmd<'_> {
     ) -> Result<Cmd, Failure> {
         // The descriptors that make CMD count as a holder on this machine: CMD keeps them open for
         // as long as it lives.
-        // Without a permit of its own CMD must not count as a holder.
         let presence = self.seinpaal.presence_fds().filter(|_| counts);
         let presence = presence.map(|fds| fds.map(|fd| fd.as_raw_fd()));
         let mut variables = variables(grants);

@@ -192,9 +192,7 @@ impl Spoiler {
 
     fn end(&self, how: &mut How) {
         match (self.mistake, &mut *how) {
-            (Mistake::ForgetsReasons, How::Fail { reason, .. }) => {
-                *reason = FailureReason::default();
-            }
+            (Mistake::ForgetsReasons, How::Fail { reason, .. }) => *reason = FailureReason::new(""),
             (Mistake::CountsGivingBack, How::GiveBack { delay }) => {
                 *how = How::Fail { delay: *delay, reason: FailureReason::default() };
             }
