@@ -109,7 +109,7 @@ impl DiskKeeper {
 
 impl std::fmt::Debug for DiskKeeper {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keeper").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("DiskKeeper").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

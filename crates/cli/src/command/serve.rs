@@ -14,7 +14,7 @@ pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<E
 
 /// Says how to build a program that can.
 #[cfg(not(feature = "serve"))]
-pub(super) fn serve(_global: &Global, _args: &Serve, _voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Result<Exit, Failure> {
     Err(Failure::usage(
         "this program was built without `serve`; `cargo install --path crates/cli --features serve` builds one that has it",
     ))

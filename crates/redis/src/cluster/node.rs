@@ -259,7 +259,7 @@ impl ClusterNode {
 
 impl fmt::Debug for ClusterNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("ClusterNode").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
