@@ -116,7 +116,7 @@ impl Seinpaal {
     /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
     /// let _permit = seinpaal.semaphore("gpus").acquire().await?;
     /// for name in seinpaal.list("g").await? {
-    ///     println!("{}: {} of {} held", name.name, name.held, name.limit);
+    ///     println!("{}: {} of {} held", name.name, name.permits_held, name.limit);
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
