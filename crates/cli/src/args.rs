@@ -24,8 +24,8 @@ use crate::exit::TABLE;
 use help::{
     ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, RUN_ENVIRONMENT, RUN_EXAMPLES, STORES, TOP_KEYS,
 };
-pub(crate) use look::{List, Show, SortBy, Top, Width};
-pub(crate) use run::{Acquire, Entry, OnConflict, OnLost, OnUnreachable, Run};
+pub(crate) use look::{ListArgs, ShowArgs, SortBy, TopArgs, Width};
+pub(crate) use run::{AcquireArgs, EntryArgs, OnConflict, OnLost, OnUnreachable, RunArgs};
 pub(crate) use seinpaal_words::ticket::TicketStart;
 
 /// The heading of what every command understands.
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// The command line with `run` as its only command.
@@ -64,7 +64,7 @@ struct RunAlone {
 
 #[derive(Debug, Subcommand)]
 enum OnlyRun {
-    Run(Run),
+    Run(RunArgs),
 }
 
 impl Arguments {
@@ -77,7 +77,9 @@ impl Arguments {
 
     /// Sets the flags that another flag stands for.
     fn settled(mut self) -> Self {
-        if let Command::Run(Run { entry, on_conflict: OnConflict::Skip, .. }) = &mut self.command {
+        if let CliCommand::Run(RunArgs { entry, on_conflict: OnConflict::Skip, .. }) =
+            &mut self.command
+        {
             (entry.nonblock, entry.conflict_exit_code) = (true, 0);
         }
         self
@@ -85,12 +87,12 @@ impl Arguments {
 
     fn read_from(words: &[OsString]) -> Result<Self, clap::Error> {
         if let Some((global, run)) = plain::read(words) {
-            return Ok(Self { global, command: Command::Run(run) });
+            return Ok(Self { global, command: CliCommand::Run(run) });
         }
         let is_run = words.get(1).is_some_and(|first| first == "run");
         match is_run.then(|| RunAlone::try_parse_from(words)) {
             Some(Ok(RunAlone { global, command: OnlyRun::Run(run) })) => {
-                Ok(Self { global, command: Command::Run(run) })
+                Ok(Self { global, command: CliCommand::Run(run) })
             }
             _ => Self::try_parse_from(words),
         }
@@ -119,37 +121,37 @@ pub(crate) struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Run a command while holding permits
     #[command(
         override_usage = "seinpaal run <NAME> [OPTIONS] [--] <CMD> [ARG]...",
         after_long_help = after(&[RUN_ENVIRONMENT, RUN_EXAMPLES, ENVIRONMENT, TABLE])
     )]
-    Run(Run),
+    Run(RunArgs),
     /// Take permits without a command, and print their ticket
     #[command(after_long_help = after(&[ACQUIRE_EXAMPLES, ENVIRONMENT, TABLE]))]
-    Acquire(Acquire),
+    Acquire(AcquireArgs),
     /// Extend the lease of a ticket that `acquire` printed
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Renew(Renew),
+    Renew(RenewArgs),
     /// Give back the permits of a ticket
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Release(NameAndTicket),
     /// List the names in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    List(List),
+    List(ListArgs),
     /// Show who holds and who waits
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Show(Show),
+    Show(ShowArgs),
     /// Watch all names, or one of them, as they change
     #[command(after_long_help = after(&[TOP_KEYS, ENVIRONMENT, TABLE]))]
-    Top(Top),
+    Top(TopArgs),
     /// Print or change how many permits exist
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Limit(Limit),
+    Limit(LimitArgs),
     /// Admit nobody new; holders keep their permits
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Pause(Pause),
+    Pause(PauseArgs),
     /// Admit new holders again
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Resume(OneName),
@@ -158,32 +160,32 @@ pub(crate) enum Command {
     Evict(NameAndTicket),
     /// Ask a holder to hand over; it is told who asks and why, and decides
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Ask(Ask),
+    Ask(AskArgs),
     /// Push items into a queue, work on them, inspect and control it
     Queue {
         #[command(subcommand)]
-        command: queue::Queue,
+        command: queue::QueueSubcommand,
     },
     /// Serve web pages that show all names, and metrics (needs a build with `serve`)
     #[command(after_long_help = after(&[serve::ABOUT, ENVIRONMENT, TABLE]))]
-    Serve(serve::Serve),
+    Serve(serve::ServeArgs),
     /// Check the store: what is at risk, what to do, and how long an outage a ttl survives
     #[command(after_long_help = after(&[DOCTOR_STATUS, ENVIRONMENT, TABLE]))]
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Measure the store, which loads it for about ten seconds
     ///
     /// Acquires and releases permits as fast as it can. It uses names that nobody else has, and leaves none
     /// of them behind. Other clients of the store are slower in the meantime.
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Bench(Bench),
+    Bench(BenchArgs),
     /// Print the completion script of a shell
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Print a manual page, or write all of them into a directory
-    Man(Man),
+    Man(ManArgs),
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Renew {
+pub(crate) struct RenewArgs {
     #[command(flatten)]
     pub(crate) which: NameAndTicket,
     /// How long the lease lasts from now, 100ms to 24h (default: 30s, or as long as the store's restart guard allows)
@@ -202,7 +204,7 @@ pub(crate) struct NameAndTicket {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) which: NameAndTicket,
     /// The reason, told to the holder and shown to people: at most 512 bytes
@@ -221,7 +223,7 @@ pub(crate) struct OneName {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Limit {
+pub(crate) struct LimitArgs {
     /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -240,7 +242,7 @@ pub(crate) struct Limit {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Pause {
+pub(crate) struct PauseArgs {
     /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -251,7 +253,7 @@ pub(crate) struct Pause {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// Check for leases of this length, 100ms to 24h (default: 30s, or as long as the store's restart guard
     /// allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
@@ -259,20 +261,20 @@ pub(crate) struct Doctor {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Bench {
+pub(crate) struct BenchArgs {
     /// Length of the whole measurement in seconds, 1 to 3600
     #[arg(long, value_name = "N", default_value = "10", value_parser = values::count(3600))]
     pub(crate) seconds: u32,
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// The command whose page to print, such as `run` or `queue push` (default: seinpaal itself)
     pub(crate) command: Vec<String>,
     /// Write the page of every command into this directory instead, such as seinpaal-run.1

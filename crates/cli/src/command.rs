@@ -17,9 +17,9 @@ use std::env;
 use clap::error::ErrorKind;
 
 use crate::{
-    args::{Arguments, Command, Global},
+    args::{Arguments, CliCommand, Global},
     exit::{Exit, Failure},
-    keeper::{self, Order},
+    keeper::{self, KeeperOrder},
     output::{self, Voice, text::plain},
     run::{self, guard},
     top,
@@ -33,7 +33,7 @@ pub(crate) fn main() -> u8 {
     if env::args_os().nth(1).is_some_and(|first| first == keeper::WATCHER) {
         return keeper::watch();
     }
-    let (order, words) = Order::split(env::args_os().collect());
+    let (order, words) = KeeperOrder::split(env::args_os().collect());
     let (voice, result) = match Arguments::read(&words) {
         Ok(arguments) => {
             let global = &arguments.global;
@@ -42,7 +42,9 @@ pub(crate) fn main() -> u8 {
                 output::log::start();
             }
             let result = match (&arguments.command, order) {
-                (Command::Acquire(args), Some(order)) => keeper::keep(global, args, &order, voice),
+                (CliCommand::Acquire(args), Some(order)) => {
+                    keeper::keep(global, args, &order, voice)
+                }
                 (command, _) => dispatch(global, command, voice),
             };
             (voice, result)
@@ -64,26 +66,26 @@ pub(crate) fn main() -> u8 {
     exit.code()
 }
 
-fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Failure> {
+fn dispatch(global: &Global, command: &CliCommand, voice: Voice) -> Result<Exit, Failure> {
     match command {
-        Command::Run(args) => run::run(global, args, voice),
-        Command::Acquire(args) => acquire::acquire(global, args, voice),
-        Command::Renew(args) => ticket::renew(global, args, voice),
-        Command::Release(args) => ticket::release(global, args, voice),
-        Command::List(args) => list::list(global, args, voice),
-        Command::Show(args) => show::show(global, args, voice),
-        Command::Limit(args) => limit::limit(global, args, voice),
-        Command::Pause(args) => steer::pause(global, args, voice),
-        Command::Resume(args) => steer::resume(global, args, voice),
-        Command::Evict(args) => steer::evict(global, args, voice),
-        Command::Ask(args) => steer::ask_holder(global, args, voice),
-        Command::Top(args) => top::top(global, args, voice),
-        Command::Queue { command } => queue::queue(global, command, voice),
-        Command::Serve(args) => serve::serve(global, args, voice),
-        Command::Doctor(args) => doctor::doctor(global, args, voice),
-        Command::Bench(args) => bench::bench(global, args, voice),
-        Command::Completions(args) => documents::completions(args),
-        Command::Man(args) => documents::man(args),
+        CliCommand::Run(args) => run::run(global, args, voice),
+        CliCommand::Acquire(args) => acquire::acquire(global, args, voice),
+        CliCommand::Renew(args) => ticket::renew(global, args, voice),
+        CliCommand::Release(args) => ticket::release(global, args, voice),
+        CliCommand::List(args) => list::list(global, args, voice),
+        CliCommand::Show(args) => show::show(global, args, voice),
+        CliCommand::Limit(args) => limit::limit(global, args, voice),
+        CliCommand::Pause(args) => steer::pause(global, args, voice),
+        CliCommand::Resume(args) => steer::resume(global, args, voice),
+        CliCommand::Evict(args) => steer::evict(global, args, voice),
+        CliCommand::Ask(args) => steer::ask_holder(global, args, voice),
+        CliCommand::Top(args) => top::top(global, args, voice),
+        CliCommand::Queue { command } => queue::queue(global, command, voice),
+        CliCommand::Serve(args) => serve::serve(global, args, voice),
+        CliCommand::Doctor(args) => doctor::doctor(global, args, voice),
+        CliCommand::Bench(args) => bench::bench(global, args, voice),
+        CliCommand::Completions(args) => documents::completions(args),
+        CliCommand::Man(args) => documents::man(args),
     }
 }
 

@@ -8,9 +8,9 @@ use tokio::{task::JoinHandle, time::timeout};
 use crate::{
     args::Global,
     exit::Failure,
-    output::{Subject, Voice},
+    output::{NamedStore, Voice},
     run::{Signals, full, unless_ended},
-    settings::{self, Choice},
+    settings::{self, StoreChoice},
 };
 
 /// How long a connection that is not needed any more may take to give back what is left.
@@ -24,7 +24,7 @@ pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> R
 
 /// Connects to the store, unless a signal comes first.
 pub(crate) async fn connect(
-    choice: &Choice,
+    choice: &StoreChoice,
     ttl: Option<Duration>,
     client: &str,
     voice: Voice,
@@ -40,7 +40,7 @@ pub(crate) async fn connect(
 /// The connection of a `run`. Where it has no thread of its own, its task is told to `task`, and is to be waited for once
 /// all else of the connection is dropped.
 pub(crate) async fn connect_here(
-    choice: &Choice,
+    choice: &StoreChoice,
     ttl: Option<Duration>,
     client: &str,
     voice: Voice,
@@ -78,7 +78,7 @@ where
 
 /// As above, for a store that is already chosen.
 pub(crate) fn ask_at<T, F>(
-    choice: &Choice,
+    choice: &StoreChoice,
     voice: Voice,
     client: &str,
     name: &str,
@@ -98,5 +98,5 @@ where
             full = full(&seinpaal) => Err(full),
         }
     });
-    answer.map_err(|failure| failure.about(Subject::new(name, &choice.url)))
+    answer.map_err(|failure| failure.about(NamedStore::new(name, &choice.url)))
 }

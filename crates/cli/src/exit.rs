@@ -5,7 +5,7 @@ use seinpaal::{
     store::{StoreError, StoreErrorKind},
 };
 
-use crate::output::Subject;
+use crate::output::NamedStore;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -96,7 +96,7 @@ impl Failure {
     }
 
     /// This failure, with the name and the store that it is about.
-    pub(crate) fn about(self, subject: Subject<'_>) -> Self {
+    pub(crate) fn about(self, subject: NamedStore<'_>) -> Self {
         Self { message: self.message.map(|message| subject.line(&message)), ..self }
     }
 

@@ -25,26 +25,26 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::{
-    args::{Acquire, Entry, Global, OnLost, Run},
+    args::{AcquireArgs, EntryArgs, Global, OnLost, RunArgs},
     connection::on_runtime,
     exit::{Exit, Failure},
     output::{self, Voice, json},
     run::{self, Signals, ends_waiting},
 };
-pub(crate) use order::Order;
+pub(crate) use order::KeeperOrder;
 pub(crate) use watcher::{ARGUMENT as WATCHER, main as watch};
 
 /// Has a keeper take the permits, and prints their ticket.
 pub(crate) fn start(
     global: &Global,
-    args: &Acquire,
+    args: &AcquireArgs,
     pid: i32,
     voice: Voice,
 ) -> Result<Exit, Failure> {
     let process = open(pid)?;
     let (exit, kept) = on_runtime(async {
         let mut signals = Signals::listen()?;
-        let mut keeper = Keeper::spawn(&process)
+        let mut keeper = KeeperProcess::spawn(&process)
             .map_err(|error| Failure::internal(format!("cannot start the keeper: {error}")))?;
         let Some(acquired) = keeper.acquired(&mut signals).await else {
             return Ok((keeper.status()?, false));
@@ -69,23 +69,23 @@ pub(crate) fn start(
 /// Keeps the permits, as the keeper that `start` started.
 pub(crate) fn keep(
     global: &Global,
-    args: &Acquire,
-    order: &Order,
+    args: &AcquireArgs,
+    order: &KeeperOrder,
     voice: Voice,
 ) -> Result<Exit, Failure> {
     // Nothing that is typed at our caller's terminal or sent to its group gets here.
     let _ = setsid();
-    let Order { events, process } = *order;
+    let KeeperOrder { events, process } = *order;
     let action = args.on_lost.map_or("none", OnLost::word);
     let words = ["/proc/self/exe", WATCHER, &process.to_string(), action];
     let command = words.into_iter().map(Into::into).collect();
-    let run = Run {
+    let run = RunArgs {
         kept_for: args.while_pid,
         on_lost: args.on_lost.map_or(OnLost::Warn, |_| OnLost::Term),
         events: Some(events),
         hide_store: true,
         no_reenter: true,
-        ..Run::plain(args.entry.clone(), command)
+        ..RunArgs::plain(args.entry.clone(), command)
     };
     // For the watcher, which may be told of a loss before it has begun to listen. The keeper listens itself.
     SigSet::from(Mask::SIGTERM).thread_block().map_err(Failure::internal)?;
@@ -111,7 +111,7 @@ fn open(_pid: i32) -> Result<OwnedFd, Failure> {
 }
 
 /// The keeper, as `acquire` sees it.
-struct Keeper {
+struct KeeperProcess {
     child: Child,
     /// The first event that says that it has the permits; nothing if it ended before.
     told: oneshot::Receiver<Value>,
@@ -120,13 +120,13 @@ struct Keeper {
     stays: PipeWriter,
 }
 
-impl Keeper {
+impl KeeperProcess {
     fn spawn(process: &OwnedFd) -> std::io::Result<Self> {
         let (events, its_events) = std::io::pipe()?;
         let (its_stays, stays) = std::io::pipe()?;
         fcntl_setfd(process, FdFlags::empty())?;
         fcntl_setfd(&its_events, FdFlags::empty())?;
-        let order = Order { events: its_events.as_raw_fd(), process: process.as_raw_fd() };
+        let order = KeeperOrder { events: its_events.as_raw_fd(), process: process.as_raw_fd() };
         let mut command = Command::new("/proc/self/exe");
         command.args(order.words()).args(std::env::args_os().skip(1));
         let child = command.stdin(its_stays).stdout(Stdio::null()).spawn()?;
@@ -173,7 +173,7 @@ fn told(events: PipeReader) -> oneshot::Receiver<Value> {
     told
 }
 
-fn text(global: &Global, args: &Acquire, acquired: &Value) -> String {
+fn text(global: &Global, args: &AcquireArgs, acquired: &Value) -> String {
     let ticket = acquired["ticket"].as_str().unwrap_or_default();
     if !global.json {
         return format!("{ticket}\n");
@@ -181,7 +181,7 @@ fn text(global: &Global, args: &Acquire, acquired: &Value) -> String {
     let number = |key: &str| acquired[key].as_u64().unwrap_or_default();
     let count = |key| u32::try_from(number(key)).unwrap_or_default();
     let listed = |key: &str| acquired[key].as_array().into_iter().flatten();
-    let Entry { name, .. } = &args.entry;
+    let EntryArgs { name, .. } = &args.entry;
     json::line(&json::Acquired {
         name,
         ticket: ticket.to_owned(),

@@ -17,7 +17,7 @@ use crate::{
 };
 pub(crate) use outlet::Outlet;
 pub(crate) use seinpaal_words::{text, ticket, why};
-pub(crate) use subject::Subject;
+pub(crate) use subject::NamedStore;
 pub(crate) use voice::Voice;
 
 const SIGPIPE: i32 = 13;

@@ -26,33 +26,33 @@ use nix::sys::signal::SigSet;
 use seinpaal::{Name, PermitSet, Seinpaal};
 use tokio::task::JoinHandle;
 
-pub(crate) use events::{Event, Events};
+pub(crate) use events::{Events, RunEvent};
 pub(crate) use signals::{Signals, ends_waiting};
 pub(crate) use waiting::{Entrance, full, unless_ended};
 pub(crate) use work::work;
 
 use crate::{
-    args::{Global, OnUnreachable, Run},
+    args::{Global, OnUnreachable, RunArgs},
     connection::{connect_here, on_runtime, part},
     exit::{Exit, Failure},
-    output::{Subject, Voice, json, voice},
+    output::{NamedStore, Voice, json, voice},
     raw,
-    settings::{self, Choice},
+    settings::{self, StoreChoice},
 };
-use held::{Grant, Held};
+use held::{CmdGrant, HeldName};
 use once::Once;
 use permitted::PermittedCmd;
 use tie::Tie;
 
 /// Runs CMD while holding permits. What can be known to be wrong is found before anybody queues.
-pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Failure> {
+pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit, Failure> {
     let events = Events::open(args.events)?;
     let choice = settings::choose(global)?;
-    let subject = Subject::new(&args.entry.name, &choice.url);
+    let subject = NamedStore::new(&args.entry.name, &choice.url);
     let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
     let once = Once::of(args, &choice).map_err(|failure| failure.about(subject))?;
     let (program, once) = (program.as_path(), once.as_ref());
-    let order = Order { args, choice: &choice, program, once, events: &events, subject, voice };
+    let order = RunOrder { args, choice: &choice, program, once, events: &events, subject, voice };
     let mut mask = None;
     let ended = on_runtime(async {
         let mut task = None;
@@ -73,17 +73,17 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
 
 /// The request, with all that is known before anybody queues.
 #[derive(Clone, Copy)]
-struct Order<'a> {
-    args: &'a Run,
-    choice: &'a Choice,
+struct RunOrder<'a> {
+    args: &'a RunArgs,
+    choice: &'a StoreChoice,
     program: &'a Path,
     once: Option<&'a Once>,
     events: &'a Events,
-    subject: Subject<'a>,
+    subject: NamedStore<'a>,
     voice: Voice,
 }
 
-impl<'a> Order<'a> {
+impl<'a> RunOrder<'a> {
     async fn carry_out(
         self,
         task: &mut Option<JoinHandle<()>>,
@@ -173,7 +173,7 @@ impl<'a> Order<'a> {
         entrance.enter(self.events, signals).await.map(Some)
     }
 
-    fn permitted<'s>(self, seinpaal: &'s Seinpaal, around_us: &'s [Held]) -> PermittedCmd<'s>
+    fn permitted<'s>(self, seinpaal: &'s Seinpaal, around_us: &'s [HeldName]) -> PermittedCmd<'s>
     where
         'a: 's,
     {
@@ -203,8 +203,8 @@ fn names(ties: &[Tie]) -> Vec<Name> {
     ties.iter().filter_map(|tie| Name::new(&tie.grant.name).ok()).collect()
 }
 
-fn acquired(grant: &Grant, began: Instant) -> Event<'_> {
-    Event::Acquired {
+fn acquired(grant: &CmdGrant, began: Instant) -> RunEvent<'_> {
+    RunEvent::Acquired {
         name: &grant.name,
         ticket: grant.ticket.to_string(),
         fence: grant.fence.0,

@@ -28,7 +28,7 @@ const BY_DEFAULT: &str = "the default";
 const SYSTEM_CONFIG: &str = "/etc/seinpaal.toml";
 
 /// A store, and who named it. Without `Debug`, because the text may have a password in it.
-pub(crate) struct Choice {
+pub(crate) struct StoreChoice {
     /// The URL, as it was written.
     pub(crate) text: String,
     /// The same URL without secrets, for display.
@@ -39,7 +39,7 @@ pub(crate) struct Choice {
     is_exposed: bool,
 }
 
-impl Choice {
+impl StoreChoice {
     /// How long leases last: as long as asked for, else as long as usual if this store allows that.
     pub(crate) fn ttl(&self, wanted: Option<Duration>) -> Duration {
         wanted.unwrap_or_else(|| self.longest_ttl().map_or(USUAL_TTL, |most| most.min(USUAL_TTL)))
@@ -82,12 +82,12 @@ impl Choice {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Config {
+struct ConfigFile {
     store: Option<String>,
 }
 
 /// The store to use. A bad URL is a usage error on the command line, and a configuration error elsewhere.
-pub(crate) fn choose(global: &Global) -> Result<Choice, Failure> {
+pub(crate) fn choose(global: &Global) -> Result<StoreChoice, Failure> {
     if let Some(text) = &global.store {
         return parsed(text, "--store".to_owned(), Exit::Usage);
     }
@@ -117,7 +117,7 @@ fn config_files() -> Vec<PathBuf> {
     user.into_iter().chain([PathBuf::from(SYSTEM_CONFIG)]).collect()
 }
 
-fn from_config_files(paths: &[PathBuf]) -> Result<Choice, Failure> {
+fn from_config_files(paths: &[PathBuf]) -> Result<StoreChoice, Failure> {
     for path in paths {
         if let Some(text) = read_config(path)?.store {
             let choice = parsed(&text, path.display().to_string(), Exit::Conflict)?;
@@ -127,12 +127,12 @@ fn from_config_files(paths: &[PathBuf]) -> Result<Choice, Failure> {
     parsed(DEFAULT_URL, BY_DEFAULT.to_owned(), Exit::Internal)
 }
 
-fn read_config(path: &Path) -> Result<Config, Failure> {
+fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ConfigFile::default()),
         // Not there, or in a directory that is none of our business (`sudo -u` keeps HOME).
-        Err(_) if fs::metadata(path).is_err() => return Ok(Config::default()),
+        Err(_) if fs::metadata(path).is_err() => return Ok(ConfigFile::default()),
         Err(error) => return Err(unreadable(path, &error)),
     };
     // The error's own text form quotes the line, which may have a password in it.
@@ -143,13 +143,13 @@ fn read_config(path: &Path) -> Result<Config, Failure> {
     })
 }
 
-fn parsed(text: &str, origin: String, if_bad: Exit) -> Result<Choice, Failure> {
+fn parsed(text: &str, origin: String, if_bad: Exit) -> Result<StoreChoice, Failure> {
     let url = StoreUrl::parse(text)
         .map_err(|error| Failure::new(if_bad, format!("{origin}: {error}")))?;
     if let Some(feature) = url.missing_feature() {
         return Err(Failure::new(if_bad, format!("{origin}: {}", without(feature))));
     }
-    Ok(Choice { text: text.to_owned(), url, origin, is_exposed: false })
+    Ok(StoreChoice { text: text.to_owned(), url, origin, is_exposed: false })
 }
 
 fn without(feature: &str) -> String {

@@ -24,33 +24,33 @@ use rustix::process::Signal;
 use seinpaal::Seinpaal;
 
 use crate::{
-    args::{Global, Top},
+    args::{Global, TopArgs},
     command::list,
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{Subject, Voice, table::may_be_bold},
+    output::{NamedStore, Voice, table::may_be_bold},
     run::{Signals, ends_waiting},
     settings,
 };
-use screen::Screen;
+use screen::TopScreen;
 pub(crate) use state::arrange;
-use state::{Heard, State};
-use watch::Watch;
+use state::{KeyRequest, TopState};
+use watch::StoreWatch;
 
 /// How often the view is drawn though nothing was read: the age of what it shows grows.
 const REDRAW: Duration = Duration::from_secs(1);
 
 /// Draws until somebody leaves; or prints one table.
-pub(crate) fn top(global: &Global, args: &Top, voice: Voice) -> Result<Exit, Failure> {
+pub(crate) fn top(global: &Global, args: &TopArgs, voice: Voice) -> Result<Exit, Failure> {
     if args.once || global.json || !io::stdout().is_terminal() {
         return list::once(global, &args.prefix, args.sort, voice);
     }
     let choice = settings::choose(global)?;
-    let subject = Subject::new("", &choice.url);
+    let subject = NamedStore::new("", &choice.url);
     let ended = on_runtime(async {
         let mut signals = Signals::listen()?;
         let seinpaal = connect(&choice, None, "seinpaal top", voice, &mut signals).await?;
-        let state = State::new(choice.url.to_string(), args.sort, args.interval);
+        let state = TopState::new(choice.url.to_string(), args.sort, args.interval);
         live(&seinpaal, args, state, &mut signals).await
     });
     ended.map_err(|failure| failure.about(subject))
@@ -58,13 +58,13 @@ pub(crate) fn top(global: &Global, args: &Top, voice: Voice) -> Result<Exit, Fai
 
 async fn live(
     seinpaal: &Seinpaal,
-    args: &Top,
-    mut state: State,
+    args: &TopArgs,
+    mut state: TopState,
     signals: &mut Signals,
 ) -> Result<Exit, Failure> {
-    let mut watch = Watch::start(seinpaal, &args.prefix, args.interval);
+    let mut watch = StoreWatch::start(seinpaal, &args.prefix, args.interval);
     let mut keys = keys::listen();
-    let mut screen = Screen::enter()?;
+    let mut screen = TopScreen::enter()?;
     let mut clock = tokio::time::interval(REDRAW);
     let (telling, mut told) = tokio::sync::mpsc::unbounded_channel();
     loop {
@@ -74,14 +74,14 @@ async fn live(
                 return Ok(exit);
             },
             key = keys.next() => match state.press(key) {
-                Heard::Leave => return Ok(Exit::Success),
-                Heard::Look => watch.look_at(state.look.clone()),
-                Heard::Do(name, deed) => {
+                KeyRequest::Leave => return Ok(Exit::Success),
+                KeyRequest::Look => watch.look_at(state.look.clone()),
+                KeyRequest::Do(name, deed) => {
                     let (seinpaal, telling) = (seinpaal.clone(), telling.clone());
                     // If the user leaves before the answer comes, the action may or may not have been executed.
                     tokio::spawn(async move { telling.send(deed.done(&seinpaal, &name).await) });
                 }
-                Heard::Nothing => {}
+                KeyRequest::Nothing => {}
             },
             seen = watch.next() => state.take(seen),
             Some(words) = told.recv() => {
@@ -94,7 +94,11 @@ async fn live(
 }
 
 /// Signals that end or stop the program. A change of size is noticed at the next drawing.
-fn heed(screen: &mut Screen, signals: &Signals, signal: Signal) -> Result<Option<Exit>, Failure> {
+fn heed(
+    screen: &mut TopScreen,
+    signals: &Signals,
+    signal: Signal,
+) -> Result<Option<Exit>, Failure> {
     if ends_waiting(signal) {
         return Ok(Some(Exit::signal(signal.as_raw())));
     }

@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, process::ExitCode, tim
 
 use futures_util::FutureExt;
 use seinpaal_conformance::{
-    Ability, CASES, Case, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QUEUE_CASES,
-    QuorumHarness, RedisHarness, SentinelHarness, Stage, ZookeeperHarness,
+    Ability, CASES, Case, CaseStage, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness,
+    QUEUE_CASES, QuorumHarness, RedisHarness, SentinelHarness, ZookeeperHarness,
 };
 
 /// The longest time of a case. No case takes nearly as long, unless it waits for something that
@@ -82,7 +82,7 @@ async fn column(cases: &[Case], harness: fn() -> Box<dyn Harness>) -> Vec<Verdic
 
 async fn verdict(case: &Case, harness: fn() -> Box<dyn Harness>) -> Verdict {
     let run = async {
-        let stage = Stage::of(harness());
+        let stage = CaseStage::of(harness());
         if let Some(why) = stage.lacks(case.needs) {
             return Verdict::NotPromised(why);
         }

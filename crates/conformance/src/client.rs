@@ -11,7 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{Stage, ask::release, stage::random};
+use crate::{CaseStage, ask::release, stage::random};
 
 /// How long a case waits for what must happen. No verdict depends on this time.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
@@ -26,35 +26,35 @@ fn is_worth_another_try(error: &StoreError) -> bool {
 
 /// One inbox, the store that was opened for it, and the news that it hears.
 #[derive(Debug)]
-pub struct Client {
+pub struct InboxClient {
     inbox: Inbox,
     store: Arc<dyn Store>,
     news: mpsc::UnboundedReceiver<News>,
     name: Name,
 }
 
-impl Stage {
+impl CaseStage {
     /// A client that listens.
-    pub(crate) async fn client(&self) -> Client {
+    pub(crate) async fn client(&self) -> InboxClient {
         let inbox = Inbox(random());
-        Client::open(self, inbox).await
+        InboxClient::open(self, inbox).await
     }
 
     /// A client that listens, at a name whose limit is set.
-    pub(crate) async fn limited(&self, limit: u32) -> Client {
+    pub(crate) async fn limited(&self, limit: u32) -> InboxClient {
         let client = self.client().await;
         client.one(crate::ask::limit(limit)).await;
         client
     }
 
     /// Lets the client die without telling the store.
-    pub(crate) async fn vanish(&self, client: Client) {
+    pub(crate) async fn vanish(&self, client: InboxClient) {
         let (inbox, store) = client.into_parts();
         self.harness().vanish(inbox, store).await;
     }
 
     /// Lets time pass second by second while a client looks, as happens where there are clients.
-    pub(crate) async fn pass(&self, time: Duration, witness: &Client) {
+    pub(crate) async fn pass(&self, time: Duration, witness: &InboxClient) {
         for _ in 0..time.as_secs() {
             self.advance(Duration::from_secs(1));
             witness.settle().await;
@@ -62,8 +62,8 @@ impl Stage {
     }
 }
 
-impl Client {
-    pub(crate) async fn open(stage: &Stage, inbox: Inbox) -> Self {
+impl InboxClient {
+    pub(crate) async fn open(stage: &CaseStage, inbox: Inbox) -> Self {
         let (sender, news) = mpsc::unbounded_channel();
         let store = stage.harness().open(inbox, sender).await;
         Self { inbox, store, news, name: stage.name().clone() }
@@ -129,7 +129,7 @@ impl Client {
         granted(self.acquire(ask).await)
     }
 
-    /// As [`Client::take`], from an inbox that nobody listens at.
+    /// As [`InboxClient::take`], from an inbox that nobody listens at.
     pub(crate) async fn take_anonymously(&self, ask: &Acquire) -> Grant {
         granted(self.anonymously(Request::Acquire(ask.clone())).await)
     }

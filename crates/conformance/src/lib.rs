@@ -4,7 +4,7 @@
 //!   conformance!(memory, MemoryHarness::new());        a line a store, in tests/
 //!         │ expands to a test a case, from the one list in list.rs
 //!         ▼
-//!   Stage: a harness and a name of its own  ──▶  Client: one inbox, one store, what it hears
+//!   CaseStage: a harness and a name of its own  ──▶  InboxClient: one inbox, one store, what it hears
 //! ```
 //!
 //! A case says in its name what every store promises. What a store cannot promise is listed with the
@@ -22,11 +22,11 @@ mod member;
 mod queue;
 mod stage;
 
-pub use client::Client;
+pub use client::InboxClient;
 pub use harness::{
     Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
     SentinelHarness, ZookeeperHarness,
 };
 pub use list::{CASES, Case};
 pub use queue::{QUEUE_CASES, cases as queue_cases};
-pub use stage::{Stage, summary};
+pub use stage::{CaseStage, summary};

@@ -2,7 +2,7 @@
 
 use seinpaal::store::BoxFuture;
 
-use crate::{Ability, Stage};
+use crate::{Ability, CaseStage};
 
 /// Gives the list to the macro `$then`, after the module of the cases and whatever else that macro
 /// needs.
@@ -219,7 +219,7 @@ macro_rules! every_case {
                 $(#[::tokio::test]
                 async fn $case() {
                     let needs: &[$crate::Ability] = &[$($crate::Ability::$need),*];
-                    if let Some(stage) = $crate::Stage::promised($harness, needs) {
+                    if let Some(stage) = $crate::CaseStage::promised($harness, needs) {
                         $crate::$cases::$topic::$case(&stage).await;
                     }
                 })*
@@ -245,7 +245,7 @@ pub struct Case {
     /// The abilities that the case needs.
     pub needs: &'static [Ability],
     /// Puts the store of a stage through the case. Panics if the case fails.
-    pub run: for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>,
+    pub run: for<'a> fn(&'a CaseStage) -> BoxFuture<'a, ()>,
 }
 
 impl std::fmt::Debug for Case {

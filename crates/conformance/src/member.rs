@@ -5,25 +5,25 @@ use std::time::Duration;
 use seinpaal::store::News;
 use seinpaal_proto::{
     Enqueue, Kind, Permits, Priority, Ticket,
-    session::{Config, Event, Session, Wish},
+    session::{Event, Session, SessionConfig, Wish},
     time::Micros,
 };
 
-use crate::{Client, Stage};
+use crate::{CaseStage, InboxClient};
 
 /// A session over the store, and the events that it told.
 pub(crate) struct Member<'a> {
-    stage: &'a Stage,
-    client: Client,
+    stage: &'a CaseStage,
+    client: InboxClient,
     session: Session,
     pub(crate) told: Vec<Event>,
 }
 
 impl<'a> Member<'a> {
     /// Joins with a session whose permits have this ttl.
-    pub(crate) async fn join(stage: &'a Stage, ttl: Micros) -> Self {
+    pub(crate) async fn join(stage: &'a CaseStage, ttl: Micros) -> Self {
         let client = stage.client().await;
-        let config = Config { ttl, ..Config::default() };
+        let config = SessionConfig { ttl, ..SessionConfig::default() };
         let config = match client.store().longest_lease() {
             Some(longest) => config.within(longest),
             None => config,
@@ -113,7 +113,7 @@ impl<'a> Member<'a> {
 }
 
 /// Lets time pass in small steps, while these members do what is due.
-pub(crate) async fn pass(stage: &Stage, time: Duration, members: &mut [&mut Member<'_>]) {
+pub(crate) async fn pass(stage: &CaseStage, time: Duration, members: &mut [&mut Member<'_>]) {
     const STEPS: u32 = 24;
     for _ in 0..STEPS {
         stage.advance(time / STEPS);

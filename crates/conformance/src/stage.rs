@@ -2,18 +2,27 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
+use seinpaal_proto::{Contact, Contacts, Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
 
 use crate::{Ability, Harness};
 
+/// Every client is in this state, as far as the ledger can tell.
+pub(crate) struct Everybody(pub(crate) Contact);
+
+impl Contacts for Everybody {
+    fn contact(&mut self, _: Inbox) -> Contact {
+        self.0
+    }
+}
+
 /// The stage of one case.
 #[derive(Debug)]
-pub struct Stage {
+pub struct CaseStage {
     harness: Box<dyn Harness>,
     name: Name,
 }
 
-impl Stage {
+impl CaseStage {
     /// A stage on this store.
     ///
     /// # Panics

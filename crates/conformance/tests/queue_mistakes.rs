@@ -12,7 +12,7 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
 use queue_mistakes::{harness::SpoilingHarness, spoil::Mistake};
-use seinpaal_conformance::{QUEUE_CASES, Stage};
+use seinpaal_conformance::{CaseStage, QUEUE_CASES};
 
 /// Longer than a case waits for what must happen. The clock of these tests jumps, so this costs no
 /// time.
@@ -22,7 +22,7 @@ const BOUND: Duration = Duration::from_secs(60);
 async fn failing(mistake: Mistake) -> Vec<&'static str> {
     let mut failing = Vec::new();
     for case in QUEUE_CASES {
-        let stage = Stage::new(SpoilingHarness::new(mistake));
+        let stage = CaseStage::new(SpoilingHarness::new(mistake));
         let run = AssertUnwindSafe((case.run)(&stage)).catch_unwind();
         if !matches!(tokio::time::timeout(BOUND, run).await, Ok(Ok(()))) {
             failing.push(case.name);

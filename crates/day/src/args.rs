@@ -2,7 +2,7 @@
 
 use std::{env, io, path::PathBuf, time::Duration};
 
-use crate::{rig::Plan, runs, store::Store};
+use crate::{rig::DayPlan, runs, store::StoreSetting};
 
 /// How to call it.
 pub const USAGE: &str = "usage: day [--minutes N | --seconds N] [--seed S] [--stores LIST] [--program FILE] [--scratch DIR]
@@ -17,9 +17,9 @@ See docs/internals/proof/day.md.";
 
 /// All that the command line can say.
 #[derive(Debug)]
-pub struct Said {
+pub struct DayArguments {
     /// The day.
-    pub plan: Plan,
+    pub plan: DayPlan,
     /// Whether the directory is kept.
     pub is_kept: bool,
     /// How many runs, for `day runs`.
@@ -34,16 +34,16 @@ pub struct Said {
 ///
 /// # Errors
 /// What is wrong, in one line.
-pub fn read(args: &[String]) -> Result<Said, String> {
+pub fn read(args: &[String]) -> Result<DayArguments, String> {
     let scratch = env::temp_dir().join(format!("day-{}", std::process::id()));
-    let plan = Plan {
+    let plan = DayPlan {
         time: Duration::from_secs(120),
         seed: 1,
-        stores: Store::ALL.to_vec(),
+        stores: StoreSetting::ALL.to_vec(),
         program: program(),
         scratch,
     };
-    let mut said = Said {
+    let mut said = DayArguments {
         plan,
         is_kept: false,
         runs: runs::RUNS,
@@ -61,7 +61,7 @@ pub fn read(args: &[String]) -> Result<Said, String> {
     Ok(said)
 }
 
-impl Said {
+impl DayArguments {
     fn take(&mut self, option: &str, value: &str) -> Result<(), String> {
         match option {
             "--minutes" => self.plan.time = seconds(value)? * 60,

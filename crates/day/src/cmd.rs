@@ -19,10 +19,10 @@ use signal_hook::{
 };
 
 use crate::{
-    end::End,
-    history::{Delivery, Visit, What},
-    job::{Job, said},
-    world::World,
+    end::PossibleEnd,
+    history::{CmdVisit, DayWhat, DeliveryToCmd},
+    job::{DayJob, said},
+    world::DayWorld,
 };
 
 /// What CMD prints when its work is done.
@@ -36,28 +36,28 @@ const BOUND: Duration = Duration::from_secs(600);
 /// # Errors
 /// If it was not started in a world.
 pub fn hold(args: &[String]) -> io::Result<i32> {
-    let (world, job) = World::found()?;
+    let (world, job) = DayWorld::found()?;
     let (ended, signals) = mpsc::channel();
     let mut caught = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT])?;
     thread::spawn(move || caught.forever().all(|number| ended.send(number).is_ok()));
     let time = span(args.first().map_or("0", String::as_str), &job)?;
-    world.note(&job, What::Entered(visit()));
+    world.note(&job, DayWhat::Entered(visit()));
     fs::write(said(&world, &job, "in"), "")?;
     if let Ok(number) = signals.recv_timeout(time) {
-        world.note(&job, What::Left { status: 128 + number });
+        world.note(&job, DayWhat::Left { status: 128 + number });
         emulate_default_handler(number)?;
     }
     let status = args.get(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    world.note(&job, What::Left { status });
+    world.note(&job, DayWhat::Left { status });
     print!("{DONE}");
     Ok(status)
 }
 
 /// Reads what the program, or a script in its place, has told CMD.
-fn visit() -> Visit {
+fn visit() -> CmdVisit {
     let find = |name: &str| env::var(format!("SEINPAAL_{name}")).ok();
     let number = |name: &str| find(name).and_then(|text| text.parse::<u64>().ok());
-    Visit {
+    CmdVisit {
         name: find("NAME").unwrap_or_default(),
         permits: number("PERMITS").and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
         slot: number("SLOT").and_then(|n| u32::try_from(n).ok()),
@@ -88,7 +88,7 @@ fn draw(job: &str) -> Draw {
 /// # Errors
 /// If it was not started in a world.
 pub fn item() -> io::Result<i32> {
-    let (world, job) = World::found()?;
+    let (world, job) = DayWorld::found()?;
     let mut payload = String::new();
     io::stdin().read_to_string(&mut payload)?;
     let find = |name: &str| env::var(format!("SEINPAAL_{name}")).unwrap_or_default();
@@ -107,7 +107,7 @@ pub fn item() -> io::Result<i32> {
         draw(&format!("{queue}{payload}")).between(Duration::ZERO, Duration::from_millis(400)),
     );
     let fence = find("FENCE").parse().unwrap_or(0);
-    world.note(&job, What::Delivered(Delivery { queue, payload, fence, status }));
+    world.note(&job, DayWhat::Delivered(DeliveryToCmd { queue, payload, fence, status }));
     Ok(status)
 }
 
@@ -117,14 +117,14 @@ pub fn item() -> io::Result<i32> {
 /// # Errors
 /// If it was not started in a world.
 pub fn once(args: &[String]) -> io::Result<i32> {
-    let (world, job) = World::found()?;
+    let (world, job) = DayWorld::found()?;
     let [number, name, limit, argv @ ..] = args else {
         return Err(io::Error::other("day once N NAME LIMIT COMMAND…"));
     };
     let limit = limit.parse().map_err(|_| io::Error::other("the limit is no number"))?;
     let is_watched = argv.iter().any(|arg| arg == "--events");
-    let job = Job::new(&world, format!("{job}.{number}"), argv.to_vec());
-    let job = job.asks(name, limit, 0).may_end(End::own(0, DONE));
+    let job = DayJob::new(&world, format!("{job}.{number}"), argv.to_vec());
+    let job = job.asks(name, limit, 0).may_end(PossibleEnd::own(0, DONE));
     let job = if is_watched { job.watched() } else { job };
     Ok(job.start().wait(BOUND))
 }

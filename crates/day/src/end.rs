@@ -13,18 +13,18 @@ pub const CONFLICT: i32 = 78;
 
 /// One way in which a job may end.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct End {
+pub struct PossibleEnd {
     /// The exit status; 128+n for signal n.
     pub status: i32,
     /// All of stdout. `None` allows anything.
     pub out: Option<String>,
     /// What stderr must have.
-    pub err: Said,
+    pub err: SaidByJob,
 }
 
 /// What a job prints on stderr.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub enum Said {
+pub enum SaidByJob {
     /// Nothing at all.
     Nothing,
     /// One line of the program, with each of these texts in it. A `|` stands between alternatives.
@@ -35,37 +35,37 @@ pub enum Said {
     Anything,
 }
 
-impl End {
+impl PossibleEnd {
     /// CMD's own status and output, and no line of the program.
     #[must_use]
     pub fn own(status: i32, out: &str) -> Self {
-        Self { status, out: Some(out.to_owned()), err: Said::Nothing }
+        Self { status, out: Some(out.to_owned()), err: SaidByJob::Nothing }
     }
 
     /// This status, any stdout, and an empty stderr.
     #[must_use]
     pub fn quiet(status: i32) -> Self {
-        Self { status, out: None, err: Said::Nothing }
+        Self { status, out: None, err: SaidByJob::Nothing }
     }
 
     /// An end that is not CMD's own: one line with all these words says what happened.
     #[must_use]
     pub fn told(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
-        Self { status, out: None, err: Said::Line(words) }
+        Self { status, out: None, err: SaidByJob::Line(words) }
     }
 
     /// This status, and any number of lines with all these words.
     #[must_use]
     pub fn lines(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
-        Self { status, out: None, err: Said::Lines(words) }
+        Self { status, out: None, err: SaidByJob::Lines(words) }
     }
 
     /// This status after a kill, or on a terminal, where nobody can predict the rest of the output.
     #[must_use]
     pub fn anyhow(status: i32) -> Self {
-        Self { status, out: None, err: Said::Anything }
+        Self { status, out: None, err: SaidByJob::Anything }
     }
 
     /// The end of a run that found the name busy, or whose wait was over.
@@ -93,7 +93,7 @@ impl End {
     }
 }
 
-impl Said {
+impl SaidByJob {
     /// Returns whether an end is this one.
     #[must_use]
     pub fn fits(&self, said: &str) -> bool {
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn one_line_with_its_words_fits_and_two_lines_or_none_do_not() {
-        let Said::Line(words) = End::busy("gpus").err else { unreachable!() };
-        let line = Said::Line(words);
+        let SaidByJob::Line(words) = PossibleEnd::busy("gpus").err else { unreachable!() };
+        let line = SaidByJob::Line(words);
         assert!(line.fits("seinpaal: gpus: not acquired, busy: 1 of 1 held, 0 waiting\n"));
         for said in ["", "seinpaal: gpus: busy", "gpus: busy\n", "seinpaal: gpus: lost\n"] {
             assert!(!line.fits(said), "{said}");
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn nothing_is_nothing_and_lines_may_be_none() {
-        assert!(Said::Nothing.fits("") && !Said::Nothing.fits("\n"));
-        let lines = Said::Lines(vec!["dead".into()]);
+        assert!(SaidByJob::Nothing.fits("") && !SaidByJob::Nothing.fits("\n"));
+        let lines = SaidByJob::Lines(vec!["dead".into()]);
         assert!(lines.fits("") && lines.fits("seinpaal: a is dead\nseinpaal: b is dead\n"));
         assert!(!lines.fits("seinpaal: a is dead\nwhat?\n"));
     }

@@ -6,17 +6,17 @@
 use serde::{Deserialize, Serialize};
 use torture::history;
 
-use crate::{end::End, store::Store};
+use crate::{end::PossibleEnd, store::StoreSetting};
 
 /// Something that happened.
-pub type Event = history::Event<What>;
+pub type DayEvent = history::HistoryEvent<DayWhat>;
 
 /// What can happen.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub enum What {
+pub enum DayWhat {
     /// A job is about to be started.
-    Started(Start),
+    Started(JobStart),
     /// The job is known to stand in line at this name.
     Queued {
         /// Which name.
@@ -28,14 +28,14 @@ pub enum What {
         event: String,
     },
     /// The job's CMD is inside.
-    Entered(Visit),
+    Entered(CmdVisit),
     /// The job's CMD is about to end with this status, 128+n for signal n.
     Left {
         /// The status.
         status: i32,
     },
     /// A CMD of a worker is about to end the delivery of an item.
-    Delivered(Delivery),
+    Delivered(DeliveryToCmd),
     /// The job has ended.
     Ended {
         /// The exit status; 128+n for signal n.
@@ -91,20 +91,20 @@ pub enum What {
 
 /// A job, and how it may end.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Start {
+pub struct JobStart {
     /// The whole command.
     pub argv: Vec<String>,
     /// The permits that it asks for, if it asks for any.
-    pub ask: Option<Ask>,
+    pub ask: Option<AskOfJob>,
     /// The ways in which it may end.
-    pub ends: Vec<End>,
+    pub ends: Vec<PossibleEnd>,
     /// Whether the job gives up soon. Such a job can meet an outage that a patient job sits out.
     pub is_hurried: bool,
 }
 
 /// What a job asks for.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Ask {
+pub struct AskOfJob {
     /// The name.
     pub name: String,
     /// How many permits exist.
@@ -115,7 +115,7 @@ pub struct Ask {
 
 /// A CMD inside.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Visit {
+pub struct CmdVisit {
     /// The name that it holds.
     pub name: String,
     /// How many permits it holds.
@@ -130,7 +130,7 @@ pub struct Visit {
 
 /// An item in the hands of a CMD.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Delivery {
+pub struct DeliveryToCmd {
     /// The queue.
     pub queue: String,
     /// The item's payload.
@@ -143,6 +143,6 @@ pub struct Delivery {
 
 /// The store of an event. `None` if the line is not one of a day.
 #[must_use]
-pub fn store_of(who: &str) -> Option<Store> {
+pub fn store_of(who: &str) -> Option<StoreSetting> {
     who.split_once('/')?.0.parse().ok()
 }

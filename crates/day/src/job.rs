@@ -22,9 +22,9 @@ use rustix::{
 use seinpaal_rig::signal;
 
 use crate::{
-    end::End,
-    history::{Ask, Start, What},
-    world::World,
+    end::PossibleEnd,
+    history::{AskOfJob, DayWhat, JobStart},
+    world::DayWorld,
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -33,34 +33,34 @@ const WATCHED: &str = r#"exec 3>&1 >"$0"; exec "$@""#;
 
 /// A job that is to be started.
 #[derive(Clone, Debug)]
-pub struct Job {
-    world: World,
+pub struct DayJob {
+    world: DayWorld,
     who: String,
-    start: Start,
+    start: JobStart,
     is_watched: bool,
 }
 
 /// A job that was started.
 #[derive(Debug)]
-pub struct Running {
-    world: World,
+pub struct RunningJob {
+    world: DayWorld,
     who: String,
     child: Child,
     is_queued: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,
 }
 
-impl Job {
+impl DayJob {
     /// This command, as the job `who`.
     #[must_use]
-    pub fn new(world: &World, who: String, argv: Vec<String>) -> Self {
-        let start = Start { argv, ask: None, ends: Vec::new(), is_hurried: false };
+    pub fn new(world: &DayWorld, who: String, argv: Vec<String>) -> Self {
+        let start = JobStart { argv, ask: None, ends: Vec::new(), is_hurried: false };
         Self { world: world.clone(), who, start, is_watched: false }
     }
 
     /// Allows this end. Call it once for each end that is allowed.
     #[must_use]
-    pub fn may_end(mut self, end: End) -> Self {
+    pub fn may_end(mut self, end: PossibleEnd) -> Self {
         self.start.ends.push(end);
         self
     }
@@ -68,7 +68,7 @@ impl Job {
     /// Says that the job asks for permits of this name.
     #[must_use]
     pub fn asks(mut self, name: &str, limit: u32, priority: i64) -> Self {
-        self.start.ask = Some(Ask { name: name.to_owned(), limit, priority });
+        self.start.ask = Some(AskOfJob { name: name.to_owned(), limit, priority });
         self
     }
 
@@ -91,21 +91,21 @@ impl Job {
     /// # Panics
     /// If the command cannot be started: then there is nothing to judge.
     #[must_use]
-    pub fn start(self) -> Running {
+    pub fn start(self) -> RunningJob {
         let Self { world, who, start, is_watched } = self;
         let argv = start.argv.clone();
-        world.note(&who, What::Started(start));
+        world.note(&who, DayWhat::Started(start));
         let mut child = spawn(&world, &who, &argv, is_watched);
         let is_queued = Arc::new(AtomicBool::new(false));
         let watcher = child.stdout.take().map(|events| {
             let (world, who, is_queued) = (world.clone(), who.clone(), Arc::clone(&is_queued));
             thread::spawn(move || watch(&world, &who, events, &is_queued))
         });
-        Running { world, who, child, is_queued, watcher }
+        RunningJob { world, who, child, is_queued, watcher }
     }
 }
 
-fn spawn(world: &World, who: &str, argv: &[String], is_watched: bool) -> Child {
+fn spawn(world: &DayWorld, who: &str, argv: &[String], is_watched: bool) -> Child {
     let out = said(world, who, "out");
     let file = |path| File::create(path).expect("a file");
     let mut command = match is_watched {
@@ -125,30 +125,30 @@ fn spawn(world: &World, who: &str, argv: &[String], is_watched: bool) -> Child {
 }
 
 /// Writes down the events that the job prints, as they come.
-fn watch(world: &World, who: &str, events: ChildStdout, is_queued: &AtomicBool) {
+fn watch(world: &DayWorld, who: &str, events: ChildStdout, is_queued: &AtomicBool) {
     let pen = world.pen(who);
     for line in BufReader::new(events).lines().map_while(Result::ok) {
         let Ok(told) = serde_json::from_str::<serde_json::Value>(&line) else {
-            pen.write(What::Wrong { story: format!("no event: {line:?}") });
+            pen.write(DayWhat::Wrong { story: format!("no event: {line:?}") });
             continue;
         };
         let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
         if told["event"] == "queued" {
-            pen.write(What::Queued { name: text("name") });
+            pen.write(DayWhat::Queued { name: text("name") });
             is_queued.store(true, Ordering::SeqCst);
         } else {
-            pen.write(What::Told { event: text("event") });
+            pen.write(DayWhat::Told { event: text("event") });
         }
     }
 }
 
 /// The file that the job's output goes to.
 #[must_use]
-pub fn said(world: &World, who: &str, what: &str) -> PathBuf {
+pub fn said(world: &DayWorld, who: &str, what: &str) -> PathBuf {
     world.scratch.join("said").join(format!("{}.{what}", who.replace('/', "-")))
 }
 
-impl Running {
+impl RunningJob {
     /// The job's process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -181,10 +181,10 @@ impl Running {
 
     /// Stops the job for this long.
     pub fn stop_for(&self, time: Duration) {
-        self.world.note(&self.who, What::Stopped { stopped: true });
+        self.world.note(&self.who, DayWhat::Stopped { stopped: true });
         signal(self.pid(), Signal::STOP);
         thread::sleep(time);
-        self.world.note(&self.who, What::Stopped { stopped: false });
+        self.world.note(&self.who, DayWhat::Stopped { stopped: false });
         signal(self.pid(), Signal::CONT);
     }
 
@@ -195,14 +195,14 @@ impl Running {
 
     /// Kills the job.
     pub fn kill(&self) {
-        self.world.note(&self.who, What::Killing);
+        self.world.note(&self.who, DayWhat::Killing);
         signal(self.pid(), Signal::KILL);
     }
 
     /// Waits for the job's end, and writes it down. A job that does not end in time is killed.
     pub fn wait(mut self, bound: Duration) -> i32 {
         let status = wait_for(&mut self.child, bound).unwrap_or_else(|| {
-            self.world.note(&self.who, What::Hung);
+            self.world.note(&self.who, DayWhat::Hung);
             let _ = self.child.kill(); // it fails only if the job has ended after all
             self.child.wait().expect("it is our child")
         });
@@ -212,7 +212,7 @@ impl Running {
         let text = |what| fs::read(said(&self.world, &self.who, what)).unwrap_or_default();
         let text = |what| String::from_utf8_lossy(&text(what)).into_owned();
         let status = code(status);
-        let ended = What::Ended { status, out: text("out"), err: text("err") };
+        let ended = DayWhat::Ended { status, out: text("out"), err: text("err") };
         self.world.note(&self.who, ended);
         status
     }

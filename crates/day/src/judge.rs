@@ -11,14 +11,14 @@ mod tests;
 use std::{collections::BTreeMap, fmt};
 
 use crate::{
-    history::{Event, What, store_of},
-    store::Store,
+    history::{DayEvent, DayWhat, store_of},
+    store::StoreSetting,
 };
-use tale::Tale;
+use tale::DayTale;
 
 /// The rule that was broken.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Check {
+pub enum DayCheck {
     /// A job ended with a status that it may not end with.
     Status,
     /// A job came to an end that is not CMD's own, and printed nothing.
@@ -48,18 +48,18 @@ pub enum Check {
 
 /// One breach.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Violation {
+pub struct DayViolation {
     /// The rule.
-    pub check: Check,
+    pub check: DayCheck,
     /// The store. `None` for the machine.
-    pub store: Option<Store>,
+    pub store: Option<StoreSetting>,
     /// What happened, and to which job.
     pub story: String,
 }
 
 /// The figures of one store.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct DayCounts {
     /// Jobs that asked for permits.
     pub runs: u64,
     /// All other calls of the program.
@@ -84,11 +84,11 @@ pub struct Counts {
 
 /// The verdict on a day.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
+pub struct DayVerdict {
     /// The figures of each store.
-    pub stores: BTreeMap<Store, Counts>,
+    pub stores: BTreeMap<StoreSetting, DayCounts>,
     /// The breaches, in order of time where they have one.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<DayViolation>,
 }
 
 /// The shortest time, in microseconds, that counts as a wait.
@@ -96,9 +96,9 @@ const A_WAIT: u64 = 100_000;
 
 /// Judges a whole history. `remains` is what is left on the machine.
 #[must_use]
-pub fn judge(events: &[Event], remains: &[String]) -> Verdict {
-    let mut verdict = Verdict::default();
-    for store in Store::ALL {
+pub fn judge(events: &[DayEvent], remains: &[String]) -> DayVerdict {
+    let mut verdict = DayVerdict::default();
+    for store in StoreSetting::ALL {
         let events: Vec<_> =
             events.iter().filter(|event| store_of(&event.who) == Some(*store)).collect();
         if !events.is_empty() {
@@ -107,37 +107,39 @@ pub fn judge(events: &[Event], remains: &[String]) -> Verdict {
     }
     for story in remains {
         let story = story.clone();
-        verdict.violations.push(Violation { check: Check::Remains, store: None, story });
+        verdict.violations.push(DayViolation { check: DayCheck::Remains, store: None, story });
     }
     verdict
 }
 
-fn judge_store(store: Store, events: &[&Event], verdict: &mut Verdict) {
-    let tale = Tale::of(events);
+fn judge_store(store: StoreSetting, events: &[&DayEvent], verdict: &mut DayVerdict) {
+    let tale = DayTale::of(events);
     let mut found = Vec::new();
     ends::check(store, &tale, &mut found);
     limit::check(&tale, &mut found);
     let pairs = if store.is_ordered() { order::check(&tale, &mut found) } else { 0 };
     let items = items::check(&tale, &mut found);
-    let counts = Counts { pairs, items, slow: tale.slow_time(), ..count(events, &tale) };
+    let counts = DayCounts { pairs, items, slow: tale.slow_time(), ..count(events, &tale) };
     said_outright(events, &mut found);
     verdict.stores.insert(store, counts);
-    let with_store = |(check, story)| Violation { check, store: Some(store), story };
+    let with_store = |(check, story)| DayViolation { check, store: Some(store), story };
     verdict.violations.extend(found.into_iter().map(with_store));
 }
 
-fn said_outright(events: &[&Event], found: &mut Vec<(Check, String)>) {
+fn said_outright(events: &[&DayEvent], found: &mut Vec<(DayCheck, String)>) {
     for event in events {
         match &event.what {
-            What::Wrong { story } => found.push((Check::Wrong, format!("{}: {story}", event.who))),
-            What::Remains { story } => found.push((Check::Remains, story.clone())),
+            DayWhat::Wrong { story } => {
+                found.push((DayCheck::Wrong, format!("{}: {story}", event.who)));
+            }
+            DayWhat::Remains { story } => found.push((DayCheck::Remains, story.clone())),
             _ => {}
         }
     }
 }
 
-fn count(events: &[&Event], tale: &Tale<'_>) -> Counts {
-    let mut counts = Counts::default();
+fn count(events: &[&DayEvent], tale: &DayTale<'_>) -> DayCounts {
+    let mut counts = DayCounts::default();
     for job in tale.jobs.values() {
         let runs = job.start.ask.is_some();
         *if runs { &mut counts.runs } else { &mut counts.calls } += 1;
@@ -153,7 +155,7 @@ fn count(events: &[&Event], tale: &Tale<'_>) -> Counts {
     counts.least = events
         .iter()
         .filter_map(|event| match event.what {
-            What::Remaining { permille } => Some(permille),
+            DayWhat::Remaining { permille } => Some(permille),
             _ => None,
         })
         .min();
@@ -161,19 +163,19 @@ fn count(events: &[&Event], tale: &Tale<'_>) -> Counts {
     counts
 }
 
-impl Verdict {
+impl DayVerdict {
     /// How many breaches of this rule there were on this store.
     #[must_use]
-    pub fn count(&self, store: Store, check: Check) -> usize {
-        let is_it = |found: &&Violation| found.store == Some(store) && found.check == check;
+    pub fn count(&self, store: StoreSetting, check: DayCheck) -> usize {
+        let is_it = |found: &&DayViolation| found.store == Some(store) && found.check == check;
         self.violations.iter().filter(is_it).count()
     }
 
     /// The number of breaches of each rule on each store.
     #[must_use]
-    pub fn samples(&self, most: usize) -> Vec<&Violation> {
-        let mut told: BTreeMap<(Option<Store>, Check), usize> = BTreeMap::new();
-        let is_told = |found: &&Violation| {
+    pub fn samples(&self, most: usize) -> Vec<&DayViolation> {
+        let mut told: BTreeMap<(Option<StoreSetting>, DayCheck), usize> = BTreeMap::new();
+        let is_told = |found: &&DayViolation| {
             let times = told.entry((found.store, found.check)).or_default();
             *times += 1;
             *times <= most
@@ -182,9 +184,9 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for DayViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let store = self.store.map_or("machine", Store::name);
+        let store = self.store.map_or("machine", StoreSetting::name);
         write!(f, "{:?} on {store}: {}", self.check, self.story)
     }
 }

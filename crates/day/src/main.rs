@@ -4,11 +4,11 @@
 use std::{fs, io, path::Path, process::ExitCode};
 
 use day::{
-    args::{self, Said, refuse},
+    args::{self, DayArguments, refuse},
     cmd,
-    judge::{self, Verdict},
+    judge::{self, DayVerdict},
     program, report, rig, runs, service,
-    world::World,
+    world::DayWorld,
 };
 use torture::history;
 
@@ -43,7 +43,7 @@ fn status(status: i32) -> ExitCode {
 /// `day judge DIR`: judges a history that was kept.
 fn judge_again(args: &[String]) -> io::Result<ExitCode> {
     let [scratch] = args else { return refuse("day judge DIR".to_owned()) };
-    let events = history::read(&World::history(Path::new(scratch)))?;
+    let events = history::read(&DayWorld::history(Path::new(scratch)))?;
     let verdict = judge::judge(&events, &[]);
     print!("{}", report::report(&verdict));
     Ok(if verdict.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -63,7 +63,10 @@ fn serve(args: &[String]) -> io::Result<ExitCode> {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn live(args: &[String], run: impl Fn(&Said) -> io::Result<Verdict>) -> io::Result<ExitCode> {
+fn live(
+    args: &[String],
+    run: impl Fn(&DayArguments) -> io::Result<DayVerdict>,
+) -> io::Result<ExitCode> {
     let said = args::read(args).or_else(refuse)?;
     let scratch = &said.plan.scratch;
     println!("seed {}, {}", said.plan.seed, scratch.display());

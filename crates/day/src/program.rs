@@ -7,8 +7,8 @@ use tokio::time::sleep;
 
 use crate::{
     cmd::DONE,
-    history::{Visit, What},
-    world::World,
+    history::{CmdVisit, DayWhat},
+    world::DayWorld,
 };
 
 /// The ttl of a caller that states none.
@@ -22,7 +22,7 @@ const LEAST_PERMILLE: u64 = 500;
 /// # Errors
 /// If the store cannot be reached, or the permit was lost.
 pub fn main(args: &[String]) -> io::Result<i32> {
-    let (world, job) = World::found()?;
+    let (world, job) = DayWorld::found()?;
     let [name, limit, seconds] = args else {
         return Err(io::Error::other("day program NAME LIMIT SECONDS"));
     };
@@ -36,7 +36,7 @@ pub fn main(args: &[String]) -> io::Result<i32> {
 }
 
 async fn work(
-    world: &World,
+    world: &DayWorld,
     job: &str,
     name: &str,
     limit: u32,
@@ -52,23 +52,23 @@ async fn work(
         }
     });
     let ended = worked.await;
-    world.note(job, What::Left { status: i32::from(ended.is_err()) });
+    world.note(job, DayWhat::Left { status: i32::from(ended.is_err()) });
     ended?;
     permit.release().await?;
     Ok(())
 }
 
-fn look(world: &World, job: &str, permit: &Permit, ttl: Duration) {
+fn look(world: &DayWorld, job: &str, permit: &Permit, ttl: Duration) {
     if let Some(left) = permit.remaining() {
         let permille = (left.as_millis() * 1000 / ttl.as_millis().max(1)) as u64;
-        world.note(job, What::Remaining { permille });
+        world.note(job, DayWhat::Remaining { permille });
         if permille < LEAST_PERMILLE {
             wrong(world, job, &format!("{left:?} of {ttl:?} is left of a permit just granted"));
         }
     }
     world.note(
         job,
-        What::Entered(Visit {
+        DayWhat::Entered(CmdVisit {
             name: permit.name().to_owned(),
             permits: permit.permits(),
             slot: Some(permit.slot()),
@@ -78,6 +78,6 @@ fn look(world: &World, job: &str, permit: &Permit, ttl: Duration) {
     );
 }
 
-fn wrong(world: &World, job: &str, story: &str) {
-    world.note(job, What::Wrong { story: story.to_owned() });
+fn wrong(world: &DayWorld, job: &str, story: &str) {
+    world.note(job, DayWhat::Wrong { story: story.to_owned() });
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    judge::{Check, Counts, Verdict},
-    store::Store,
+    judge::{DayCheck, DayCounts, DayVerdict},
+    store::StoreSetting,
 };
 
 /// How many breaches of a rule on a store are told in full.
@@ -16,24 +16,24 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
-const CHECKS: [Check; 12] = [
-    Check::Status,
-    Check::Silent,
-    Check::Words,
-    Check::Order,
-    Check::Limit,
-    Check::Lease,
-    Check::Refused,
-    Check::Item,
-    Check::Hung,
-    Check::Lingers,
-    Check::Wrong,
-    Check::Remains,
+const CHECKS: [DayCheck; 12] = [
+    DayCheck::Status,
+    DayCheck::Silent,
+    DayCheck::Words,
+    DayCheck::Order,
+    DayCheck::Limit,
+    DayCheck::Lease,
+    DayCheck::Refused,
+    DayCheck::Item,
+    DayCheck::Hung,
+    DayCheck::Lingers,
+    DayCheck::Wrong,
+    DayCheck::Remains,
 ];
 
 /// The whole report, which ends with a line.
 #[must_use]
-pub fn report(verdict: &Verdict) -> String {
+pub fn report(verdict: &DayVerdict) -> String {
     let mut text = HEAD.to_owned();
     for (store, counts) in &verdict.stores {
         text.push_str(&row(verdict, *store, counts));
@@ -46,8 +46,8 @@ pub fn report(verdict: &Verdict) -> String {
     text
 }
 
-fn row(verdict: &Verdict, store: Store, counts: &Counts) -> String {
-    let Counts { runs, calls, waits, longest, pairs, items, slow, least, statuses } = counts;
+fn row(verdict: &DayVerdict, store: StoreSetting, counts: &DayCounts) -> String {
+    let DayCounts { runs, calls, waits, longest, pairs, items, slow, least, statuses } = counts;
     let least = least.map_or_else(|| "–".to_owned(), |permille| format!("{}%", permille / 10));
     let statuses: Vec<_> =
         statuses.iter().map(|(status, times)| format!("{status}: {times}")).collect();

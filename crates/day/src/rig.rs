@@ -12,14 +12,14 @@ use seinpaal_draw::Draw;
 use torture::{clock, history};
 
 use crate::{
-    end::End,
-    history::What,
-    judge::{self, Verdict},
+    end::PossibleEnd,
+    history::DayWhat,
+    judge::{self, DayVerdict},
     scenario::{CALM, OUTAGE, Scenario, outage},
-    site::Site,
-    stage::{Stage, ms, pass},
-    store::Store,
-    world::World,
+    site::DaySite,
+    stage::{ScenarioStage, ms, pass},
+    store::StoreSetting,
+    world::DayWorld,
 };
 
 /// The longest chapter: calm, and then an outage.
@@ -35,13 +35,13 @@ const AFTER_ALL: Duration = Duration::from_secs(120);
 
 /// The plan of a day.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct DayPlan {
     /// The day's length.
     pub time: Duration,
     /// The seed of all that is drawn.
     pub seed: u64,
     /// The stores.
-    pub stores: Vec<Store>,
+    pub stores: Vec<StoreSetting>,
     /// The program.
     pub program: PathBuf,
     /// The directory for all files of the rig and the jobs.
@@ -55,8 +55,8 @@ pub struct Plan {
 ///
 /// # Panics
 /// If a server does not start.
-pub fn run(plan: &Plan) -> io::Result<Verdict> {
-    World::furnish(&plan.scratch, &plan.program)?;
+pub fn run(plan: &DayPlan) -> io::Result<DayVerdict> {
+    DayWorld::furnish(&plan.scratch, &plan.program)?;
     thread::scope(|scope| {
         let days: Vec<_> =
             plan.stores.iter().map(|store| scope.spawn(|| live(plan, *store))).collect();
@@ -64,13 +64,13 @@ pub fn run(plan: &Plan) -> io::Result<Verdict> {
     })?;
     let mut remains = Vec::new();
     remaining_processes(&plan.scratch, &mut remains);
-    let events = history::read(&World::history(&plan.scratch))?;
+    let events = history::read(&DayWorld::history(&plan.scratch))?;
     Ok(judge::judge(&events, &remains))
 }
 
-fn live(plan: &Plan, store: Store) -> io::Result<()> {
-    let site = Site::start(store)?;
-    let world = World::new(store, &site.url, &plan.scratch);
+fn live(plan: &DayPlan, store: StoreSetting) -> io::Result<()> {
+    let site = DaySite::start(store)?;
+    let world = DayWorld::new(store, &site.url, &plan.scratch);
     let chapters = (plan.time.as_secs_f64() / CHAPTER.as_secs_f64()).ceil().max(1.0) as u32;
     let time = (plan.time / chapters).saturating_sub(AROUND_OUTAGE);
     let is_over = AtomicBool::new(false);
@@ -80,36 +80,36 @@ fn live(plan: &Plan, store: Store) -> io::Result<()> {
         is_over.store(true, Ordering::SeqCst);
     });
     for story in look_for_remains(&world, &site) {
-        world.note(&world.who("end"), What::Remains { story });
+        world.note(&world.who("end"), DayWhat::Remains { story });
     }
     Ok(())
 }
 
 /// Writes down the times in which the machine was too busy to hold jobs to the rules.
-fn watch_machine(world: &World, site: &Site, is_over: &AtomicBool) {
+fn watch_machine(world: &DayWorld, site: &DaySite, is_over: &AtomicBool) {
     let pen = world.pen(&world.who("rig"));
     while !is_over.load(Ordering::SeqCst) {
         let from = clock::now();
         site.look();
         pass(LOOK_EVERY);
         if clock::now() > from + A_LONG_LOOK {
-            pen.write(What::Slow { from });
+            pen.write(DayWhat::Slow { from });
         }
     }
 }
 
-fn play_chapters(plan: &Plan, world: &World, site: &Site, chapters: u32, time: Duration) {
+fn play_chapters(plan: &DayPlan, world: &DayWorld, site: &DaySite, chapters: u32, time: Duration) {
     for chapter in 1..=chapters {
         let draw = Draw::new(plan.seed).fork(u64::from(chapter) * 100 + world.store as u64);
         calm(world, site, &draw, chapter, time);
         if (OUTAGE.is_for)(world.store) {
             let title = format!("{}{chapter}", OUTAGE.title);
-            (OUTAGE.play)(&Stage::new(world, site, &title, draw, outage::SILENCE));
+            (OUTAGE.play)(&ScenarioStage::new(world, site, &title, draw, outage::SILENCE));
         }
     }
 }
 
-fn calm(world: &World, site: &Site, draw: &Draw, chapter: u32, time: Duration) {
+fn calm(world: &DayWorld, site: &DaySite, draw: &Draw, chapter: u32, time: Duration) {
     let scenarios = CALM.iter().filter(|scenario| (scenario.is_for)(world.store));
     thread::scope(|scope| {
         for (number, scenario) in scenarios.enumerate() {
@@ -117,7 +117,7 @@ fn calm(world: &World, site: &Site, draw: &Draw, chapter: u32, time: Duration) {
             scope.spawn(move || play(world, site, scenario, draw, chapter, time));
         }
         scope.spawn(|| {
-            let stage = Stage::new(world, site, "blink", draw.clone(), time);
+            let stage = ScenarioStage::new(world, site, "blink", draw.clone(), time);
             pass(time * 3 / 5);
             outage::silence(&stage, true);
             pass(world.store.blink());
@@ -126,7 +126,14 @@ fn calm(world: &World, site: &Site, draw: &Draw, chapter: u32, time: Duration) {
     });
 }
 
-fn play(world: &World, site: &Site, scenario: &Scenario, draw: Draw, chapter: u32, time: Duration) {
+fn play(
+    world: &DayWorld,
+    site: &DaySite,
+    scenario: &Scenario,
+    draw: Draw,
+    chapter: u32,
+    time: Duration,
+) {
     let mut time = time;
     if chapter == 1 && scenario.is_hurried {
         let guard = world.store.guard();
@@ -134,12 +141,12 @@ fn play(world: &World, site: &Site, scenario: &Scenario, draw: Draw, chapter: u3
         time = time.saturating_sub(guard);
     }
     let title = format!("{}{chapter}", scenario.title);
-    (scenario.play)(&Stage::new(world, site, &title, draw, time));
+    (scenario.play)(&ScenarioStage::new(world, site, &title, draw, time));
 }
 
 /// Looks for names, queues, files and keys that remain a while after all jobs have ended.
-pub(crate) fn look_for_remains(world: &World, site: &Site) -> Vec<String> {
-    let stage = Stage::new(world, site, "end", Draw::new(0), Duration::ZERO);
+pub(crate) fn look_for_remains(world: &DayWorld, site: &DaySite) -> Vec<String> {
+    let stage = ScenarioStage::new(world, site, "end", Draw::new(0), Duration::ZERO);
     let mut lists = vec!["list --json"];
     lists.extend(world.store.has_queues().then_some("queue list --json"));
     let mut remains: Vec<_> =
@@ -148,7 +155,7 @@ pub(crate) fn look_for_remains(world: &World, site: &Site) -> Vec<String> {
     remains
 }
 
-fn still_listed(stage: &Stage<'_>, list: &str) -> Option<String> {
+fn still_listed(stage: &ScenarioStage<'_>, list: &str) -> Option<String> {
     let deadline = Instant::now() + AFTER_ALL;
     loop {
         let still = listed(stage, list)?;
@@ -159,8 +166,8 @@ fn still_listed(stage: &Stage<'_>, list: &str) -> Option<String> {
     }
 }
 
-fn listed(stage: &Stage<'_>, list: &str) -> Option<String> {
-    stage.call(list).may_end(End::quiet(0)).start().wait(stage.bound());
+fn listed(stage: &ScenarioStage<'_>, list: &str) -> Option<String> {
+    stage.call(list).may_end(PossibleEnd::quiet(0)).start().wait(stage.bound());
     let out = crate::job::said(stage.world, &stage.last(), "out");
     Some(fs::read_to_string(out).unwrap_or_default()).filter(|text| !text.is_empty())
 }
@@ -168,7 +175,7 @@ fn listed(stage: &Stage<'_>, list: &str) -> Option<String> {
 /// Looks for processes of the program that still run. The program's path belongs to this day alone,
 /// so they can be told from others.
 fn remaining_processes(scratch: &Path, remains: &mut Vec<String>) {
-    let program = World::program(scratch);
+    let program = DayWorld::program(scratch);
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         remains.clear();

@@ -10,15 +10,15 @@ use serde_json::Value;
 use torture::history;
 
 use crate::{
-    end::End,
-    history::What,
+    end::PossibleEnd,
+    history::DayWhat,
     job::said,
-    judge::{self, Verdict},
-    rig::Plan,
-    site::Site,
-    stage::{Stage, ms, pass},
-    store::Store,
-    world::World,
+    judge::{self, DayVerdict},
+    rig::DayPlan,
+    site::DaySite,
+    stage::{ScenarioStage, ms, pass},
+    store::StoreSetting,
+    world::DayWorld,
 };
 
 /// The number of runs, if the command line gives none.
@@ -36,8 +36,8 @@ const NAME: &str = "thumbnails";
 ///
 /// # Panics
 /// If a server does not start.
-pub fn run(plan: &Plan, runs: u32, limit: u32) -> io::Result<Verdict> {
-    World::furnish(&plan.scratch, &plan.program)?;
+pub fn run(plan: &DayPlan, runs: u32, limit: u32) -> io::Result<DayVerdict> {
+    DayWorld::furnish(&plan.scratch, &plan.program)?;
     thread::scope(|scope| {
         let all: Vec<_> = plan
             .stores
@@ -46,18 +46,18 @@ pub fn run(plan: &Plan, runs: u32, limit: u32) -> io::Result<Verdict> {
             .collect();
         all.into_iter().try_for_each(|one| one.join().expect("all stores go to their ends"))
     })?;
-    let events = history::read(&World::history(&plan.scratch))?;
+    let events = history::read(&DayWorld::history(&plan.scratch))?;
     Ok(judge::judge(&events, &[]))
 }
 
-fn on(plan: &Plan, store: Store, runs: u32, limit: u32) -> io::Result<()> {
-    let site = Site::start(store)?;
-    let world = World::new(store, &site.url, &plan.scratch);
+fn on(plan: &DayPlan, store: StoreSetting, runs: u32, limit: u32) -> io::Result<()> {
+    let site = DaySite::start(store)?;
+    let world = DayWorld::new(store, &site.url, &plan.scratch);
     let mut draw = Draw::new(plan.seed).fork(store as u64);
     // A run works for 5.25 s on average, and `limit` of them work at a time. The rest is for a
     // fresh quorum and a busy machine.
     let time = Duration::from_secs(u64::from(runs) * 6 / u64::from(limit)) + store.guard();
-    let stage = Stage::new(&world, &site, "run", draw.clone(), time);
+    let stage = ScenarioStage::new(&world, &site, "run", draw.clone(), time);
     thread::scope(|scope| {
         let mut pids = BTreeMap::new();
         for number in 0..runs {
@@ -74,15 +74,15 @@ fn on(plan: &Plan, store: Store, runs: u32, limit: u32) -> io::Result<()> {
 }
 
 /// Writes down which jobs stand in line now.
-fn look_at_line(stage: &Stage<'_>, pids: &BTreeMap<u64, String>) {
-    let show = stage.call(&format!("show {NAME} --json")).may_end(End::quiet(0));
+fn look_at_line(stage: &ScenarioStage<'_>, pids: &BTreeMap<u64, String>) {
+    let show = stage.call(&format!("show {NAME} --json")).may_end(PossibleEnd::quiet(0));
     show.start().wait(stage.bound());
     let shown = std::fs::read_to_string(said(stage.world, &stage.last(), "out"));
     let shown: Value = serde_json::from_str(&shown.unwrap_or_default()).unwrap_or_default();
     for waiter in shown["waiters"].as_array().into_iter().flatten() {
         let job = waiter["pid"].as_u64().and_then(|pid| pids.get(&pid));
         if let Some(job) = job {
-            stage.world.note(job, What::Queued { name: NAME.to_owned() });
+            stage.world.note(job, DayWhat::Queued { name: NAME.to_owned() });
         }
     }
     pass(ms(50));

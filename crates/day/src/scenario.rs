@@ -15,7 +15,7 @@ mod terminal;
 mod ticks;
 mod watch;
 
-use crate::{stage::Stage, store::Store};
+use crate::{stage::ScenarioStage, store::StoreSetting};
 
 /// Something that users do.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +23,15 @@ pub struct Scenario {
     /// The scenario's name, in the history and in the names that it uses.
     pub title: &'static str,
     /// Returns whether this store has what the scenario needs.
-    pub is_for: fn(Store) -> bool,
+    pub is_for: fn(StoreSetting) -> bool,
     /// Whether the scenario's jobs give up soon. Such a scenario waits until a fresh quorum admits
     /// clients.
     pub is_hurried: bool,
     /// Plays the scenario.
-    pub play: fn(&Stage<'_>),
+    pub play: fn(&ScenarioStage<'_>),
 }
 
-const fn all(_: Store) -> bool {
+const fn all(_: StoreSetting) -> bool {
     true
 }
 
@@ -53,5 +53,9 @@ pub const CALM: &[Scenario] = &[
 ];
 
 /// The scenarios around an outage that is longer than the ttl. No other scenario plays then.
-pub const OUTAGE: Scenario =
-    Scenario { title: "outage", is_for: Store::has_servers, is_hurried: false, play: outage::play };
+pub const OUTAGE: Scenario = Scenario {
+    title: "outage",
+    is_for: StoreSetting::has_servers,
+    is_hurried: false,
+    play: outage::play,
+};

@@ -13,9 +13,9 @@ use std::{
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::{
-    end::End,
-    history::{Start, What},
-    world::World,
+    end::PossibleEnd,
+    history::{DayWhat, JobStart},
+    world::DayWorld,
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -27,20 +27,25 @@ const STATUS: &str = "status ";
 
 /// A terminal, and the job that was typed there.
 #[derive(Debug)]
-pub struct Screen {
-    world: World,
+pub struct TypedScreen {
+    world: DayWorld,
     who: String,
     keys: File,
     shown: Arc<Mutex<String>>,
     shell: Child,
 }
 
-impl Screen {
+impl TypedScreen {
     /// Starts a shell with job control on a new terminal, and types a command.
     ///
     /// # Errors
     /// If there is no terminal to be had.
-    pub fn start(world: &World, who: String, command: &str, end: End) -> io::Result<Self> {
+    pub fn start(
+        world: &DayWorld,
+        who: String,
+        command: &str,
+        end: PossibleEnd,
+    ) -> io::Result<Self> {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&master)?;
         unlockpt(&master)?;
@@ -52,8 +57,8 @@ impl Screen {
         let (keys, shown) = (File::from(master.try_clone()?), Arc::default());
         read_along(master, Arc::clone(&shown));
         let argv = vec!["bash".to_owned(), command.to_owned()];
-        let start = Start { argv, ask: None, ends: vec![end], is_hurried: true };
-        world.note(&who, What::Started(start));
+        let start = JobStart { argv, ask: None, ends: vec![end], is_hurried: true };
+        world.note(&who, DayWhat::Started(start));
         let mut screen = Self { world: world.clone(), who, keys, shown, shell };
         screen.typed(&format!("{command}\n"))?;
         Ok(screen)
@@ -89,7 +94,7 @@ impl Screen {
     /// Waits until the command has ended and its status is [told](TELL). Writes both down.
     pub fn finish(mut self, bound: Duration) -> String {
         if !self.until_shown(STATUS, bound) {
-            self.world.note(&self.who, What::Hung);
+            self.world.note(&self.who, DayWhat::Hung);
         }
         // The number and the end of its line come together, or soon after each other.
         let _ = self.until_shown_after_status();
@@ -98,7 +103,7 @@ impl Screen {
             rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
         });
         let ended =
-            What::Ended { status: status.unwrap_or(-1), out: shown.clone(), err: String::new() };
+            DayWhat::Ended { status: status.unwrap_or(-1), out: shown.clone(), err: String::new() };
         self.world.note(&self.who, ended);
         let _ = self.typed("exit\n"); // a shell that is gone needs no telling
         let _ = (self.shell.kill(), self.shell.wait());

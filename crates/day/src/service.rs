@@ -20,14 +20,14 @@ use seinpaal_rig::signal;
 use torture::clock;
 
 use crate::{
-    rig::{Plan, look_for_remains},
-    site::Site,
+    rig::{DayPlan, look_for_remains},
+    site::DaySite,
     stage::{ms, pass},
-    store::Store,
-    world::World,
+    store::StoreSetting,
+    world::DayWorld,
 };
-use client::Client;
-use verdict::{Answer, Outage, Terms, Verdict};
+use client::HttpClient;
+use verdict::{AnswerSeen, ServiceTerms, ServiceVerdict, SilentTime};
 
 /// How much work of one tenant the service does at a time.
 pub const LIMIT: u32 = 3;
@@ -53,23 +53,24 @@ struct Service {
 ///
 /// # Panics
 /// If a server does not start.
-pub fn run(plan: &Plan, program: &Path) -> io::Result<Vec<(Store, Verdict)>> {
-    World::furnish(&plan.scratch, &plan.program)?;
+pub fn run(plan: &DayPlan, program: &Path) -> io::Result<Vec<(StoreSetting, ServiceVerdict)>> {
+    DayWorld::furnish(&plan.scratch, &plan.program)?;
     let stores = plan.stores.iter().filter(|store| store.has_servers());
     thread::scope(|scope| {
         let all: Vec<_> = stores
             .map(|store| (*store, scope.spawn(move || serve(plan, *store, program))))
             .collect();
-        let join = |(store, one): (Store, thread::ScopedJoinHandle<'_, io::Result<Verdict>>)| {
-            Ok((store, one.join().expect("all stores go to their ends")?))
-        };
+        let join = |(store, one): (
+            StoreSetting,
+            thread::ScopedJoinHandle<'_, io::Result<ServiceVerdict>>,
+        )| { Ok((store, one.join().expect("all stores go to their ends")?)) };
         all.into_iter().map(join).collect()
     })
 }
 
-fn serve(plan: &Plan, store: Store, program: &Path) -> io::Result<Verdict> {
-    let site = Site::start(store)?;
-    let world = World::new(store, &site.url, &plan.scratch);
+fn serve(plan: &DayPlan, store: StoreSetting, program: &Path) -> io::Result<ServiceVerdict> {
+    let site = DaySite::start(store)?;
+    let world = DayWorld::new(store, &site.url, &plan.scratch);
     let mut service = Service::start(&world, program)?;
     // A fresh quorum admits nobody at first, which is not the subject here.
     pass(store.guard());
@@ -79,17 +80,17 @@ fn serve(plan: &Plan, store: Store, program: &Path) -> io::Result<Verdict> {
         let clients: Vec<_> = (0..TENANTS * CLIENTS)
             .map(|number| {
                 let tenant = number % TENANTS;
-                let client = Client::new(&service.ports, tenant, draw.fork(number as u64));
+                let client = HttpClient::new(&service.ports, tenant, draw.fork(number as u64));
                 scope.spawn(|| client.ask_until(&is_over))
             })
             .collect();
         let outages = fall_silent(&site, plan.time);
         is_over.store(true, Ordering::SeqCst);
-        let answers: Vec<Answer> =
+        let answers: Vec<AnswerSeen> =
             clients.into_iter().flat_map(|it| it.join().expect("a client ends")).collect();
         (answers, outages)
     });
-    let terms = Terms { limit: LIMIT, loses_soon: store == Store::Zookeeper };
+    let terms = ServiceTerms { limit: LIMIT, loses_soon: store == StoreSetting::Zookeeper };
     let mut verdict = verdict::judge(&answers, &outages, terms);
     service.end(&mut verdict);
     verdict.remains = look_for_remains(&world, &site);
@@ -97,7 +98,7 @@ fn serve(plan: &Plan, store: Store, program: &Path) -> io::Result<Verdict> {
 }
 
 /// Makes the store silent, and returns when it was.
-fn fall_silent(site: &Site, time: Duration) -> Vec<Outage> {
+fn fall_silent(site: &DaySite, time: Duration) -> Vec<SilentTime> {
     let began = Instant::now();
     let plays = [(time * 3 / 10, SHORT), (time / 2, LONG)];
     let outages = plays.map(|(at, length)| {
@@ -106,14 +107,14 @@ fn fall_silent(site: &Site, time: Duration) -> Vec<Outage> {
         site.silence(true);
         pass(length);
         site.silence(false);
-        Outage { from, until: clock::now() }
+        SilentTime { from, until: clock::now() }
     });
     pass(time.saturating_sub(began.elapsed()));
     outages.to_vec()
 }
 
 impl Service {
-    fn start(world: &World, program: &Path) -> io::Result<Self> {
+    fn start(world: &DayWorld, program: &Path) -> io::Result<Self> {
         let mut service = Self { ports: Vec::new(), children: Vec::new() };
         for number in 0..PROCESSES {
             let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
@@ -137,7 +138,7 @@ impl Service {
     }
 
     /// Ends each process orderly, by TERM.
-    fn end(&mut self, verdict: &mut Verdict) {
+    fn end(&mut self, verdict: &mut ServiceVerdict) {
         self.children.iter().for_each(|child| signal(child.id(), Signal::TERM));
         let deadline = Instant::now() + BOUND;
         for child in &mut self.children {
@@ -163,7 +164,7 @@ impl Drop for Service {
 }
 
 /// The command line of the service.
-fn command(world: &World, program: &Path, port: u16) -> Command {
+fn command(world: &DayWorld, program: &Path, port: u16) -> Command {
     let mut command = world.command(&world.who("service"), &program.display().to_string());
     command.args([&format!("127.0.0.1:{port}"), &world.url]);
     command

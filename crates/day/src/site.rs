@@ -7,7 +7,7 @@ use seinpaal_rig::{
 };
 use tempfile::TempDir;
 
-use crate::store::Store;
+use crate::store::StoreSetting;
 
 /// How long a server may take to answer the rig.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -17,16 +17,16 @@ const LASTING: [&str; 2] = ["seinpaal:guard", "seinpaal:node"];
 
 /// A store with its servers, if it has any.
 #[derive(Debug)]
-pub struct Site {
+pub struct DaySite {
     /// Which store.
-    pub store: Store,
+    pub store: StoreSetting,
     /// The store's URL.
     pub url: String,
-    servers: Servers,
+    servers: SiteServers,
 }
 
 #[derive(Debug)]
-enum Servers {
+enum SiteServers {
     Directory(TempDir),
     Redis(Vec<RedisServer>),
     Sentinel(SentinelServers),
@@ -34,7 +34,7 @@ enum Servers {
     Zookeeper { ensemble: ZookeeperEnsemble, proxies: Vec<Proxy> },
 }
 
-impl Site {
+impl DaySite {
     /// Starts the store.
     ///
     /// # Errors
@@ -42,23 +42,25 @@ impl Site {
     ///
     /// # Panics
     /// If its servers do not start.
-    pub fn start(store: Store) -> io::Result<Self> {
+    pub fn start(store: StoreSetting) -> io::Result<Self> {
         let servers = match store {
-            Store::Embedded => Servers::Directory(tempfile::tempdir()?),
-            Store::Redis => Servers::Redis(vec![RedisServer::start()]),
-            Store::Quorum => Servers::Redis((0..3).map(|_| RedisServer::start()).collect()),
-            Store::Sentinel => Servers::Sentinel(SentinelServers::start(1)),
+            StoreSetting::Embedded => SiteServers::Directory(tempfile::tempdir()?),
+            StoreSetting::Redis => SiteServers::Redis(vec![RedisServer::start()]),
+            StoreSetting::Quorum => {
+                SiteServers::Redis((0..3).map(|_| RedisServer::start()).collect())
+            }
+            StoreSetting::Sentinel => SiteServers::Sentinel(SentinelServers::start(1)),
             // Nodes take each other for dead after the time that is Redis's own default.
-            Store::Cluster => Servers::Cluster(RedisCluster::start_with(
+            StoreSetting::Cluster => SiteServers::Cluster(RedisCluster::start_with(
                 3,
                 1,
                 &["--cluster-node-timeout", "15000"],
             )),
-            Store::Zookeeper => {
+            StoreSetting::Zookeeper => {
                 let ensemble = ZookeeperEnsemble::start(3);
                 let proxies = ensemble.ports().into_iter().map(Proxy::start);
                 let proxies = proxies.collect::<io::Result<_>>()?;
-                Servers::Zookeeper { ensemble, proxies }
+                SiteServers::Zookeeper { ensemble, proxies }
             }
         };
         Ok(Self { store, url: url(&servers), servers })
@@ -68,14 +70,14 @@ impl Site {
     /// lost.
     pub fn silence(&self, is_silent: bool) {
         match &self.servers {
-            Servers::Directory(_) => {}
-            Servers::Zookeeper { proxies, .. } => {
+            SiteServers::Directory(_) => {}
+            SiteServers::Zookeeper { proxies, .. } => {
                 let mode = if is_silent { Mode::Hold } else { Mode::Pass };
                 proxies.iter().for_each(|proxy| proxy.set(mode));
             }
-            Servers::Redis(servers) => servers.iter().for_each(|it| still(it, is_silent)),
-            Servers::Sentinel(servers) => servers.servers().for_each(|it| still(it, is_silent)),
-            Servers::Cluster(cluster) => {
+            SiteServers::Redis(servers) => servers.iter().for_each(|it| still(it, is_silent)),
+            SiteServers::Sentinel(servers) => servers.servers().for_each(|it| still(it, is_silent)),
+            SiteServers::Cluster(cluster) => {
                 cluster.nodes().iter().for_each(|it| still(it.server(), is_silent));
             }
         }
@@ -84,14 +86,16 @@ impl Site {
     /// Asks each server for an answer.
     pub fn look(&self) {
         let ports = match &self.servers {
-            Servers::Redis(servers) => servers.iter().map(RedisServer::port).collect(),
-            Servers::Sentinel(servers) => (0..servers.count()).map(|at| servers.port(at)).collect(),
-            Servers::Cluster(cluster) => cluster.nodes().iter().map(Node::port).collect(),
-            Servers::Zookeeper { ensemble, .. } => {
+            SiteServers::Redis(servers) => servers.iter().map(RedisServer::port).collect(),
+            SiteServers::Sentinel(servers) => {
+                (0..servers.count()).map(|at| servers.port(at)).collect()
+            }
+            SiteServers::Cluster(cluster) => cluster.nodes().iter().map(Node::port).collect(),
+            SiteServers::Zookeeper { ensemble, .. } => {
                 let _ = ensemble.leader(); // each is asked
                 return;
             }
-            Servers::Directory(_) => Vec::new(),
+            SiteServers::Directory(_) => Vec::new(),
         };
         for port in ports {
             let _ = say(port, &["PING"], ANSWER); // how long it takes is what is asked
@@ -113,39 +117,39 @@ impl Site {
 
     fn kept(&self) -> Vec<String> {
         match &self.servers {
-            Servers::Directory(dir) => ["inbox", "presence"]
+            SiteServers::Directory(dir) => ["inbox", "presence"]
                 .iter()
                 .flat_map(|part| fs::read_dir(dir.path().join("store").join(part)))
                 .flatten()
                 .filter_map(Result::ok)
                 .map(|entry| entry.path().display().to_string())
                 .collect(),
-            Servers::Redis(servers) => servers.iter().flat_map(|it| keys(it.port())).collect(),
-            Servers::Sentinel(servers) => keys(servers.port(servers.master())),
-            Servers::Cluster(cluster) => {
+            SiteServers::Redis(servers) => servers.iter().flat_map(|it| keys(it.port())).collect(),
+            SiteServers::Sentinel(servers) => keys(servers.port(servers.master())),
+            SiteServers::Cluster(cluster) => {
                 let ports = cluster.masters().into_iter().map(|at| cluster.nodes()[at].port());
                 ports.flat_map(keys).collect()
             }
             // The program lists all that the store keeps of a name.
-            Servers::Zookeeper { .. } => Vec::new(),
+            SiteServers::Zookeeper { .. } => Vec::new(),
         }
     }
 }
 
-fn url(servers: &Servers) -> String {
+fn url(servers: &SiteServers) -> String {
     let hosts = |ports: Vec<u16>| {
         let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         hosts.join(",")
     };
     match servers {
-        Servers::Directory(dir) => format!("file://{}", dir.path().join("store").display()),
-        Servers::Redis(servers) if servers.len() == 1 => servers[0].url(""),
-        Servers::Redis(servers) => {
+        SiteServers::Directory(dir) => format!("file://{}", dir.path().join("store").display()),
+        SiteServers::Redis(servers) if servers.len() == 1 => servers[0].url(""),
+        SiteServers::Redis(servers) => {
             format!("redis+quorum://{}", hosts(servers.iter().map(RedisServer::port).collect()))
         }
-        Servers::Sentinel(servers) => servers.url(""),
-        Servers::Cluster(cluster) => cluster.url(),
-        Servers::Zookeeper { proxies, .. } => {
+        SiteServers::Sentinel(servers) => servers.url(""),
+        SiteServers::Cluster(cluster) => cluster.url(),
+        SiteServers::Zookeeper { proxies, .. } => {
             format!("zookeeper://{}/day", hosts(proxies.iter().map(Proxy::port).collect()))
         }
     }

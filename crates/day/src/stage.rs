@@ -10,11 +10,11 @@ use seinpaal_draw::Draw;
 
 use crate::{
     cmd::DONE,
-    end::End,
-    history::What,
-    job::{Job, Running},
-    site::Site,
-    world::World,
+    end::PossibleEnd,
+    history::DayWhat,
+    job::{DayJob, RunningJob},
+    site::DaySite,
+    world::DayWorld,
 };
 
 /// How long a job may take beyond all that it waits for. A longer one hangs.
@@ -22,11 +22,11 @@ const BOUND: Duration = Duration::from_secs(120);
 
 /// One scenario on one store.
 #[derive(Debug)]
-pub struct Stage<'a> {
+pub struct ScenarioStage<'a> {
     /// The store.
-    pub world: &'a World,
+    pub world: &'a DayWorld,
     /// The servers.
-    pub site: &'a Site,
+    pub site: &'a DaySite,
     /// The scenario's random numbers.
     pub draw: Draw,
     /// How long the scenario goes on starting jobs.
@@ -36,10 +36,16 @@ pub struct Stage<'a> {
     jobs: Cell<u32>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> ScenarioStage<'a> {
     /// A stage for the scenario `title`.
     #[must_use]
-    pub fn new(world: &'a World, site: &'a Site, title: &str, draw: Draw, time: Duration) -> Self {
+    pub fn new(
+        world: &'a DayWorld,
+        site: &'a DaySite,
+        title: &str,
+        draw: Draw,
+        time: Duration,
+    ) -> Self {
         let (began, jobs) = (Instant::now(), Cell::new(0));
         Self { world, site, draw, time, began, title: title.to_owned(), jobs }
     }
@@ -77,38 +83,38 @@ impl<'a> Stage<'a> {
 
     /// `seinpaal ARGS…`, with spaces between words.
     #[must_use]
-    pub fn call(&self, args: &str) -> Job {
+    pub fn call(&self, args: &str) -> DayJob {
         let argv = std::iter::once("seinpaal").chain(args.split_whitespace());
-        Job::new(self.world, self.next(), argv.map(str::to_owned).collect())
+        DayJob::new(self.world, self.next(), argv.map(str::to_owned).collect())
     }
 
     /// `seinpaal run FLAGS… NAME -- CMD`, where CMD holds for `span`.
     #[must_use]
-    pub fn run(&self, flags: &str, name: &str, limit: u32, hold: Duration) -> Job {
+    pub fn run(&self, flags: &str, name: &str, limit: u32, hold: Duration) -> DayJob {
         let priority = flags.split_once("--priority ").and_then(|(_, rest)| {
             rest.split_whitespace().next().and_then(|priority| priority.parse().ok())
         });
         self.call(&format!("run {flags} {name} -- day hold {}", hold.as_secs_f64()))
             .asks(name, limit, priority.unwrap_or(0))
-            .may_end(End::own(0, DONE))
+            .may_end(PossibleEnd::own(0, DONE))
     }
 
     /// `sh -c SCRIPT`.
     #[must_use]
-    pub fn script(&self, script: &str) -> Job {
+    pub fn script(&self, script: &str) -> DayJob {
         let argv = ["sh", "-c", script].map(str::to_owned);
-        Job::new(self.world, self.next(), argv.to_vec())
+        DayJob::new(self.world, self.next(), argv.to_vec())
     }
 
     /// Starts a job, waits until it stands in line or is inside, and leaves the rest to a thread.
-    pub fn let_go<'scope>(&self, scope: &'scope Scope<'scope, '_>, job: Running) {
+    pub fn let_go<'scope>(&self, scope: &'scope Scope<'scope, '_>, job: RunningJob) {
         let bound = self.bound();
         scope.spawn(move || job.wait(bound));
     }
 
     /// Writes down a finding that must not be.
     pub fn wrong(&self, story: String) {
-        self.world.note(&self.world.who(&self.title), What::Wrong { story });
+        self.world.note(&self.world.who(&self.title), DayWhat::Wrong { story });
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 /// A kind of store, with the settings that its documentation shows.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Store {
+pub enum StoreSetting {
     /// A directory of this machine.
     Embedded,
     /// One Redis.
@@ -19,7 +19,7 @@ pub enum Store {
     Zookeeper,
 }
 
-impl Store {
+impl StoreSetting {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::Embedded,
@@ -88,13 +88,13 @@ impl Store {
     }
 }
 
-impl fmt::Display for Store {
+impl fmt::Display for StoreSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Store {
+impl FromStr for StoreSetting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -9,7 +9,7 @@ use std::{
 
 use torture::history::Pen;
 
-use crate::{history::What, store::Store};
+use crate::{history::DayWhat, store::StoreSetting};
 
 const STORE: &str = "DAY_STORE";
 const SCRATCH: &str = "DAY_SCRATCH";
@@ -18,19 +18,19 @@ const URL: &str = "SEINPAAL_STORE";
 
 /// One store, as jobs find it.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct DayWorld {
     /// Which store.
-    pub store: Store,
+    pub store: StoreSetting,
     /// The URL.
     pub url: String,
     /// A directory with `bin`, the history, and what jobs write.
     pub scratch: PathBuf,
 }
 
-impl World {
+impl DayWorld {
     /// A world for this store.
     #[must_use]
-    pub fn new(store: Store, url: &str, scratch: &Path) -> Self {
+    pub fn new(store: StoreSetting, url: &str, scratch: &Path) -> Self {
         Self { store, url: url.to_owned(), scratch: scratch.to_owned() }
     }
 
@@ -42,7 +42,7 @@ impl World {
         let find = |name| {
             env::var(name).map_err(|_| io::Error::other(format!("{name} is not set: the rig does")))
         };
-        let store: Store = find(STORE)?.parse().map_err(io::Error::other)?;
+        let store: StoreSetting = find(STORE)?.parse().map_err(io::Error::other)?;
         let world = Self::new(store, &find(URL)?, Path::new(&find(SCRATCH)?));
         Ok((world, find(JOB)?))
     }
@@ -87,7 +87,7 @@ impl World {
     }
 
     /// Writes down what happens to this job now.
-    pub fn note(&self, who: &str, what: What) {
+    pub fn note(&self, who: &str, what: DayWhat) {
         self.pen(who).write(what);
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Backlog {
 
 /// What to do about the log.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Need {
+pub(super) enum LogNeed {
     Nothing,
     WriteBack,
     /// As above, and every client that wants to write waits for it.
@@ -42,13 +42,13 @@ impl Backlog {
     }
 
     /// Takes note of a commit that left the log with this many pages.
-    pub(super) fn note(&mut self, pages: u32) -> Need {
+    pub(super) fn note(&mut self, pages: u32) -> LogNeed {
         self.commits = self.commits.saturating_add(1);
         if pages < self.written_from {
             self.written_from = 0; // it has begun anew
         }
         if pages >= TOO_LONG {
-            return Need::WriteBackFirst;
+            return LogNeed::WriteBackFirst;
         }
         let is_newcomer = self.commits <= COMMITS_OF_A_NEWCOMER;
         let long = if is_newcomer { LONG_FOR_A_NEWCOMER } else { LONG };
@@ -56,14 +56,14 @@ impl Backlog {
     }
 
     /// Called at a moment without requests.
-    pub(super) fn note_idle(&mut self, pages: u32) -> Need {
+    pub(super) fn note_idle(&mut self, pages: u32) -> LogNeed {
         self.need_from(LONG_FOR_A_NEWCOMER, pages)
     }
 
-    fn need_from(&mut self, long: u32, pages: u32) -> Need {
+    fn need_from(&mut self, long: u32, pages: u32) -> LogNeed {
         let is_long = pages >= self.written_from.saturating_add(long);
         let is_under_way = self.is_under_way();
-        if is_long && !is_under_way { Need::WriteBack } else { Need::Nothing }
+        if is_long && !is_under_way { LogNeed::WriteBack } else { LogNeed::Nothing }
     }
 
     /// Returns whether this client's next commit may find the log written back. It begins the log
@@ -96,20 +96,20 @@ mod tests {
     fn settled() -> Backlog {
         let mut backlog = Backlog::default();
         for _ in 0..COMMITS_OF_A_NEWCOMER {
-            assert_eq!(backlog.note(1), Need::Nothing);
+            assert_eq!(backlog.note(1), LogNeed::Nothing);
         }
         backlog
     }
 
     #[test]
     fn a_newcomer_has_a_shorter_log_written_back_than_one_that_stays() {
-        assert_eq!(Backlog::default().note(LONG_FOR_A_NEWCOMER), Need::WriteBack);
+        assert_eq!(Backlog::default().note(LONG_FOR_A_NEWCOMER), LogNeed::WriteBack);
         let mut keeper = Backlog::of_one_that_keeps_the_index();
-        assert_eq!(keeper.note(LONG_FOR_A_NEWCOMER), Need::Nothing);
+        assert_eq!(keeper.note(LONG_FOR_A_NEWCOMER), LogNeed::Nothing);
         let mut backlog = settled();
-        assert_eq!(backlog.note(LONG - 1), Need::Nothing);
-        assert_eq!(backlog.note(LONG), Need::WriteBack);
-        assert_eq!(backlog.note_idle(LONG_FOR_A_NEWCOMER), Need::WriteBack);
+        assert_eq!(backlog.note(LONG - 1), LogNeed::Nothing);
+        assert_eq!(backlog.note(LONG), LogNeed::WriteBack);
+        assert_eq!(backlog.note_idle(LONG_FOR_A_NEWCOMER), LogNeed::WriteBack);
     }
 
     #[test]
@@ -117,10 +117,10 @@ mod tests {
         let mut backlog = settled();
         let (done, under_way) = channel();
         backlog.begin(LONG, under_way);
-        assert_eq!(backlog.note(3 * LONG), Need::Nothing, "under way");
+        assert_eq!(backlog.note(3 * LONG), LogNeed::Nothing, "under way");
         drop(done);
-        assert_eq!(backlog.note(2 * LONG - 1), Need::Nothing, "not grown");
-        assert_eq!(backlog.note(2 * LONG), Need::WriteBack);
+        assert_eq!(backlog.note(2 * LONG - 1), LogNeed::Nothing, "not grown");
+        assert_eq!(backlog.note(2 * LONG), LogNeed::WriteBack);
     }
 
     #[test]
@@ -129,8 +129,8 @@ mod tests {
         let (done, under_way) = channel();
         backlog.begin(LONG, under_way);
         drop(done);
-        assert_eq!(backlog.note(7), Need::Nothing);
-        assert_eq!(backlog.note(LONG), Need::WriteBack);
+        assert_eq!(backlog.note(7), LogNeed::Nothing);
+        assert_eq!(backlog.note(LONG), LogNeed::WriteBack);
     }
 
     #[test]
@@ -139,15 +139,15 @@ mod tests {
         assert!(!backlog.may_begin_anew());
         let (done, under_way) = channel();
         backlog.begin(LONG, under_way);
-        assert_eq!(backlog.note(LONG + 1), Need::Nothing);
+        assert_eq!(backlog.note(LONG + 1), LogNeed::Nothing);
         drop(done);
         assert!(backlog.may_begin_anew());
-        assert_eq!(backlog.note(1), Need::Nothing);
+        assert_eq!(backlog.note(1), LogNeed::Nothing);
         assert!(!backlog.may_begin_anew());
     }
 
     #[test]
     fn nobody_writes_to_a_log_that_is_too_long() {
-        assert_eq!(settled().note(TOO_LONG), Need::WriteBackFirst);
+        assert_eq!(settled().note(TOO_LONG), LogNeed::WriteBackFirst);
     }
 }

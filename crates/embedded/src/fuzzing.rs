@@ -225,7 +225,10 @@ fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result
     let batch = Batch { name: a_name(), inbox: Some(Inbox(1)), fence_seen: 0, requests };
     for _ in 0..MOST_CALLS {
         let mut rows = Rows::open(db, &batch.name)?;
-        if !execute(&mut rows, &mut Somebody, NOW + after * SECOND, &batch)?.replies.backlog {
+        if !execute(&mut rows, &mut ThreeKindsOfContact, NOW + after * SECOND, &batch)?
+            .replies
+            .backlog
+        {
             return Ok(());
         }
     }
@@ -248,9 +251,9 @@ fn a_name() -> Name {
     Name::new("gpus").expect("that is a name")
 }
 
-struct Somebody;
+struct ThreeKindsOfContact;
 
-impl Contacts for Somebody {
+impl Contacts for ThreeKindsOfContact {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         match inbox.0 % 3 {
             0 => Contact::Alive,

@@ -58,7 +58,7 @@ pub(super) struct GateWait {
 
 /// Being inside; leaves when dropped.
 #[derive(Debug)]
-pub(super) struct Inside<'a>(&'a Gate);
+pub(super) struct InsideGate<'a>(&'a Gate);
 
 impl Gate {
     pub(super) fn open(
@@ -73,12 +73,13 @@ impl Gate {
     }
 
     /// Waits for those before us. A process stopped inside holds up everybody until it goes on.
-    pub(super) fn enter(&self) -> Result<Inside<'_>, StoreError> {
+    pub(super) fn enter(&self) -> Result<InsideGate<'_>, StoreError> {
         if planted(Bug::EmbeddedStepNotWhole) {
-            return Ok(Inside(self));
+            return Ok(InsideGate(self));
         }
         self.lock().map_err(trouble::at(&self.dir))?;
-        let inside = Inside(self);
+        let inside = InsideGate(self);
+        // Looked at inside: the directory may have been deleted while this client waited here.
         if fstat(&self.fd).is_ok_and(|gate| gate.st_nlink == 0) {
             return Err(self.deleted());
         }
@@ -88,24 +89,28 @@ impl Gate {
     /// Enters if nobody is inside and nobody had to wait a moment ago. While the kernel wakes a
     /// waiter it lets newcomers in, so a client that leaves and returns at once would be ahead of
     /// the waiter each time.
-    pub(super) fn try_enter(&self) -> Option<Inside<'_>> {
+    pub(super) fn try_enter(&self) -> Option<InsideGate<'_>> {
         if planted(Bug::EmbeddedStepNotWhole) {
-            return Some(Inside(self));
+            return Some(InsideGate(self));
         }
         let how = FlockOperation::NonBlockingLockExclusive;
         retry_on_intr(|| flock(&self.fd, how)).ok()?;
-        let inside = Inside(self);
+        let inside = InsideGate(self);
         let gate = fstat(&self.fd).ok()?;
         (gate.st_nlink > 0 && !is_recent(&gate)).then_some(inside)
     }
 
     fn lock(&self) -> rustix::io::Result<()> {
         let lock = |how| retry_on_intr(|| flock(&self.fd, how));
+        // Most clients find nobody inside. They leave the time of the file alone, and ask for no
+        // clock.
         match lock(FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}
             done => return done,
         }
         self.say_that_somebody_waits();
+        // 0 would say that nobody stands here. The number is read alone, so no other memory has to
+        // be in order with it.
         self.wait.since.store(boottime::now().max(1), Ordering::Relaxed);
         let done = lock(FlockOperation::LockExclusive);
         self.wait.since.store(0, Ordering::Relaxed);
@@ -148,7 +153,7 @@ fn is_recent(gate: &Stat) -> bool {
     (0..=MOMENT).contains(&since)
 }
 
-impl Inside<'_> {
+impl InsideGate<'_> {
     /// Returns whether this is what was noted last.
     pub(super) fn has_note(&self, note: &str) -> bool {
         let mut noted = [0; MOST_NOTE];
@@ -163,7 +168,7 @@ impl Inside<'_> {
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for InsideGate<'_> {
     fn drop(&mut self) {
         // Unlocked and not closed: a process forked just now may have a copy of the descriptor.
         let _ = retry_on_intr(|| flock(&self.0.fd, FlockOperation::Unlock));

@@ -27,9 +27,9 @@ const MOST_ACCEPTED: usize = 1024;
 
 /// The listening end. Its last copy, in whatever process, keeps all connections up.
 #[derive(Debug)]
-pub(super) struct Listener(OwnedFd);
+pub(super) struct HangupListener(OwnedFd);
 
-impl Listener {
+impl HangupListener {
     /// Only inside the gate.
     pub(super) fn open(dir: &Directory, file: &str) -> io::Result<Self> {
         let listener = stream()?;
@@ -40,7 +40,7 @@ impl Listener {
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for HangupListener {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -56,12 +56,12 @@ pub(super) fn watch(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> 
 /// The connections of watchers that were accepted to make room.
 #[derive(Debug)]
 pub(super) struct Watchers {
-    listener: Arc<Listener>,
+    listener: Arc<HangupListener>,
     accepted: Vec<OwnedFd>,
 }
 
 impl Watchers {
-    pub(super) fn new(listener: Arc<Listener>) -> Self {
+    pub(super) fn new(listener: Arc<HangupListener>) -> Self {
         Self { listener, accepted: Vec::new() }
     }
 
@@ -115,8 +115,8 @@ mod tests {
     }
 
     impl Place {
-        fn listen(&self) -> Arc<Listener> {
-            Arc::new(Listener::open(&self.dir, "it").unwrap())
+        fn listen(&self) -> Arc<HangupListener> {
+            Arc::new(HangupListener::open(&self.dir, "it").unwrap())
         }
 
         fn watch(&self) -> rustix::io::Result<OwnedFd> {

@@ -21,7 +21,7 @@ pub(super) struct InboxSocket {
 
 impl InboxSocket {
     /// Only inside the gate.
-    pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<(Self, Address), StoreError> {
+    pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<(Self, InboxAddress), StoreError> {
         let dir = Arc::new(dir.folder("inbox")?);
         let (socket, address) = bind(dir, inbox)?;
         let socket = Arc::new(socket);
@@ -46,6 +46,7 @@ impl InboxSocket {
         let mut messages = Vec::new();
         let mut buffer = vec![0; wire::BUFFER];
         let mut count = 0;
+        // The socket does not block, so an error says that nothing is left.
         while let Ok(length) = self.receive_one(&mut buffer) {
             count += 1;
             messages.extend(wire::decode(self.inbox, &buffer[..length]));
@@ -79,13 +80,13 @@ impl InboxSocket {
 /// The name of this client's socket in the directory, which goes when this does: in whichever thread that is, for
 /// a thread that stands at the gate may never come to it.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct InboxAddress {
     dir: Arc<Directory>,
     inbox: Inbox,
     process: u32,
 }
 
-impl Drop for Address {
+impl Drop for InboxAddress {
     fn drop(&mut self) {
         // A child has our memory after a fork, but the address is its parent's.
         if self.process == process::id() {
@@ -94,10 +95,10 @@ impl Drop for Address {
     }
 }
 
-fn bind(dir: Arc<Directory>, inbox: Inbox) -> Result<(UnixDatagram, Address), StoreError> {
+fn bind(dir: Arc<Directory>, inbox: Inbox) -> Result<(UnixDatagram, InboxAddress), StoreError> {
     let socket = UnixDatagram::bind(socket::path(&dir, &inbox.to_string()))
         .map_err(trouble::at(&dir.path))?;
-    let address = Address { dir, inbox, process: process::id() };
+    let address = InboxAddress { dir, inbox, process: process::id() };
     let ready = socket::let_in(&address.dir, &inbox.to_string())
         .and_then(|()| socket.set_nonblocking(true));
     ready.map_err(trouble::at(&address.dir.path))?;

@@ -59,13 +59,13 @@ pub(super) fn keep(dir: &Directory) -> bool {
     // locks that SQLite has there for it. SQLite has no locks on the log.
     let Ok(index) = open(index).map(ManuallyDrop::new) else { return false };
     let Ok(log) = open(log) else { return false };
-    matches!(End::read(&index), Ok(Some(end)) if end.is_of(&log).unwrap_or(false))
+    matches!(LogEnd::read(&index), Ok(Some(end)) if end.is_of(&log).unwrap_or(false))
         && lock(&index).is_ok()
 }
 
 /// Where the log ends, as the index says.
 #[derive(Debug, Eq, PartialEq)]
-struct End {
+struct LogEnd {
     pages: u32,
     page_size: u64,
     /// Drawn anew each time that the log begins anew.
@@ -74,7 +74,7 @@ struct End {
     checksum: [u8; 8],
 }
 
-impl End {
+impl LogEnd {
     /// `None`: the log is empty, or the index is being written, or it is none.
     fn read(index: &File) -> io::Result<Option<Self>> {
         let mut twice = [0; 96];
@@ -145,7 +145,7 @@ mod tests {
         let db = Connection::open(path("")).unwrap();
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n); INSERT INTO t VALUES (1)")
             .unwrap();
-        let end = End::read(&File::open(path("-shm")).unwrap()).unwrap().unwrap();
+        let end = LogEnd::read(&File::open(path("-shm")).unwrap()).unwrap().unwrap();
         let log = fs::read(path("-wal")).unwrap();
         assert_eq!(log.len() as u64, 32 + u64::from(end.pages) * (24 + end.page_size));
         let is_of = |bytes: &[u8]| {
@@ -161,6 +161,6 @@ mod tests {
         }
         assert!(is_of(&log[..before_last]).is_err());
         fs::write(path(".none"), [0; 96]).unwrap();
-        assert_eq!(End::read(&File::open(path(".none")).unwrap()).unwrap(), None);
+        assert_eq!(LogEnd::read(&File::open(path(".none")).unwrap()).unwrap(), None);
     }
 }

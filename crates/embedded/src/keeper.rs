@@ -48,7 +48,7 @@ impl<F: FnMut() -> io::Result<()> + Send> Disk for WatchedDisk<F> {
 }
 
 /// The thread that waits for the disk. The first task starts it.
-pub(super) struct Keeper {
+pub(super) struct DiskKeeper {
     dir: PathBuf,
     disk: Option<Box<dyn Disk>>,
     tasks: Option<Sender<DiskTask>>,
@@ -73,7 +73,7 @@ pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
     !batch.requests.iter().all(is_passing)
 }
 
-impl Keeper {
+impl DiskKeeper {
     pub(super) fn new(dir: &Path, disk: Box<dyn Disk>) -> Self {
         Self { dir: dir.to_owned(), disk: Some(disk), tasks: None }
     }
@@ -107,9 +107,9 @@ impl Keeper {
     }
 }
 
-impl std::fmt::Debug for Keeper {
+impl std::fmt::Debug for DiskKeeper {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keeper").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("DiskKeeper").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

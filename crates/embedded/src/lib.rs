@@ -81,7 +81,7 @@ use self::{
     keeper::AnswerTo,
     parts::Signs,
     stay::Stay,
-    worker::{Job, Worker},
+    worker::{StoreJob, StoreThread},
 };
 use seinpaal_store::{
     Certainty, NewsSender, Reading, StoreError, StoreErrorKind, clock::Clock, room::Room,
@@ -96,9 +96,9 @@ const TARGET: &str = "seinpaal::store::embedded";
 pub struct EmbeddedStore {
     place: PathBuf,
     signs: Signs,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<StoreJob>>,
     /// Where the thread works.
-    room: Option<Arc<Room<Worker>>>,
+    room: Option<Arc<Room<StoreThread>>>,
     bell: Arc<Bell>,
     wait: Arc<GateWait>,
     first_reading: Reading,
@@ -171,7 +171,7 @@ impl EmbeddedStore {
             return Ok(());
         }
         let room = Arc::clone(room);
-        let started = thread_of_store().spawn(move || Worker::serve(&room));
+        let started = thread_of_store().spawn(move || StoreThread::serve(&room));
         if let Err(error) = started {
             self.is_started.store(false, Ordering::SeqCst);
             return Err(trouble::at(&self.place)(error));
@@ -197,7 +197,7 @@ impl EmbeddedStore {
         self.signs.presence.record_child(pid)
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> Job) -> Result<T, StoreError> {
+    async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> StoreJob) -> Result<T, StoreError> {
         if self.process != process::id() {
             return Err(is_forked());
         }

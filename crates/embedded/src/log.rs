@@ -23,11 +23,11 @@ const WRITE_BACK: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// A connection that is used for nothing but this, by one thread.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct LogConnection {
     db: Connection,
 }
 
-impl Log {
+impl LogConnection {
     /// Of the database at a path without symbolic links.
     pub(super) fn open(database: &Path) -> io::Result<Self> {
         let db = database::connect(database, database::PATIENCE).map_err(io::Error::other)?;
@@ -92,7 +92,7 @@ impl Log {
 #[derive(Debug)]
 pub(super) struct LogOnDisk {
     database: PathBuf,
-    log: Option<Log>,
+    log: Option<LogConnection>,
     /// Whether the names of the files are on the disk as well.
     has_names: bool,
 }
@@ -102,9 +102,9 @@ impl LogOnDisk {
         Self { database, log: None, has_names: false }
     }
 
-    fn log(&mut self) -> io::Result<&mut Log> {
+    fn log(&mut self) -> io::Result<&mut LogConnection> {
         if self.log.is_none() {
-            self.log = Some(Log::open(&self.database)?);
+            self.log = Some(LogConnection::open(&self.database)?);
         }
         self.log.as_mut().ok_or_else(|| io::Error::other("the log is not open"))
     }

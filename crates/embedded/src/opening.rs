@@ -15,12 +15,12 @@ use super::{
     EmbeddedStore, LOOK, TARGET,
     bell::Bell,
     gate::GateWait,
-    keeper::{Disk, Keeper},
+    keeper::{Disk, DiskKeeper},
     log::LogOnDisk,
     parts::{Parts, Signs},
     stay::Stay,
     thread_is_gone, thread_of_store, trouble,
-    worker::{Job, Worker},
+    worker::{StoreJob, StoreThread},
 };
 
 /// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
@@ -39,7 +39,7 @@ impl EmbeddedStore {
     ) -> Result<Arc<Self>, StoreError> {
         let (tell, opened) = mpsc::channel();
         let tell = move |done| tell.send(done).is_ok();
-        let opening = Opening::begin(dir, clock, inbox, news, disk, tell)?;
+        let opening = OpeningStore::begin(dir, clock, inbox, news, disk, tell)?;
         let done = is_opened(&opened, &opening.wait)?;
         Ok(opening.end(done, true))
     }
@@ -51,6 +51,8 @@ impl EmbeddedStore {
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
         if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
+            // Weak: a command that is done sooner must not be kept open for a thread that nobody
+            // needs.
             let soon = Arc::downgrade(&store);
             tokio::spawn(async move {
                 tokio::time::sleep(ALONE).await;
@@ -62,7 +64,7 @@ impl EmbeddedStore {
         }
         let (tell, mut opened) = oneshot::channel();
         let tell = move |done| tell.send(done).is_ok();
-        let opening = Opening::begin(dir, Clock::System, inbox, news, None, tell)?;
+        let opening = OpeningStore::begin(dir, Clock::System, inbox, news, None, tell)?;
         loop {
             match tokio::time::timeout(LOOK, &mut opened).await {
                 Ok(Ok(done)) => return Ok(opening.end(done?, true)),
@@ -76,27 +78,28 @@ impl EmbeddedStore {
     fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
         let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
         let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
-        let keeper = Keeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
+        let keeper = DiskKeeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
         let (jobs, inside) = mpsc::channel();
+        // Read while the parts are at hand: the room owns them afterwards.
         let first_reading = parts.read_clock();
         let room = Arc::new(Room::new());
-        room.open(Worker::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
-        let opening = Opening { place: dir.to_owned(), jobs, room, bell, wait, stay };
+        room.open(StoreThread::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
+        let opening = OpeningStore { place: dir.to_owned(), jobs, room, bell, wait, stay };
         Some(opening.end((signs, first_reading), false))
     }
 }
 
 /// A store whose thread is opening it.
-struct Opening {
+struct OpeningStore {
     place: PathBuf,
-    jobs: mpsc::Sender<Job>,
-    room: Arc<Room<Worker>>,
+    jobs: mpsc::Sender<StoreJob>,
+    room: Arc<Room<StoreThread>>,
     bell: Arc<Bell>,
     wait: Arc<GateWait>,
     stay: Stay,
 }
 
-impl Opening {
+impl OpeningStore {
     /// Starts the thread. It tells how the opening went, and goes on if somebody has heard that.
     fn begin(
         dir: &Path,
@@ -115,12 +118,13 @@ impl Opening {
         let live = move || match Parts::open(&place, clock, inbox, waits) {
             Ok((parts, signs)) => {
                 let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
-                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
+                let keeper = DiskKeeper::new(&place, disk.unwrap_or_else(log));
                 // If the caller has given up waiting, the signs are dropped with the channel.
                 if tell(Ok((signs, parts.read_clock()))) {
-                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
+                    StoreThread::new(parts, news, inside, rung, keeper).run(&place_of_work);
                 }
             }
+            // A caller that has given up needs no error.
             Err(error) => drop(tell(Err(error))),
         };
         thread_of_store().spawn(live).map_err(trouble::at(dir))?;

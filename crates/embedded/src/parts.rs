@@ -18,10 +18,10 @@ use super::{
     presence::Presences,
     stay::Stay,
     trouble,
-    turn::{Around, Tell, Turn},
+    turn::{Tell, Turn, TurnParts},
     wire,
 };
-use found::Found;
+use found::FoundParts;
 pub(super) use found::Signs;
 use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
 
@@ -58,7 +58,7 @@ impl Parts {
         database::check(&dir)?;
         let gate = Gate::open(&dir, &me.to_string(), wait)?;
         let inside = gate.enter()?;
-        let found = Found::inside(&dir, clock, me, database::PATIENCE)?;
+        let found = FoundParts::inside(&dir, clock, me, database::PATIENCE)?;
         drop(inside);
         Ok(found.at(gate, me, Stay::UntilDropped))
     }
@@ -77,8 +77,8 @@ impl Parts {
         let gate = Gate::open(&dir, &me.to_string(), wait).ok()?;
         let inside = gate.try_enter()?;
         let found = match stay {
-            Stay::UntilExit => Found::inside_until_exit(&dir, clock, me, &inside),
-            Stay::UntilDropped => Found::inside(&dir, clock, me, Duration::ZERO),
+            Stay::UntilExit => FoundParts::inside_until_exit(&dir, clock, me, &inside),
+            Stay::UntilDropped => FoundParts::inside(&dir, clock, me, Duration::ZERO),
         };
         let found = found.ok()?;
         drop(inside);
@@ -157,9 +157,9 @@ impl Parts {
         Ok((done, turn.tell))
     }
 
-    fn around(&self) -> Around<'_> {
+    fn around(&self) -> TurnParts<'_> {
         let Self { presences, socket, me, stay, found_nothing_at, found_no_queue_at, .. } = self;
-        Around { presences, socket, me: *me, stay: *stay, found_nothing_at, found_no_queue_at }
+        TurnParts { presences, socket, me: *me, stay: *stay, found_nothing_at, found_no_queue_at }
     }
 
     /// Reads without waiting at the gate. The result may be old by the time it is used.

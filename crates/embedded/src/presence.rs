@@ -26,8 +26,8 @@ use seinpaal_proto::{
 
 use super::{
     directory::Directory,
-    hangup::{self, Listener},
-    record::{self, Draft},
+    hangup::{self, HangupListener},
+    record::{self, RecordDraft},
     trouble,
 };
 use seinpaal_store::{ChildRecord, StoreError};
@@ -47,7 +47,7 @@ pub(super) struct OwnPresence {
     dir: Arc<Directory>,
     file: String,
     lock: Arc<File>,
-    listener: Arc<Listener>,
+    listener: Arc<HangupListener>,
     process: u32,
 }
 
@@ -107,7 +107,7 @@ impl OwnPresence {
         [self.lock.as_fd(), self.listener.as_fd()]
     }
 
-    pub(super) fn listener(&self) -> Arc<Listener> {
+    pub(super) fn listener(&self) -> Arc<HangupListener> {
         Arc::clone(&self.listener)
     }
 
@@ -119,7 +119,7 @@ impl OwnPresence {
     /// The same record for the child, which signs it by itself.
     pub(super) fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
         let path = self.dir.join(&self.file);
-        let draft = Draft::begin(&self.lock, path.clone()).map_err(trouble::at(&path))?;
+        let draft = RecordDraft::begin(&self.lock, path.clone()).map_err(trouble::at(&path))?;
         Ok(draft.map(|draft| ChildRecord(Arc::new(draft))))
     }
 
@@ -140,8 +140,8 @@ impl Drop for OwnPresence {
 
 /// The socket is opened first. As a rule, a process that ends closes first what it opened last, so
 /// the lock is gone by the time the socket hangs up.
-fn show(dir: &Directory, file: &str) -> io::Result<(File, Listener)> {
-    let listener = Listener::open(dir, &socket_of(file))?;
+fn show(dir: &Directory, file: &str) -> io::Result<(File, HangupListener)> {
+    let listener = HangupListener::open(dir, &socket_of(file))?;
     for _ in 0..MOST_TRIES {
         if let Some(lock) = make_locked(dir, file)? {
             return Ok((lock, listener));

@@ -63,13 +63,13 @@ fn replace(file: &File, record: &str) -> io::Result<()> {
 
 /// A record that names the parent only.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct RecordDraft {
     file: Arc<File>,
     length: u64,
     path: PathBuf,
 }
 
-impl Draft {
+impl RecordDraft {
     /// `None` where processes cannot be seen.
     pub(super) fn begin(file: &Arc<File>, path: PathBuf) -> io::Result<Option<Self>> {
         let Some(record) = record_of_parent() else { return Ok(None) };
@@ -78,7 +78,7 @@ impl Draft {
     }
 }
 
-impl SignedByChild for Draft {
+impl SignedByChild for RecordDraft {
     fn sign(&self) -> io::Result<()> {
         let mut line = [0; MOST_LINE];
         let mut left = &mut line[..];
@@ -103,10 +103,10 @@ impl SignedByChild for Draft {
 }
 
 /// A process and when it started.
-type Process = (u32, u64);
+type StartedProcess = (u32, u64);
 
 /// The two processes, if they can be seen from here.
-fn read_record(text: &str) -> Option<[Process; 2]> {
+fn read_record(text: &str) -> Option<[StartedProcess; 2]> {
     let mut words = text.strip_suffix('\n')?.split(' ');
     let namespace: u64 = words.next()?.parse().ok()?;
     let mut process = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
@@ -134,7 +134,7 @@ fn pid_namespace() -> Option<u64> {
 
 /// A number may be in use again by another process, so the time of its start counts too. A process
 /// that only waits to be reaped is gone.
-fn is_process_gone((pid, began): Process) -> bool {
+fn is_process_gone((pid, began): StartedProcess) -> bool {
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     if test_kill_process(id) == Err(Errno::SRCH) {
         return true;
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_record_counts_once_it_is_whole() {
         let file = Arc::new(tempfile::tempfile().unwrap());
-        let draft = Draft::begin(&file, PathBuf::from("it")).unwrap().unwrap();
+        let draft = RecordDraft::begin(&file, PathBuf::from("it")).unwrap().unwrap();
         assert!(draft.finish().is_err(), "nobody has signed");
         draft.sign().unwrap();
         draft.finish().unwrap();

@@ -10,7 +10,7 @@ use seinpaal_store::{
 
 use super::{
     EmbeddedStore, TARGET, facts,
-    worker::{Job, in_place},
+    worker::{StoreJob, in_place},
 };
 
 impl Store for EmbeddedStore {
@@ -48,7 +48,7 @@ impl Store for EmbeddedStore {
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
-        Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
+        Box::pin(self.ask(|answer| StoreJob::Call { batch: batch.clone(), answer }))
     }
 
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
@@ -84,21 +84,21 @@ impl Store for EmbeddedStore {
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
-        Box::pin(self.ask(|answer| Job::List { prefix: prefix.to_owned(), answer }))
+        Box::pin(self.ask(|answer| StoreJob::List { prefix: prefix.to_owned(), answer }))
     }
 
     fn call_queue<'a>(
         &'a self,
         batch: &'a queue::Batch,
     ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
-        Box::pin(self.ask(|answer| Job::CallQueue { batch: batch.clone(), answer }))
+        Box::pin(self.ask(|answer| StoreJob::CallQueue { batch: batch.clone(), answer }))
     }
 
     fn list_queues<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
-        Box::pin(self.ask(|answer| Job::ListQueues { prefix: prefix.to_owned(), answer }))
+        Box::pin(self.ask(|answer| StoreJob::ListQueues { prefix: prefix.to_owned(), answer }))
     }
 }
 
@@ -125,6 +125,6 @@ impl OneStep for EmbeddedStore {
         &'a self,
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
+        Box::pin(self.ask(|answer| StoreJob::Together { batches: batches.to_vec(), answer }))
     }
 }

@@ -12,8 +12,8 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
-pub(super) use contacts::Around;
 use contacts::KnownContacts;
+pub(super) use contacts::TurnParts;
 use seinpaal_store::{Together, together};
 pub(super) use tell::Tell;
 
@@ -54,7 +54,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(db: &'a Connection, around: Around<'a>, now: Micros) -> Self {
+    pub(super) fn new(db: &'a Connection, around: TurnParts<'a>, now: Micros) -> Self {
         let known = KnownContacts::new(around);
         Self { db, known, now, tell: Tell::default() }
     }
@@ -83,6 +83,7 @@ impl<'a> Turn<'a> {
         if self.was_just_now(looked_at) {
             return Ok(());
         }
+        // Both lists are read before anything is settled, because settling changes them.
         let (large, small) = (self.used_up_names()?, small::due(self.db, self.now, MOST_USED_UP)?);
         if large.is_empty() && small.is_empty() {
             looked_at.set(Some(self.now));
@@ -114,6 +115,7 @@ impl<'a> Turn<'a> {
         if dead.is_empty() {
             return Ok(replies);
         }
+        // Some answers went by the dead. So the batch is executed anew, on what the burial leaves.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -134,6 +136,7 @@ impl<'a> Turn<'a> {
         if dead.is_empty() {
             return Ok(together);
         }
+        // The refusal may be the fault of the dead, so it is asked for again without them.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -184,6 +187,7 @@ impl<'a> Turn<'a> {
     /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing is
     /// done to a client that is not dead.
     pub(super) fn bury(&mut self, inbox: Inbox) -> Result<()> {
+        // Callers may go by what they saw outside the gate. What counts is what is seen inside.
         if self.known.contact(inbox) != Contact::Dead {
             return Ok(());
         }
@@ -198,6 +202,7 @@ impl<'a> Turn<'a> {
 
     fn names_of(&self, inbox: Inbox) -> Result<Vec<Name>> {
         let small = small::names_of(self.db, inbox)?;
+        // A store that never had a large name or a queue has no such tables.
         if !tables::are_all_there(self.db)? {
             return Ok(small);
         }
@@ -217,6 +222,7 @@ impl<'a> Turn<'a> {
             WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL) \
             AND wall <= ?1 ORDER BY wall LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
+        // SQLite's numbers are signed. Micros since 1970 stay far below the largest of them.
         let before = self.now.saturating_sub(LINGER) as i64;
         let names = find.query_map((before, MOST_USED_UP), |row| read_name(row, 0))?;
         names.collect()
@@ -245,6 +251,7 @@ impl<'a> Turn<'a> {
     /// Returns whether it is this long since the dead were last cleared away; then it counts as
     /// done now.
     pub(super) fn take_sweep(&mut self, pause: Micros) -> Result<bool> {
+        // `swept > ?1`: the clock was set back, and would hold up sweeps until it is there again.
         let sql = "UPDATE boot SET swept = ?1 WHERE swept > ?1 OR swept + ?2 <= ?1";
         Ok(self.db.execute(sql, (self.now as i64, pause as i64))? > 0)
     }
@@ -252,6 +259,7 @@ impl<'a> Turn<'a> {
 
 /// Does what is due at a name, for nobody.
 fn nothing(name: Name) -> Batch {
+    // An empty batch still settles the name before it answers.
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
 }
 

@@ -1,4 +1,4 @@
-//! Whose death this client waits for: the ones who hold where its waiter is among the first, and the ones who
+//! The clients whose death this client waits for: those that hold where its waiter is among the first, and those that
 //! work at a queue where it is among the first idle workers.
 
 use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc};
@@ -26,12 +26,12 @@ pub(super) enum QueuePosition {
 
 /// The holders that are watched.
 #[derive(Debug, Default)]
-pub(super) struct Watches {
+pub(super) struct HolderWatches {
     wanted: BTreeMap<QueuePosition, Vec<Inbox>>,
     connections: BTreeMap<Inbox, Arc<OwnedFd>>,
 }
 
-impl Watches {
+impl HolderWatches {
     /// Watches the holders at a site, and no others on its account; none at all forgets the site.
     /// Returns those to whom there is no connection.
     pub(super) fn set(

@@ -26,34 +26,34 @@ use std::{
 use seinpaal_proto::Wakeup;
 
 use super::{
-    backlog::{Backlog, Need},
+    backlog::{Backlog, LogNeed},
     bell::Bell,
-    keeper::Keeper,
+    keeper::DiskKeeper,
     line::WaitingHere,
     parts::Parts,
     turn::{Tell, Turn},
-    watch::Watches,
+    watch::HolderWatches,
     wire::Message,
 };
-pub(super) use jobs::Job;
-use looks::Looks;
+pub(super) use jobs::StoreJob;
+use looks::DueLooks;
 use seinpaal_store::{News, NewsSender, StoreError, room::Room};
-use vigil::{Ready, Vigil};
+use vigil::{PolledDescriptors, Ready};
 
 /// When nothing has been asked for so long, there is time to tidy up.
 const IDLE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct StoreThread {
     parts: Parts,
     news: NewsSender,
-    jobs: mpsc::Receiver<Job>,
+    jobs: mpsc::Receiver<StoreJob>,
     bell: Arc<Bell>,
-    keeper: Keeper,
+    keeper: DiskKeeper,
     backlog: Backlog,
     line: WaitingHere,
-    watches: Watches,
-    looks: Looks,
+    watches: HolderWatches,
+    looks: DueLooks,
     tidy_at: Option<Instant>,
     was_asked: bool,
     is_swept: bool,
@@ -61,20 +61,20 @@ pub(super) struct Worker {
     /// Whether the thread has begun.
     has_thread: bool,
     /// The work on the log that a caller has left over.
-    owed: Need,
+    owed: LogNeed,
     /// Until when the thread sleeps if nothing wakes it; `None`: for good.
     sleeps_until: Option<Instant>,
 }
 
-impl Worker {
+impl StoreThread {
     pub(super) fn new(
         parts: Parts,
         news: NewsSender,
-        jobs: mpsc::Receiver<Job>,
+        jobs: mpsc::Receiver<StoreJob>,
         bell: Arc<Bell>,
-        keeper: Keeper,
+        keeper: DiskKeeper,
     ) -> Self {
-        let (line, watches) = (WaitingHere::default(), Watches::default());
+        let (line, watches) = (WaitingHere::default(), HolderWatches::default());
         let tidy_at = Some(Instant::now() + IDLE);
         let backlog = match parts.keeps_index {
             true => Backlog::of_one_that_keeps_the_index(),
@@ -89,13 +89,13 @@ impl Worker {
             backlog,
             line,
             watches,
-            looks: Looks::default(),
+            looks: DueLooks::default(),
             tidy_at,
             was_asked: false,
             is_swept: false,
             has_looked_around: false,
             has_thread: false,
-            owed: Need::Nothing,
+            owed: LogNeed::Nothing,
             sleeps_until: tidy_at,
         }
     }
@@ -116,6 +116,8 @@ impl Worker {
             if !worker.go_on(&ready) {
                 break;
             }
+            // The room is left before the wait, so that callers can execute their batches
+            // meanwhile.
             let vigil = worker.begin_vigil();
             drop(worker);
             ready = vigil.keep();
@@ -128,8 +130,9 @@ impl Worker {
         if ready.hints {
             self.hear();
         }
+        // Before the jobs: what the dead held is free when the next request is executed.
         self.see_to_hung_up(&ready.hung_up);
-        let owed = mem::replace(&mut self.owed, Need::Nothing);
+        let owed = mem::replace(&mut self.owed, LogNeed::Nothing);
         self.see_to_log(owed);
         if !self.work() {
             return false;
@@ -139,13 +142,13 @@ impl Worker {
         true
     }
 
-    fn begin_vigil(&mut self) -> Vigil {
+    fn begin_vigil(&mut self) -> PolledDescriptors {
         self.sleeps_until = self.next_look();
         self.vigil()
     }
 
-    fn vigil(&self) -> Vigil {
-        Vigil {
+    fn vigil(&self) -> PolledDescriptors {
+        PolledDescriptors {
             bell: Arc::clone(&self.bell),
             socket: self.parts.socket.fd(),
             connections: self.watches.connections(),
@@ -193,6 +196,7 @@ impl Worker {
                     }
                     return true;
                 }
+                // The store was dropped, and with it the only sender.
                 Err(mpsc::TryRecvError::Disconnected) => return false,
             }
         }
@@ -209,12 +213,12 @@ impl Worker {
         Ok(done)
     }
 
-    fn see_to_log(&mut self, need: Need) {
-        if need == Need::Nothing {
+    fn see_to_log(&mut self, need: LogNeed) {
+        if need == LogNeed::Nothing {
             return;
         }
         let under_way = self.keeper.write_back();
-        if need == Need::WriteBackFirst {
+        if need == LogNeed::WriteBackFirst {
             let _ = under_way.recv(); // nothing is ever sent: it ends when all is done
         }
         self.backlog.begin(self.parts.log_pages(), under_way);

@@ -23,13 +23,13 @@ pub struct Duplicate {
 }
 
 /// The lines of one file that count, each with its number.
-struct Source {
+struct SourceLines {
     path: String,
     lines: Vec<(usize, String)>,
 }
 
 /// A place in a file: the number of the file, and that of the line among those that count.
-type Place = (usize, usize);
+type LinePlace = (usize, usize);
 
 /// Every run of at least six lines that stands twice below these directories, the longest first.
 /// Comments, imports, blank lines and lines without a letter do not count.
@@ -52,7 +52,7 @@ pub fn duplicates(root: &Path, directories: &[&str]) -> Vec<Duplicate> {
     found
 }
 
-fn read(root: &Path, path: &Path, sources: &mut Vec<Source>) {
+fn read(root: &Path, path: &Path, sources: &mut Vec<SourceLines>) {
     if path.is_dir() {
         let entries = fs::read_dir(path)
             .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
@@ -63,7 +63,7 @@ fn read(root: &Path, path: &Path, sources: &mut Vec<Source>) {
         let text = fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
         let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        sources.push(Source { path, lines: lines(&text) });
+        sources.push(SourceLines { path, lines: lines(&text) });
     }
 }
 
@@ -86,8 +86,8 @@ fn lines(text: &str) -> Vec<(usize, String)> {
 }
 
 /// All pairs of places at which the same run begins.
-fn pairs(sources: &[Source]) -> BTreeSet<(Place, Place)> {
-    let mut places: HashMap<Vec<&str>, Vec<Place>> = HashMap::new();
+fn pairs(sources: &[SourceLines]) -> BTreeSet<(LinePlace, LinePlace)> {
+    let mut places: HashMap<Vec<&str>, Vec<LinePlace>> = HashMap::new();
     for (file, source) in sources.iter().enumerate() {
         for (at, run) in source.lines.windows(RUN).enumerate() {
             let run = run.iter().map(|(_, line)| line.as_str()).collect();
@@ -106,20 +106,20 @@ fn pairs(sources: &[Source]) -> BTreeSet<(Place, Place)> {
     pairs
 }
 
-fn before(one: Place, other: Place) -> Option<(Place, Place)> {
+fn before(one: LinePlace, other: LinePlace) -> Option<(LinePlace, LinePlace)> {
     Some(((one.0, one.1.checked_sub(1)?), (other.0, other.1.checked_sub(1)?)))
 }
 
 fn duplicate(
-    sources: &[Source],
-    pairs: &BTreeSet<(Place, Place)>,
-    one: Place,
-    other: Place,
+    sources: &[SourceLines],
+    pairs: &BTreeSet<(LinePlace, LinePlace)>,
+    one: LinePlace,
+    other: LinePlace,
 ) -> Duplicate {
     let goes_on = |by: &usize| pairs.contains(&((one.0, one.1 + by), (other.0, other.1 + by)));
     let more = (1..).take_while(goes_on).count();
-    let shown = |(file, at): Place| {
-        let Source { path, lines } = &sources[file];
+    let shown = |(file, at): LinePlace| {
+        let SourceLines { path, lines } = &sources[file];
         format!("{path}:{}", lines[at].0)
     };
     Duplicate { lines: RUN + more, here: shown(one), there: shown(other) }
@@ -132,7 +132,7 @@ mod tests {
     const BODY: &str = "let a = 1;\nlet b = 2;\nlet c = 3;\nlet d = 4;\nlet e = 5;\nlet f = 6;\n";
 
     fn found(one: &str, other: &str) -> Vec<usize> {
-        let source = |text| Source { path: String::new(), lines: lines(text) };
+        let source = |text| SourceLines { path: String::new(), lines: lines(text) };
         let sources = [source(one), source(other)];
         let pairs = pairs(&sources);
         pairs.iter().map(|(one, other)| duplicate(&sources, &pairs, *one, *other).lines).collect()

@@ -1,5 +1,5 @@
 //! Figures of the source: which layer and which file uses which, how many lines each crate has, which
-//! lines stand twice, and which files and functions are too long.
+//! lines stand twice, which files and functions are too long, and which names several types have.
 //!
 //! The page docs/internals/house.md has the commands that print them.
 
@@ -10,5 +10,6 @@ pub mod graph;
 pub mod layers;
 pub mod lines;
 pub mod long;
+pub mod names;
 pub mod paths;
 pub mod source;

@@ -1,11 +1,12 @@
 //! Prints figures of the source: which file uses which, how many lines each crate has, which lines
-//! stand twice, and which files and functions are too long.
+//! stand twice, which files and functions are too long, and which names several types have.
 //!
 //! ```text
 //! cargo run -p house -- imports
 //! cargo run -p house -- lines ../another-checkout
 //! cargo run -p house -- duplicates
 //! cargo run -p house -- long
+//! cargo run -p house -- names
 //! ```
 
 use std::{
@@ -21,6 +22,7 @@ use house::{
     layers::{self, Arrow, PROOF, arrows, upward},
     lines::{Lines, count},
     long::{FILE, FUNCTION, long},
+    names::{shared, twins},
     source::{Arrows, Crate, Module},
 };
 
@@ -32,10 +34,11 @@ fn main() -> ExitCode {
         Some("lines") => lines(&root),
         Some("duplicates") => print_duplicates(&root),
         Some("long") => print_long(&root),
+        Some("names") => print_names(&root),
         _ => {
             eprintln!(
-                "house: say what to print (imports, lines, duplicates or long), and the tree if \
-                 it is another"
+                "house: say what to print (imports, lines, duplicates, long or names), and the \
+                 tree if it is another"
             );
             return ExitCode::from(64);
         }
@@ -48,7 +51,7 @@ fn this_tree() -> PathBuf {
 }
 
 /// The figures of one crate.
-struct Inside {
+struct CrateFigures {
     name: String,
     files: usize,
     arrows: Arrows,
@@ -58,7 +61,7 @@ struct Inside {
     nested: usize,
 }
 
-impl Inside {
+impl CrateFigures {
     fn read(root: &Path, name: String) -> Self {
         let source = Crate::read(&root.join("crates").join(&name).join("src"));
         let all = source.arrows();
@@ -91,10 +94,10 @@ impl Inside {
 fn imports(root: &Path) {
     println!("{:<14}{:>7}{:>9}{:>9}{:>9}  uses", "crate", "files", "arrows", "circles", "nested");
     let between = arrows(root);
-    let crates = layers::crates(root).into_iter().map(|name| Inside::read(root, name));
-    let crates: Vec<Inside> = crates.collect();
+    let crates = layers::crates(root).into_iter().map(|name| CrateFigures::read(root, name));
+    let crates: Vec<CrateFigures> = crates.collect();
     crates.iter().for_each(|inside| inside.print_row(&between));
-    crates.iter().for_each(Inside::print_circles);
+    crates.iter().for_each(CrateFigures::print_circles);
     let up = upward(&between);
     for arrow in &up {
         println!("\nupward: {} uses {}", arrow.from, arrow.to);
@@ -135,6 +138,17 @@ fn print_long(root: &Path) {
         "\nfiles of more than {FILE} lines and functions of more than {FUNCTION}: {}",
         found.len()
     );
+}
+
+fn print_names(root: &Path) {
+    let (shared, twins) = (shared(root), twins(root));
+    for (name, files) in &shared {
+        let mark = if twins.contains(name) { " (listed)" } else { "" };
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        println!("{name}{mark}: {}", files.join(" "));
+    }
+    let unlisted = shared.keys().filter(|name| !twins.contains(*name)).count();
+    println!("\nnames of several types: {}, not on the page of names: {unlisted}", shared.len());
 }
 
 fn is_proof(name: &str) -> bool {

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree, token_stream};
 
 /// What a file says that matters here.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct FilePaths {
     /// The modules that are files of their own (`mod name;`), but for those of tests.
     pub modules: Vec<String>,
     /// Every path of more than one name, with the inline modules around it.
@@ -30,16 +30,16 @@ pub struct PathIn {
 /// # Panics
 /// It is not Rust.
 #[must_use]
-pub fn read(text: &str) -> Said {
+pub fn read(text: &str) -> FilePaths {
     let tokens: TokenStream = text.parse().expect("a source file that compiles");
-    let mut said = Said::default();
+    let mut said = FilePaths::default();
     scan(tokens, 0, &mut said);
     said
 }
 
-type Tokens = Peekable<token_stream::IntoIter>;
+type PeekableTokens = Peekable<token_stream::IntoIter>;
 
-fn scan(tokens: TokenStream, depth: usize, said: &mut Said) {
+fn scan(tokens: TokenStream, depth: usize, said: &mut FilePaths) {
     let mut tokens = tokens.into_iter().peekable();
     let mut is_for_tests = false;
     while let Some(token) = tokens.next() {
@@ -82,7 +82,7 @@ fn asks_for_tests(token: &TokenTree) -> bool {
 }
 
 /// After `mod`: its name, and what is inside if it is written here.
-fn module(tokens: &mut Tokens, depth: usize, is_for_tests: bool, said: &mut Said) {
+fn module(tokens: &mut PeekableTokens, depth: usize, is_for_tests: bool, said: &mut FilePaths) {
     let Some(TokenTree::Ident(name)) = tokens.next() else { return };
     match tokens.next() {
         _ if is_for_tests => {}
@@ -92,7 +92,7 @@ fn module(tokens: &mut Tokens, depth: usize, is_for_tests: bool, said: &mut Said
 }
 
 /// A path in the midst of code: `first`, and all that follows with `::` between.
-fn path(first: String, tokens: &mut Tokens, depth: usize, said: &mut Said) {
+fn path(first: String, tokens: &mut PeekableTokens, depth: usize, said: &mut FilePaths) {
     let mut names = vec![first];
     while separator(tokens) {
         match tokens.next() {
@@ -106,7 +106,7 @@ fn path(first: String, tokens: &mut Tokens, depth: usize, said: &mut Said) {
 }
 
 /// Takes `::` if it comes next.
-fn separator(tokens: &mut Tokens) -> bool {
+fn separator(tokens: &mut PeekableTokens) -> bool {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
     let joined = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':' && punct.spacing() == Spacing::Joint);
@@ -118,7 +118,11 @@ fn separator(tokens: &mut Tokens) -> bool {
 }
 
 /// The tree of a `use`: each leaf is a name and the path that it stands for.
-fn tree(tokens: &mut Tokens, before: &mut Vec<String>, found: &mut Vec<(String, Vec<String>)>) {
+fn tree(
+    tokens: &mut PeekableTokens,
+    before: &mut Vec<String>,
+    found: &mut Vec<(String, Vec<String>)>,
+) {
     let length = before.len();
     while let Some(token) = tokens.next() {
         match token {
@@ -158,7 +162,7 @@ fn leaf(path: &[String], found: &mut Vec<(String, Vec<String>)>) {
     found.push((path.last().cloned().unwrap_or_default(), path.to_vec()));
 }
 
-impl Said {
+impl FilePaths {
     fn add_uses(&mut self, found: Vec<(String, Vec<String>)>, depth: usize) {
         for (name, names) in found {
             if depth == 0 {

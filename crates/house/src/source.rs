@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::paths::{self, PathIn, Said};
+use crate::paths::{self, FilePaths, PathIn};
 
 /// A module: the names from the root of its crate, which has none.
 pub type Module = Vec<String>;
@@ -17,7 +17,7 @@ pub type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 /// The files of one crate by the module that each of them is, without those of tests.
 #[derive(Debug, Default)]
 pub struct Crate {
-    files: BTreeMap<Module, Said>,
+    files: BTreeMap<Module, FilePaths>,
 }
 
 impl Crate {

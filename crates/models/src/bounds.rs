@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Limit, LimitRule, OnMismatch,
-    session::Config,
+    session::SessionConfig,
     time::{Micros, SECOND},
 };
 
@@ -33,7 +33,7 @@ pub struct Bounds {
     /// How many faults of any kind one history may have.
     pub faults: u8,
     /// The kinds of faults.
-    pub kinds: &'static [Fault],
+    pub kinds: &'static [ModelFault],
     /// How many times the store's clock may step forward in one history.
     pub clock_steps: u8,
     /// How many times it may step back.
@@ -116,7 +116,7 @@ pub enum Steer {
 
 /// A fault.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Fault {
+pub enum ModelFault {
     /// A client's connection breaks while it waits for an answer. Its request or the reply may be
     /// lost, or the request may arrive later.
     Break,
@@ -149,14 +149,14 @@ impl Bounds {
         place: 3,
         faults: 1,
         kinds: &[
-            Fault::Break,
-            Fault::Repeat,
-            Fault::Delay,
-            Fault::LoseWakeup,
-            Fault::Crash,
-            Fault::Vanish,
-            Fault::Pause,
-            Fault::Deaf,
+            ModelFault::Break,
+            ModelFault::Repeat,
+            ModelFault::Delay,
+            ModelFault::LoseWakeup,
+            ModelFault::Crash,
+            ModelFault::Vanish,
+            ModelFault::Pause,
+            ModelFault::Deaf,
         ],
         clock_steps: 0,
         steps_back: 0,
@@ -207,7 +207,7 @@ impl Bounds {
     /// Returns whether a tick lies between the first renewal and danger, so that a client sees them
     /// at different ticks.
     pub(crate) fn sees_renewals(&self) -> bool {
-        let schedule = Config::default().schedule(self.ttl());
+        let schedule = SessionConfig::default().schedule(self.ttl());
         schedule.renew().next_multiple_of(TICK) < schedule.danger()
     }
 

@@ -9,7 +9,7 @@ use std::{
 use stateright::Model;
 
 /// A model whose worlds can be judged by themselves.
-pub trait Game: Model<State: Play, Action: Copy + Debug + PartialEq + Send + Sync> {
+pub trait Game: Model<State: ModelGame, Action: Copy + Debug + PartialEq + Send + Sync> {
     /// The model's name.
     fn name(&self) -> &'static str;
 
@@ -30,9 +30,9 @@ pub trait Game: Model<State: Play, Action: Copy + Debug + PartialEq + Send + Syn
 }
 
 /// The interface of a world for Stateright.
-pub trait Play: Clone + Hash + PartialEq + Debug + Send + Sync + 'static {}
+pub trait ModelGame: Clone + Hash + PartialEq + Debug + Send + Sync + 'static {}
 
-impl<T: Clone + Hash + PartialEq + Debug + Send + Sync + 'static> Play for T {}
+impl<T: Clone + Hash + PartialEq + Debug + Send + Sync + 'static> ModelGame for T {}
 
 /// Returns whether a world is one of the sample from which the quiet schedule is run. The sample has
 /// one world in `one_in`, chosen by their hashes.

@@ -4,7 +4,7 @@ mod faulty;
 
 pub use faulty::{limits, planted};
 
-use crate::bounds::{Bounds, Fault, Rule, Steer};
+use crate::bounds::{Bounds, ModelFault, Rule, Steer};
 
 /// What an operator does about a limit.
 const PINS: &[Steer] = &[Steer::Pin(0), Steer::Pin(1), Steer::Pin(2), Steer::Unpin];
@@ -41,28 +41,28 @@ const ASKS: &[Steer] = &[
 ];
 
 /// One fault of each kind, with the name of its model.
-const ONE: [(&str, &[Fault]); 8] = [
-    ("wakeup", &[Fault::LoseWakeup]),
-    ("crash", &[Fault::Crash]),
-    ("vanish", &[Fault::Vanish]),
-    ("deaf", &[Fault::Deaf]),
-    ("break", &[Fault::Break]),
-    ("repeat", &[Fault::Repeat]),
-    ("delay", &[Fault::Delay]),
-    ("pause", &[Fault::Pause]),
+const ONE: [(&str, &[ModelFault]); 8] = [
+    ("wakeup", &[ModelFault::LoseWakeup]),
+    ("crash", &[ModelFault::Crash]),
+    ("vanish", &[ModelFault::Vanish]),
+    ("deaf", &[ModelFault::Deaf]),
+    ("break", &[ModelFault::Break]),
+    ("repeat", &[ModelFault::Repeat]),
+    ("delay", &[ModelFault::Delay]),
+    ("pause", &[ModelFault::Pause]),
 ];
 
 /// The faults that go with steps of the store's clock. A holder that the store knows not to listen
 /// is not among them, because time counts in full for its lease (docs/internals/protocol.md, "The
 /// bounded clock").
-const WITH_CLOCK: &[Fault] = &[
-    Fault::Break,
-    Fault::Repeat,
-    Fault::Delay,
-    Fault::LoseWakeup,
-    Fault::Crash,
-    Fault::Vanish,
-    Fault::Pause,
+const WITH_CLOCK: &[ModelFault] = &[
+    ModelFault::Break,
+    ModelFault::Repeat,
+    ModelFault::Delay,
+    ModelFault::LoseWakeup,
+    ModelFault::Crash,
+    ModelFault::Vanish,
+    ModelFault::Pause,
 ];
 
 /// The ways in which a ticket changes hands.
@@ -78,14 +78,20 @@ fn hands() -> [Bounds; 5] {
     let base =
         Bounds { faults: 0, turns: 2, steers: HANDS, wakeups: 8, quiet_one_in: 64, ..Bounds::BASE };
     let short = Bounds { faults: 1, ttl: 4, place: 2, ..base };
-    let untold =
-        &[Fault::LoseWakeup, Fault::Delay, Fault::Deaf, Fault::Break, Fault::Repeat, Fault::Pause];
+    let untold = &[
+        ModelFault::LoseWakeup,
+        ModelFault::Delay,
+        ModelFault::Deaf,
+        ModelFault::Break,
+        ModelFault::Repeat,
+        ModelFault::Pause,
+    ];
     [
         Bounds { name: "hands", ..base },
         Bounds { name: "hands-ended", steers: ENDS, ..base },
         Bounds { name: "hands-three", clients: 3, steers: &[Steer::Attach], ..base },
         Bounds { name: "hands-untold", kinds: untold, ..short },
-        Bounds { name: "hands-gone", kinds: &[Fault::Crash, Fault::Vanish], ..short },
+        Bounds { name: "hands-gone", kinds: &[ModelFault::Crash, ModelFault::Vanish], ..short },
     ]
 }
 
@@ -170,7 +176,7 @@ fn asks() -> [Bounds; 5] {
             clients: 1,
             wakeups: 0,
             faults: 1,
-            kinds: &[Fault::Repeat],
+            kinds: &[ModelFault::Repeat],
             quiet_one_in: 1,
             ..base
         },

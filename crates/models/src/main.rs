@@ -10,7 +10,7 @@ use std::{process::ExitCode, time::Duration};
 use seinpaal_models::recipes;
 
 /// What the command line asks for.
-struct Asked {
+struct ModelArguments {
     what: String,
     minutes: f64,
     seed: u64,
@@ -36,9 +36,9 @@ fn main() -> ExitCode {
     if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn asked() -> Option<Asked> {
+fn asked() -> Option<ModelArguments> {
     let mut words = std::env::args().skip(1);
-    let mut asked = Asked { what: words.next()?, minutes: 15.0, seed: 1 };
+    let mut asked = ModelArguments { what: words.next()?, minutes: 15.0, seed: 1 };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--minutes" => asked.minutes = words.next()?.parse().ok().filter(|m| *m > 0.0)?,

@@ -22,7 +22,7 @@ use stateright::{Model, Property};
 use crate::explore::shortest;
 
 pub use book::book;
-pub use store::Store;
+pub use store::RecipeStore;
 
 /// Where a program stands.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -32,12 +32,12 @@ pub struct Program {
     /// What it has noted.
     pub notes: BTreeMap<&'static str, i64>,
     /// What it is.
-    pub life: Life,
+    pub life: ProgramLife,
 }
 
 /// What a program is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Life {
+pub enum ProgramLife {
     /// It runs, and holds nothing.
     Runs,
     /// It holds a permit, as it believes.
@@ -53,12 +53,12 @@ pub enum Life {
 impl Program {
     /// Returns whether it believes to hold at this time.
     fn holds(&self, now: i64) -> bool {
-        self.life == Life::Holds && self.notes.get("until").is_none_or(|until| *until > now)
+        self.life == ProgramLife::Holds && self.notes.get("until").is_none_or(|until| *until > now)
     }
 }
 
 /// What is wrong with a world.
-pub type Fault = String;
+pub type RecipeFault = String;
 
 /// A recipe: what its clients do, and what must not come about.
 pub trait Recipe: Send + Sync + 'static {
@@ -71,7 +71,7 @@ pub trait Recipe: Send + Sync + 'static {
     /// How many clients, and how many permits.
     fn size(&self) -> (usize, usize);
     /// What is in the store at the beginning.
-    fn begin(&self, _store: &mut Store) {}
+    fn begin(&self, _store: &mut RecipeStore) {}
     /// How far a client's clock is ahead of the store's.
     fn skew(&self, _who: usize) -> i64 {
         0
@@ -79,9 +79,9 @@ pub trait Recipe: Send + Sync + 'static {
     /// How often a program may crash, and how far time may go.
     fn trouble(&self) -> (u8, i64);
     /// Takes a program's next step. Says what it did, or nothing if it cannot go on now.
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String>;
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String>;
     /// What is wrong, apart from too many that hold.
-    fn wrong(&self, _world: &Kitchen) -> Option<Fault> {
+    fn wrong(&self, _world: &Kitchen) -> Option<RecipeFault> {
         None
     }
 }
@@ -90,7 +90,7 @@ pub trait Recipe: Send + Sync + 'static {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Kitchen {
     /// The store.
-    pub store: Store,
+    pub store: RecipeStore,
     /// The clients.
     pub programs: Vec<Program>,
     /// Crashes that may still come.
@@ -117,16 +117,16 @@ impl<R: Recipe + Copy> Model for Followed<R> {
     type Action = Move;
 
     fn init_states(&self) -> Vec<Kitchen> {
-        let mut store = Store::default();
+        let mut store = RecipeStore::default();
         self.0.begin(&mut store);
-        let program = Program { at: 0, notes: BTreeMap::new(), life: Life::Runs };
+        let program = Program { at: 0, notes: BTreeMap::new(), life: ProgramLife::Runs };
         let (clients, _) = self.0.size();
         vec![Kitchen { store, programs: vec![program; clients], crashes: self.0.trouble().0 }]
     }
 
     fn actions(&self, world: &Kitchen, moves: &mut Vec<Move>) {
         for (who, program) in world.programs.iter().enumerate() {
-            if matches!(program.life, Life::Done | Life::Crashed) {
+            if matches!(program.life, ProgramLife::Done | ProgramLife::Crashed) {
                 continue;
             }
             moves.push(Move::Step(who));
@@ -162,7 +162,7 @@ impl<R: Recipe + Copy> Followed<R> {
             }
             Move::Crash(who) => {
                 world.crashes -= 1;
-                world.programs[who].life = Life::Crashed;
+                world.programs[who].life = ProgramLife::Crashed;
                 Some(format!("{} crashes.", name(who)))
             }
             Move::Step(who) => {
@@ -173,7 +173,7 @@ impl<R: Recipe + Copy> Followed<R> {
         }
     }
 
-    fn fault(&self, world: &Kitchen) -> Option<Fault> {
+    fn fault(&self, world: &Kitchen) -> Option<RecipeFault> {
         let (_, limit) = self.0.size();
         let holders: Vec<String> = (0..world.programs.len())
             .filter(|who| world.programs[*who].holds(world.store.now))
@@ -188,7 +188,7 @@ impl<R: Recipe + Copy> Followed<R> {
 
     /// The shortest history that ends in a fault, with that fault.
     #[must_use]
-    fn shortest(self) -> Option<(Vec<String>, Fault)> {
+    fn shortest(self) -> Option<(Vec<String>, RecipeFault)> {
         let path = shortest(&self).into_iter().next()?.1;
         let mut world = self.init_states().pop()?;
         let told = path.iter().filter_map(|action| self.follow(&mut world, *action)).collect();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use seinpaal_proto::{Request, Standing, Ticket};
 
 use crate::{
-    bounds::{Bounds, Fault, Rule, Steer, TICK},
+    bounds::{Bounds, ModelFault, Rule, Steer, TICK},
     world::{Action, Load, World},
 };
 
@@ -93,22 +93,22 @@ fn operates(world: &World, steer: Steer, ticket: Option<Ticket>) -> String {
     }
 }
 
-pub(crate) fn befalls(fault: Fault) -> &'static str {
+pub(crate) fn befalls(fault: ModelFault) -> &'static str {
     match fault {
-        Fault::Break => "loses its connection while it waits for an answer",
-        Fault::Crash => "crashes, and the store notices",
-        Fault::Vanish => "crashes, and nobody notices",
-        Fault::Pause => "is paused",
-        Fault::Deaf => "does not listen for a while",
-        Fault::Repeat | Fault::Delay | Fault::LoseWakeup => "is unharmed",
+        ModelFault::Break => "loses its connection while it waits for an answer",
+        ModelFault::Crash => "crashes, and the store notices",
+        ModelFault::Vanish => "crashes, and nobody notices",
+        ModelFault::Pause => "is paused",
+        ModelFault::Deaf => "does not listen for a while",
+        ModelFault::Repeat | ModelFault::Delay | ModelFault::LoseWakeup => "is unharmed",
     }
 }
 
-pub(crate) fn mangles(fault: Fault) -> &'static str {
+pub(crate) fn mangles(fault: ModelFault) -> &'static str {
     match fault {
-        Fault::Repeat => "is copied on the way",
-        Fault::Delay => "is delayed",
-        Fault::LoseWakeup => "is lost",
+        ModelFault::Repeat => "is copied on the way",
+        ModelFault::Delay => "is delayed",
+        ModelFault::LoseWakeup => "is lost",
         _ => "is unharmed",
     }
 }

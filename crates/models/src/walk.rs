@@ -22,9 +22,9 @@ pub struct Walks<A> {
 
 /// Xorshift (Marsaglia 2003).
 #[derive(Debug)]
-struct Dice(u64);
+struct WalkDice(u64);
 
-impl Dice {
+impl WalkDice {
     fn below(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -65,7 +65,7 @@ fn begin<G: Game>(game: &G) -> G::State {
 }
 
 fn history<G: Game>(game: &G, seed: u64, length: usize) -> Vec<G::Action> {
-    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut dice = WalkDice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut world = begin(game);
     let (mut history, mut actions) = (Vec::new(), Vec::new());
     while history.len() < length && game.broken(&world).is_none() {
@@ -79,7 +79,7 @@ fn history<G: Game>(game: &G, seed: u64, length: usize) -> Vec<G::Action> {
     history
 }
 
-fn choose<G: Game>(dice: &mut Dice, actions: &[G::Action]) -> G::Action {
+fn choose<G: Game>(dice: &mut WalkDice, actions: &[G::Action]) -> G::Action {
     loop {
         let action = actions[dice.below(actions.len())];
         if dice.below(G::rarity(&action)) == 0 {

@@ -21,16 +21,16 @@ use std::{
 
 use seinpaal_proto::{
     Batch, Contact, Inbox, MemoryState, Name, Replies, Standing, Ticket, Wakeup,
-    session::{CallId, Config, Session},
+    session::{CallId, Session, SessionConfig},
     time::{Micros, SECOND},
 };
 
 pub use act::Action;
-use asking::{AskedThen, Asking};
+use asking::{AskedGrants, AskedThen};
 pub use judge::Broken;
 use naming::Naming;
 pub use quiet::Stuck;
-use terms::Terms;
+use terms::RuleOfLimit;
 
 use crate::bounds::Bounds;
 
@@ -74,11 +74,11 @@ pub(crate) struct Ghost {
     /// Which client has attached to which ticket.
     pub(crate) attached: Vec<(usize, Ticket)>,
     /// The limit by the rules, where it is not one number all the time.
-    pub(crate) terms: Option<Terms>,
+    pub(crate) terms: Option<RuleOfLimit>,
     /// The slots' names by the rules, where slots have names.
     pub(crate) naming: Option<Naming>,
     /// What holders were asked, where they are asked.
-    pub(crate) asking: Option<Asking>,
+    pub(crate) asking: Option<AskedGrants>,
     pub(crate) broken: Option<Broken>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Client {
     pub(crate) calls: Vec<(CallId, Micros)>,
     pub(crate) wishes_left: u8,
     pub(crate) wanted: Vec<Ticket>,
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<PermitInProgram>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -109,7 +109,7 @@ pub(crate) enum Life {
 
 /// A permit in a program's hand.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct PermitInProgram {
     pub(crate) ticket: Ticket,
     pub(crate) fence: u64,
     pub(crate) permits: u32,
@@ -159,9 +159,9 @@ impl World {
                 is_calm: bounds.sees_renewals(),
                 ended: BTreeMap::new(),
                 attached: Vec::new(),
-                terms: bounds.has_terms().then(Terms::default),
+                terms: bounds.has_terms().then(RuleOfLimit::default),
                 naming: bounds.has_names().then(Naming::default),
-                asking: bounds.has_asks().then(Asking::default),
+                asking: bounds.has_asks().then(AskedGrants::default),
                 broken: None,
             },
         }
@@ -196,11 +196,11 @@ impl World {
 impl Client {
     fn new(who: usize, bounds: &Bounds) -> Self {
         let inbox = Inbox((who as u128 + 1) << 64);
-        let config = Config {
+        let config = SessionConfig {
             ttl: bounds.ttl(),
             waiter_ttl: bounds.place(),
             patience: 2 * bounds.ttl(),
-            ..Config::default()
+            ..SessionConfig::default()
         };
         // A store tells its clock when it is opened.
         let mut session = Session::new(inbox, config);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seinpaal_models::{
-    bounds::{Bounds, Fault},
+    bounds::{Bounds, ModelFault},
     explore::explore,
     game::Game,
     list, queue,
@@ -59,8 +59,14 @@ fn random_histories_of_a_queue_keep_every_promise_and_end_with_all_done_and_noth
 /// Races, a late step, a crash at any place, a pause over the end of a lease, a late release, a lost wakeup.
 #[test]
 fn what_breaks_the_recipes_does_not_break_ours() {
-    let trouble =
-        &[Fault::Delay, Fault::Pause, Fault::Vanish, Fault::Crash, Fault::LoseWakeup, Fault::Break];
+    let trouble = &[
+        ModelFault::Delay,
+        ModelFault::Pause,
+        ModelFault::Vanish,
+        ModelFault::Crash,
+        ModelFault::LoseWakeup,
+        ModelFault::Break,
+    ];
     let short = Bounds { ttl: 4, place: 2, quiet_one_in: 64, kinds: trouble, ..Bounds::BASE };
     keeps_its_promises(&Bounds { name: "a permit", ..short }, 40_000);
     keeps_its_promises(

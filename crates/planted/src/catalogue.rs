@@ -6,7 +6,7 @@ use seinpaal_proto::planted::Bug;
 
 /// A way to find mistakes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Check {
+pub(crate) enum Suite {
     Models,
     Differential,
     Conformance,
@@ -15,8 +15,8 @@ pub(crate) enum Check {
 
 /// A check and its subject, as words of a command line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Orders {
-    pub(crate) check: Check,
+pub(crate) struct SuiteRun {
+    pub(crate) check: Suite,
     /// A store of the conformance suite, or a kind of the torture rig.
     pub(crate) store: &'static str,
     /// For torture the faults, separated by commas. For models and conformance one model or case
@@ -39,7 +39,7 @@ const STORES: &[&str] = &[
     "queue-redis",
 ];
 
-impl Check {
+impl Suite {
     pub(crate) const ALL: [Self; 4] =
         [Self::Models, Self::Differential, Self::Conformance, Self::Torture];
 
@@ -53,14 +53,14 @@ impl Check {
     }
 }
 
-impl Orders {
-    fn of(check: Check, store: &'static str, what: &str) -> Self {
+impl SuiteRun {
+    fn of(check: Suite, store: &'static str, what: &str) -> Self {
         Self { check, store, what: what.to_owned() }
     }
 
     pub(crate) fn parse(words: &[&str]) -> Option<Self> {
         let [check, store, what] = words else { return None };
-        let check = Check::ALL.into_iter().find(|known| known.name() == *check)?;
+        let check = Suite::ALL.into_iter().find(|known| known.name() == *check)?;
         let store = STORES.iter().find(|known| *known == store)?;
         Some(Self::of(check, store, what))
     }
@@ -70,7 +70,7 @@ impl Orders {
     }
 }
 
-impl fmt::Display for Orders {
+impl fmt::Display for SuiteRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words().join(" "))
     }
@@ -78,26 +78,26 @@ impl fmt::Display for Orders {
 
 /// The checks of this kind that look for a mistake. There are none if the check cannot see that
 /// part of the product.
-pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
+pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<SuiteRun> {
     let is_of = |layers: &[&str]| layers.contains(&bug.layer());
-    let one = |store, what| vec![Orders::of(check, store, what)];
+    let one = |store, what| vec![SuiteRun::of(check, store, what)];
     match check {
         // Models have the ledger and sessions, and no store.
-        Check::Models if is_of(&["ledger", "session"]) => one("-", "all"),
-        Check::Models if is_of(&["queue ledger", "queue session"]) => one("-", "queues"),
+        Suite::Models if is_of(&["ledger", "session"]) => one("-", "all"),
+        Suite::Models if is_of(&["queue ledger", "queue session"]) => one("-", "queues"),
         // The differential test has the scripts and the ledger, and no session.
-        Check::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
-        Check::Differential if is_of(&["queue ledger", "queue lua"]) => one("-", "queues"),
-        Check::Conformance => {
+        Suite::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
+        Suite::Differential if is_of(&["queue ledger", "queue lua"]) => one("-", "queues"),
+        Suite::Conformance => {
             let what = if bug.layer().starts_with("queue") { "queues" } else { "all" };
-            let all = |store: &&'static str| Orders::of(check, store, what);
+            let all = |store: &&'static str| SuiteRun::of(check, store, what);
             conformance_stores(bug).iter().map(all).collect()
         }
-        Check::Torture => {
+        Suite::Torture => {
             let (kind, faults) = torment(bug);
             one(kind, faults)
         }
-        Check::Models | Check::Differential => Vec::new(),
+        Suite::Models | Suite::Differential => Vec::new(),
     }
 }
 
@@ -139,9 +139,9 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
 }
 
 /// A check that is known to find a mistake quickly.
-pub(crate) fn cheapest(bug: Bug) -> Orders {
-    let models = |model| Orders::of(Check::Models, "-", model);
-    let case = |store, case| Orders::of(Check::Conformance, store, case);
+pub(crate) fn cheapest(bug: Bug) -> SuiteRun {
+    let models = |model| SuiteRun::of(Suite::Models, "-", model);
+    let case = |store, case| SuiteRun::of(Suite::Conformance, store, case);
     match bug {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
@@ -162,7 +162,7 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::QueueLossUnheard => models("queue-cancel"),
         Bug::QueueFromReply => models("queue-one-delay"),
         Bug::QueueLuaOneTooMany | Bug::QueueLuaCallsNobody => {
-            Orders::of(Check::Differential, "-", "queues")
+            SuiteRun::of(Suite::Differential, "-", "queues")
         }
         Bug::QueueEmbeddedDeathKeeps => {
             case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
@@ -189,6 +189,6 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::RedisDeafAfterACut => case("cut", "all"),
         Bug::ReplicatedUnconfirmed => case("failover", "all"),
         Bug::QuorumOfAMinority => case("quorum", "all"),
-        _ => Orders::of(Check::Differential, "-", "all"),
+        _ => SuiteRun::of(Suite::Differential, "-", "all"),
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use seinpaal_proto::planted::Bug;
 
-use crate::{catalogue::Orders, choice::VARIABLE};
+use crate::{catalogue::SuiteRun, choice::VARIABLE};
 
 /// The longest time of a check. No check takes nearly as long.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -23,7 +23,7 @@ const FOUND: &str = "found: ";
 
 /// How a check ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum ChildVerdict {
     /// The check found nothing wrong.
     Kept,
     /// The check found this.
@@ -32,7 +32,7 @@ pub(crate) enum Verdict {
     Failed(String),
 }
 
-impl Verdict {
+impl ChildVerdict {
     /// Tells the parent process the result.
     pub(crate) fn tell(found: Option<String>) -> ExitCode {
         let Some(found) = found else { return ExitCode::SUCCESS };
@@ -41,11 +41,11 @@ impl Verdict {
     }
 
     /// Runs a check, with a mistake or without.
-    pub(crate) fn of(bug: Option<Bug>, orders: &Orders) -> Self {
+    pub(crate) fn of(bug: Option<Bug>, orders: &SuiteRun) -> Self {
         Self::try_of(bug, orders).unwrap_or_else(|error| Self::Failed(error.to_string()))
     }
 
-    fn try_of(bug: Option<Bug>, orders: &Orders) -> io::Result<Self> {
+    fn try_of(bug: Option<Bug>, orders: &SuiteRun) -> io::Result<Self> {
         let (mut said, mut complained) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let mut child = Command::new(env::current_exe()?)
             .arg("check")

@@ -5,13 +5,13 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use futures_util::FutureExt;
 use seinpaal::Seinpaal;
 use seinpaal_conformance::{
-    CASES, Case, EmbeddedHarness, Harness, MemoryHarness, QUEUE_CASES, QuorumHarness, RedisHarness,
-    Stage,
+    CASES, Case, CaseStage, EmbeddedHarness, Harness, MemoryHarness, QUEUE_CASES, QuorumHarness,
+    RedisHarness,
 };
 
 use seinpaal_rig::{RedisServer, SentinelServers};
 
-use crate::catalogue::Orders;
+use crate::catalogue::SuiteRun;
 
 const REPLICAS: usize = 1;
 /// The longest time of a case. No case takes nearly as long, unless it waits for something that
@@ -19,7 +19,7 @@ const REPLICAS: usize = 1;
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The first case that fails.
-pub(crate) async fn first_failed(orders: &Orders) -> Option<String> {
+pub(crate) async fn first_failed(orders: &SuiteRun) -> Option<String> {
     match orders.store {
         "failover" => return believed_without_replicas().await,
         "cut" => return deaf_after_a_cut().await,
@@ -50,7 +50,7 @@ fn harness(store: &str) -> Box<dyn Harness> {
 
 async fn fails(case: &Case, store: &str) -> bool {
     let run = async {
-        let stage = Stage::of(harness(store));
+        let stage = CaseStage::of(harness(store));
         if stage.lacks(case.needs).is_none() {
             (case.run)(&stage).await;
         }

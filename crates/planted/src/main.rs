@@ -24,8 +24,8 @@ use std::{env, io, process::ExitCode};
 use seinpaal_proto::planted::Bug;
 
 use crate::{
-    catalogue::{Check, Orders},
-    child::Verdict,
+    catalogue::{Suite, SuiteRun},
+    child::ChildVerdict,
     choice::choose_from_environment,
 };
 
@@ -78,20 +78,20 @@ fn be_worker(orders: &[&str]) -> ExitCode {
 /// Runs one check in this process, with the mistake that the environment names.
 fn be_check(orders: &[&str]) -> ExitCode {
     choose_from_environment();
-    let Some(orders) = Orders::parse(orders) else {
+    let Some(orders) = SuiteRun::parse(orders) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
     let found = match orders.check {
-        Check::Models => models::first_broken(&orders.what),
-        Check::Differential if orders.what == "queues" => {
+        Suite::Models => models::first_broken(&orders.what),
+        Suite::Differential if orders.what == "queues" => {
             block_on(queue_differential::differs(100))
         }
-        Check::Differential => block_on(differential::differs(100)),
-        Check::Conformance => block_on(conformance::first_failed(&orders)),
-        Check::Torture => torment::first_violation(&orders),
+        Suite::Differential => block_on(differential::differs(100)),
+        Suite::Conformance => block_on(conformance::first_failed(&orders)),
+        Suite::Torture => torment::first_violation(&orders),
     };
-    Verdict::tell(found)
+    ChildVerdict::tell(found)
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {

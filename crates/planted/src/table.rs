@@ -12,8 +12,8 @@ use std::{
 use seinpaal_proto::planted::Bug;
 
 use crate::{
-    catalogue::{Check, Orders, cheapest, orders},
-    child::Verdict,
+    catalogue::{Suite, SuiteRun, cheapest, orders},
+    child::ChildVerdict,
 };
 
 /// How many mistakes are looked for at a time.
@@ -39,36 +39,37 @@ pub(crate) fn all(bugs: &[Bug], with_control: bool) -> ExitCode {
 pub(crate) fn quick() -> ExitCode {
     let found = in_turn(Bug::ALL, |bug| {
         let orders = cheapest(*bug);
-        let verdict = Verdict::of(Some(*bug), &orders);
+        let verdict = ChildVerdict::of(Some(*bug), &orders);
         println!("{}: {orders}: {}", bug.name(), words(&verdict));
-        matches!(verdict, Verdict::Broken(_))
+        matches!(verdict, ChildVerdict::Broken(_))
     });
     if found.into_iter().all(|is_found| is_found) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn row(bug: Bug) -> bool {
-    let cells = Check::ALL.map(|check| {
-        let verdicts = orders(bug, check).into_iter().map(|orders| Verdict::of(Some(bug), &orders));
+    let cells = Suite::ALL.map(|check| {
+        let verdicts =
+            orders(bug, check).into_iter().map(|orders| ChildVerdict::of(Some(bug), &orders));
         verdicts.reduce(worse)
     });
     let shown: Vec<String> = cells.iter().map(cell).collect();
     println!("| `{}`: {} | {} | {} |", bug.name(), bug.says(), bug.layer(), shown.join(" | "));
-    cells.iter().flatten().any(|verdict| matches!(verdict, Verdict::Broken(_)))
+    cells.iter().flatten().any(|verdict| matches!(verdict, ChildVerdict::Broken(_)))
 }
 
-fn worse(one: Verdict, other: Verdict) -> Verdict {
-    if matches!(one, Verdict::Broken(_)) || other == Verdict::Kept { one } else { other }
+fn worse(one: ChildVerdict, other: ChildVerdict) -> ChildVerdict {
+    if matches!(one, ChildVerdict::Broken(_)) || other == ChildVerdict::Kept { one } else { other }
 }
 
-fn cell(verdict: &Option<Verdict>) -> String {
+fn cell(verdict: &Option<ChildVerdict>) -> String {
     verdict.as_ref().map_or_else(|| "n/a".to_owned(), words)
 }
 
-fn words(verdict: &Verdict) -> String {
+fn words(verdict: &ChildVerdict) -> String {
     match verdict {
-        Verdict::Kept => "–".to_owned(),
-        Verdict::Broken(what) => format!("caught: {what}"),
-        Verdict::Failed(why) => format!("no verdict: {why}"),
+        ChildVerdict::Kept => "–".to_owned(),
+        ChildVerdict::Broken(what) => format!("caught: {what}"),
+        ChildVerdict::Failed(why) => format!("no verdict: {why}"),
     }
 }
 
@@ -76,19 +77,20 @@ fn words(verdict: &Verdict) -> String {
 fn control() -> bool {
     println!("\nWithout a mistake:\n");
     let kept = in_turn(&every_check(), |orders| {
-        let verdict = Verdict::of(None, orders);
-        let said = if verdict == Verdict::Kept { "passed".to_owned() } else { words(&verdict) };
+        let verdict = ChildVerdict::of(None, orders);
+        let said =
+            if verdict == ChildVerdict::Kept { "passed".to_owned() } else { words(&verdict) };
         println!("* {orders}: {said}");
-        verdict == Verdict::Kept
+        verdict == ChildVerdict::Kept
     });
     kept.into_iter().all(|is_kept| is_kept)
 }
 
 /// Every check that looks for any mistake, once.
-fn every_check() -> Vec<Orders> {
-    let mut checks: Vec<Orders> = Vec::new();
+fn every_check() -> Vec<SuiteRun> {
+    let mut checks: Vec<SuiteRun> = Vec::new();
     for bug in Bug::ALL {
-        for new in Check::ALL.into_iter().flat_map(|check| orders(*bug, check)) {
+        for new in Suite::ALL.into_iter().flat_map(|check| orders(*bug, check)) {
             if !checks.contains(&new) {
                 checks.push(new);
             }

@@ -2,9 +2,9 @@
 
 use std::{env, fs};
 
-use torture::{args, rig, rig::Plan};
+use torture::{args, rig, rig::TorturePlan};
 
-use crate::catalogue::Orders;
+use crate::catalogue::SuiteRun;
 
 const MINUTES: &str = "0.25";
 const SEED: &str = "3";
@@ -13,7 +13,7 @@ const SEED: &str = "3";
 ///
 /// # Panics
 /// If the rig does not know what it is told to do.
-pub(crate) fn first_violation(orders: &Orders) -> Option<String> {
+pub(crate) fn first_violation(orders: &SuiteRun) -> Option<String> {
     let words = [
         "--store",
         orders.store.trim_start_matches("queue-"),
@@ -29,7 +29,8 @@ pub(crate) fn first_violation(orders: &Orders) -> Option<String> {
     let kind = orders.store.starts_with("queue-").then_some("--queue");
     let words: Vec<String> = kind.iter().chain(&words).map(ToString::to_string).collect();
     let plan = args::plan(&words).unwrap_or_else(|why| panic!("{why}"));
-    let plan = Plan { program: env::current_exe().unwrap_or_else(|why| panic!("{why}")), ..plan };
+    let plan =
+        TorturePlan { program: env::current_exe().unwrap_or_else(|why| panic!("{why}")), ..plan };
     let judged = match plan.queue {
         true => rig::run_queue(&plan).map(|verdict| verdict.violations),
         false => rig::run(&plan).map(|verdict| verdict.violations),

@@ -11,6 +11,7 @@ pub use promise::RenewalPromise;
 /// The maker of a request, as `show`, `top` and the dashboard show it. No field may contain control
 /// characters.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct About {
     /// The program that asks, and its version if it likes.
     pub client: String,
@@ -31,6 +32,18 @@ const PAIR: char = '\u{1e}';
 const ASK: char = '\u{1d}';
 
 impl About {
+    /// Describes a maker without labels.
+    #[must_use]
+    pub fn new(client: impl Into<String>, host: impl Into<String>, pid: u32) -> Self {
+        Self { client: client.into(), host: host.into(), pid, labels: Vec::new() }
+    }
+
+    /// Describes the same maker with these labels in place of any others.
+    #[must_use]
+    pub fn with_labels(self, labels: Vec<(String, String)>) -> Self {
+        Self { labels, ..self }
+    }
+
     /// The form that stores keep: fields and labels separated by control characters.
     #[must_use]
     pub fn encode(&self) -> String {

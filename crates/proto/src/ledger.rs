@@ -92,6 +92,7 @@ pub fn execute<S: State, C: Contacts>(
     batch: &Batch,
 ) -> Result<Outcome, S::Error> {
     let head = state.head()?;
+    // Asked once, so that all requests of the batch meet the same answer.
     let guarded_for = contacts.guarded_for();
     let mut ledger = Ledger {
         state,
@@ -106,6 +107,7 @@ pub fn execute<S: State, C: Contacts>(
         backlog: false,
         wakeups: Vec::new(),
     };
+    // Before any request: a request must not meet permits that are held by nobody any more.
     ledger.begin(batch.fence_seen)?;
     let mut replies = Vec::with_capacity(batch.requests.len());
     for request in &batch.requests {
@@ -145,6 +147,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn advance_clock(&mut self) {
         let passed = self.now.saturating_sub(self.head.wall);
         self.head.wall = self.now;
+        // The store's clock may have jumped, so the ledger's clock takes no more of it than the
+        // bound.
         self.head.clock += passed.min(self.head.bound);
     }
 
@@ -225,6 +229,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// learns that moment, since the end of the guard wakes nobody. The client looks at least every
     /// `bound`, which keeps the ledger's clock at full speed.
     fn look_in(&mut self) -> Result<Option<Micros>, S::Error> {
+        // An operator has no waiter, and nobody would look for it.
         if self.asker.is_none() || self.head.waiting == 0 {
             return Ok(None);
         }
@@ -235,6 +240,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Some(lease) = self.state.first_lease_by_end()? else { return Ok(None) };
         let left = lease.ends.saturating_sub(self.head.clock);
         let left = self.guarded_for.map_or(left, |guarded| guarded.min(left));
+        // At least 1: with 0 a client would look again in the same microsecond.
         Ok(Some(left.min(self.head.bound).max(1)))
     }
 

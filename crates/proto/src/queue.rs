@@ -23,14 +23,14 @@ mod state;
 
 pub use fingerprint::View;
 pub use item::{
-    Delivery, Ending, History, Item, ItemId, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, MAX_REASON_BYTES,
-    Past, Reason, Standing, Work,
+    Delivery, DeliveryHistory, Ending, FailureReason, Item, ItemId, MAX_DELIVERIES,
+    MAX_PAYLOAD_BYTES, MAX_REASON_BYTES, PastDelivery, Standing, Work,
 };
 pub use ledger::{AGING, CALL_WAIT, MOST_PAYLOAD, Outcome, PLACE_TTL, execute};
-pub use line::BadLine;
+pub use line::BadReplyLine;
 pub use memory::MemoryQueue;
 pub use reply::{DeadRow, GroupRow, Popped, Replies, Reply, Snapshot, Wakeup, Was, What, WorkRow};
 pub use request::{
     Batch, Configure, Dedup, Due, How, MAX_WINDOW, Pop, Purge, Push, Renew, Request,
 };
-pub use state::{Call, Dedupped, Group, Head, Place, SessionRecord, State};
+pub use state::{Dedupped, Group, Head, Place, SessionRecord, State, WorkerCall};

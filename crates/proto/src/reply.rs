@@ -163,7 +163,7 @@ pub enum Reply {
 /// The result of a grant.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Grant {
-    /// Whose.
+    /// The ticket that was granted.
     pub ticket: Ticket,
     /// The number of this grant.
     pub fence: Fence,

@@ -59,7 +59,7 @@ pub enum Request {
     /// Give back the permits of a ticket, or only these slots of it. Who sends it as nobody, without an inbox, gives
     /// back whole tickets, whoever holds them; the holder is told. Answers `Released`, `Ended` or `Unknown`.
     Release {
-        /// Whose permits.
+        /// The ticket whose permits go back.
         ticket: Ticket,
         /// Which of its slots; `None` for all. Slots it does not hold are passed over.
         slots: Option<Slots>,
@@ -76,7 +76,7 @@ pub enum Request {
     },
     /// End somebody's lease or place in the queue. Answers `Evicted` or `Unknown`.
     Evict {
-        /// Whose.
+        /// The ticket to end.
         ticket: Ticket,
     },
     /// Ask a holder to hand over, and say why. It ends nothing: the holder is told, and decides. Answers `Asked`,
@@ -149,7 +149,7 @@ pub struct Attach {
 /// A request that a holder hand over. The same ask again is the same request.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct AskHolder {
-    /// Whose holder is asked.
+    /// The ticket whose holder is asked.
     pub ticket: Ticket,
     /// A lease that nobody else has. The ticket stands under it until its holder has been told.
     pub lease: LeaseId,

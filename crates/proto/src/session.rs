@@ -46,9 +46,9 @@ use alloc::{
     vec::Vec,
 };
 
-pub use config::{ClockBound, Config};
-pub use event::{AskId, Call, CallId, Event, Failure, Loss, Refusal, Wish};
-pub use schedule::Schedule;
+pub use config::{JumpBound, SessionConfig};
+pub use event::{AcquireRefusal, AskId, Call, CallFailure, CallId, Event, Loss, Wish};
+pub use schedule::LeaseSchedule;
 
 use crate::{
     id::{Inbox, Ticket, TicketSource, mix},
@@ -59,7 +59,7 @@ use crate::{
 };
 use agenda::Agenda;
 use desk::Desk;
-use record::Granted;
+use record::StoreGrant;
 use sent::Sent;
 use series::Shelf;
 
@@ -67,7 +67,7 @@ use series::Shelf;
 #[derive(Clone, Debug)]
 pub struct Session {
     inbox: Inbox,
-    config: Config,
+    config: SessionConfig,
     source: TicketSource,
     /// In boxes, because a tree moves its values when it grows.
     desks: BTreeMap<Name, Box<Desk>>,
@@ -98,7 +98,7 @@ impl Session {
     /// Makes a session whose wakeups come to `inbox`. The inbox must have been drawn at random,
     /// since the session derives its tickets from it.
     #[must_use]
-    pub fn new(inbox: Inbox, config: Config) -> Self {
+    pub fn new(inbox: Inbox, config: SessionConfig) -> Self {
         Self {
             inbox,
             config,
@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// A call failed.
-    pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: Failure) {
+    pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: CallFailure) {
         if let Some(sent) = self.calls.remove(&call) {
             self.take_failure(now, sent, failure);
         }
@@ -157,7 +157,7 @@ impl Session {
             }
             What::Granted { fence, slots, limit } => {
                 let names = SlotNames::none(); // A wakeup has no names; the renewal that proves the grant has.
-                let granted = Granted { fence, slots, names, limit };
+                let granted = StoreGrant { fence, slots, names, limit };
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),
@@ -226,7 +226,7 @@ impl Session {
 
     /// The settings of this session.
     #[must_use]
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &SessionConfig {
         &self.config
     }
 

@@ -156,7 +156,7 @@ impl Memory {
 pub struct Lease {
     /// The id.
     pub id: LeaseId,
-    /// Whose it is, if the owner listens anywhere.
+    /// The inbox of its owner, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
     /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
     pub ttl: Micros,
@@ -278,7 +278,6 @@ pub trait State {
     fn holders(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
     /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
-
     /// Returns the memory of a series.
     fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
     /// Writes a memory, new or changed.

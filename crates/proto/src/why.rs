@@ -125,14 +125,14 @@ pub enum Reason {
         free: u32,
         /// The limit.
         limit: u32,
-        /// Who has the others.
+        /// The holders of the other permits.
         holders: Holders,
     },
     /// It wishes for a slot that somebody holds.
     SlotHeld {
         /// What the slot is called.
         name: String,
-        /// Who holds it.
+        /// The holder.
         holder: HeldBy,
     },
     /// A slot is free, and goes to somebody ahead.

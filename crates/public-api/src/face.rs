@@ -11,10 +11,11 @@ use crate::{
 };
 
 /// The lines of each public path, in the order of paths.
-type Lines = BTreeMap<String, Vec<String>>;
+type FaceLines = BTreeMap<String, Vec<String>>;
 
 pub(crate) fn face(tree: &Tree, root: &str) -> String {
-    let mut walk = Walk { tree, blocks: blocks(tree), lines: Lines::new(), shown: BTreeMap::new() };
+    let mut walk =
+        Walk { tree, blocks: blocks(tree), lines: FaceLines::new(), shown: BTreeMap::new() };
     walk.module(&vec![root.to_owned()], root);
     walk.macros();
     let mut text = String::new();
@@ -56,7 +57,7 @@ fn names(path: &Path) -> Vec<String> {
 struct Walk<'tree> {
     tree: &'tree Tree,
     blocks: BTreeMap<Meaning, Vec<&'tree ItemImpl>>,
-    lines: Lines,
+    lines: FaceLines,
     /// Under which path each thing has been shown already.
     shown: BTreeMap<Meaning, String>,
 }

@@ -8,6 +8,7 @@
 
 use std::{io, path::Path};
 
+mod docs;
 mod face;
 mod resolve;
 mod said;
@@ -39,4 +40,16 @@ pub fn of_this_workspace() -> io::Result<String> {
     let all: Vec<_> = layers.into_iter().chain([api]).collect();
     let all: Vec<_> = all.iter().map(|(name, folder)| (name.as_str(), folder.as_path())).collect();
     public_api("seinpaal", &all)
+}
+
+/// What the documentation of a crate's public functions and requests leaves out, as lines
+/// `path: heading`. An `async fn` says whether it can be dropped and shows an example, and a function
+/// that can fail says how.
+///
+/// # Errors
+/// If a source file cannot be read, or is not Rust.
+pub fn missing_docs(name: &str, folder: &Path) -> io::Result<Vec<String>> {
+    let mut tree = tree::Tree::default();
+    tree.read(name, &folder.join("src"))?;
+    Ok(docs::missing(&tree))
 }

@@ -8,15 +8,15 @@ use redis::Value;
 use seinpaal_proto::{Batch, Replies};
 
 use super::{
-    Need, RedisStore, error, need_of, refuse_too_much, reply, room_of, script::Operation,
-    servers::Proof,
+    RedisStore, ReplicaNeed, error, need_of, refuse_too_much, reply, room_of, script::ScriptKind,
+    servers::ExecutedAt,
 };
 use seinpaal_store::{BoxFuture, Bundles, Certainty, StoreError, StoreErrorKind};
 
-type Outcome = Result<Replies, StoreError>;
+type PartResult = Result<Replies, StoreError>;
 
 impl Bundles for RedisStore {
-    fn call_bundle<'a>(&'a self, batches: &'a [Batch]) -> BoxFuture<'a, Vec<Outcome>> {
+    fn call_bundle<'a>(&'a self, batches: &'a [Batch]) -> BoxFuture<'a, Vec<PartResult>> {
         Box::pin(async move {
             let outcomes = self.execute_bundle(batches).await;
             outcomes.unwrap_or_else(|error| batches.iter().map(|_| Err(error.clone())).collect())
@@ -25,12 +25,12 @@ impl Bundles for RedisStore {
 }
 
 impl RedisStore {
-    async fn execute_bundle(&self, batches: &[Batch]) -> Result<Vec<Outcome>, StoreError> {
+    async fn execute_bundle(&self, batches: &[Batch]) -> Result<Vec<PartResult>, StoreError> {
         batches.iter().try_for_each(refuse_too_much)?;
         let (keys, arguments) = self.keys_and_arguments_of_bundle(batches);
         let room = batches.iter().map(room_of).fold(0, usize::saturating_add);
         let (answer, proof) =
-            self.servers.evaluate(Operation::Bundle, &keys, &arguments, room).await?;
+            self.servers.evaluate(ScriptKind::Bundle, &keys, &arguments, room).await?;
         let answers = answers_to(batches, answer)?;
         let outcomes = batches.iter().zip(answers).map(|(batch, answer)| self.take(batch, answer));
         let outcomes = outcomes.collect();
@@ -50,22 +50,22 @@ impl RedisStore {
         (keys, arguments)
     }
 
-    fn take(&self, batch: &Batch, answer: Value) -> Outcome {
+    fn take(&self, batch: &Batch, answer: Value) -> PartResult {
         if let Value::ServerError(refused) = &answer {
             return Err(error::of_server(refused));
         }
-        let replies = reply::of_batch(answer, Operation::Bundle.name(), batch)?;
+        let replies = reply::of_batch(answer, ScriptKind::Bundle.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
         Ok(replies)
     }
 
     /// Asks the replicas once for all. If they fail, each batch that needs them fails.
-    async fn confirmed(&self, mut outcomes: Vec<Outcome>, proof: Proof) -> Vec<Outcome> {
-        let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(Need::Nothing);
+    async fn confirmed(&self, mut outcomes: Vec<PartResult>, proof: ExecutedAt) -> Vec<PartResult> {
+        let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(ReplicaNeed::Nothing);
         if let Err(error) = self.meet(most, proof).await {
             for outcome in &mut outcomes {
-                if need_of_outcome(outcome) > Need::Nothing {
+                if need_of_outcome(outcome) > ReplicaNeed::Nothing {
                     *outcome = Err(error.clone());
                 }
             }
@@ -74,9 +74,9 @@ impl RedisStore {
     }
 }
 
-fn need_of_outcome(outcome: &Outcome) -> Need {
+fn need_of_outcome(outcome: &PartResult) -> ReplicaNeed {
     let replies = outcome.iter().flat_map(|replies| &replies.replies);
-    replies.map(need_of).max().unwrap_or(Need::Nothing)
+    replies.map(need_of).max().unwrap_or(ReplicaNeed::Nothing)
 }
 
 fn answers_to(batches: &[Batch], answer: Value) -> Result<Vec<Value>, StoreError> {

@@ -33,21 +33,21 @@ use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{sync::Notify, task::AbortHandle};
 
-pub(super) use self::confirm::Proof;
+pub(super) use self::confirm::ExecutedOnNode;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use self::slots::{fuzz_redirection, fuzz_slots};
 
 use self::{
-    call::{Call, NodeTask},
+    call::{NodeTask, ScriptCall},
     ears::Ears,
     listening::keep,
-    node::{Node, WiredScripts},
-    slots::{Address, SlotMap},
+    node::{ClusterNode, WiredScripts},
+    slots::{NodeAddress, SlotMap},
 };
 use super::{
     keys::{Keys, slot_of},
-    script::{Mutation, Operation, Scripts, Wire},
-    server::Look,
+    script::{Mutation, ScriptKind, Scripts, Wire},
+    server::ServerFindings,
 };
 use seinpaal_store::{
     Advice, Certainty, Fact, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl,
@@ -82,10 +82,10 @@ struct ClusterLinks {
     /// The map may be out of date.
     is_doubtful: AtomicBool,
     looking: tokio::sync::Mutex<()>,
-    nodes: Mutex<HashMap<Address, Arc<Node>>>,
+    nodes: Mutex<HashMap<NodeAddress, Arc<ClusterNode>>>,
     ears: Ears,
     /// The look at the first node that answered.
-    first_look: OnceLock<Look>,
+    first_look: OnceLock<ServerFindings>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
     had_replicas: AtomicBool,
@@ -97,6 +97,7 @@ impl Cluster {
     /// subscriptions.
     pub(super) async fn open(options: ClusterOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone()));
+        // The first look is made here, so that a URL that is wrong is an error of the opening.
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };
@@ -140,16 +141,16 @@ impl Cluster {
     /// Runs a script at the owner of its first key.
     pub(super) async fn evaluate(
         &self,
-        operation: Operation,
+        operation: ScriptKind,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
-    ) -> Result<(Value, Proof), StoreError> {
+    ) -> Result<(Value, ExecutedOnNode), StoreError> {
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
-        let call = Call { operation, keys, arguments, room };
+        let call = ScriptCall { operation, keys, arguments, room };
         let done = self.shared.route(slot, &NodeTask::Evaluate(&call)).await?;
-        Ok((done.answer, Proof(done.at)))
+        Ok((done.answer, ExecutedOnNode(done.at)))
     }
 
     /// Advice about the cluster, and how it is used.
@@ -199,7 +200,7 @@ impl Cluster {
 }
 
 /// One master, for commands that are not about a name.
-pub(super) struct Master(Arc<Node>);
+pub(super) struct Master(Arc<ClusterNode>);
 
 impl Master {
     pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
@@ -250,22 +251,22 @@ impl ClusterLinks {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn nodes(&self) -> MutexGuard<'_, HashMap<Address, Arc<Node>>> {
+    fn nodes(&self) -> MutexGuard<'_, HashMap<NodeAddress, Arc<ClusterNode>>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all_nodes(&self) -> Vec<Arc<Node>> {
+    fn all_nodes(&self) -> Vec<Arc<ClusterNode>> {
         self.nodes().values().cloned().collect()
     }
 
-    fn node(&self, address: &Address) -> Arc<Node> {
+    fn node(&self, address: &NodeAddress) -> Arc<ClusterNode> {
         let mut nodes = self.nodes();
         if let Some(node) = nodes.get(address) {
             return node.clone();
         }
         let url = self.url.node(&address.host, address.port);
         let on_heard = self.on_heard(address.clone());
-        let node = Arc::new(Node::new(address.clone(), url, self.scripts.clone(), on_heard));
+        let node = Arc::new(ClusterNode::new(address.clone(), url, self.scripts.clone(), on_heard));
         nodes.insert(address.clone(), node.clone());
         node
     }

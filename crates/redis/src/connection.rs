@@ -22,13 +22,13 @@ use tokio::{task::AbortHandle, time::timeout};
 use super::{
     link::{ConnectOptions, Link, RESPONSE_TIMEOUT},
     replicas,
-    script::{Operation, Scripts},
+    script::{ScriptKind, Scripts},
     sentinel::SentinelListeners,
-    transport::Answer,
+    transport::CommandAnswer,
 };
 use seinpaal_store::{Advice, Fact, Reading, StoreError};
 use state::ConnectionState;
-use status::{Outage, Status};
+use status::{LinkOutage, Status};
 use upkeep::keep;
 pub(super) use upkeep::pause_of_callers;
 
@@ -43,7 +43,7 @@ pub(super) struct Connection {
 }
 
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
-pub(super) struct Proof(u64, Link);
+pub(super) struct ExecutedOnLink(u64, Link);
 
 /// As long as most requests are that say little about themselves, in bytes.
 const LONG_ARGUMENT: usize = 400;
@@ -53,6 +53,8 @@ impl Connection {
     pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new(ConnectionState::new(options));
         let reading = shared.open().await?;
+        // After the first link: a caller hears why it cannot connect, and is not kept waiting by
+        // tries.
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
@@ -79,11 +81,11 @@ impl Connection {
     pub(super) async fn evaluate(
         &self,
         scripts: &Scripts,
-        operation: Operation,
+        operation: ScriptKind,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
-    ) -> Result<(Value, Proof), StoreError> {
+    ) -> Result<(Value, ExecutedOnLink), StoreError> {
         // A buffer that grows is copied each time.
         let words = keys.len() + arguments.len();
         let mut evalsha = Cmd::with_capacity(3 + words, 64 + LONG_ARGUMENT * words);
@@ -99,12 +101,15 @@ impl Connection {
             if !is_missing_script(&answer) {
                 break;
             }
+            // Plain first: a transaction is only needed where somebody flushes scripts all the
+            // time.
             let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
             answer = load_and_repeat(&mut link, &source, &evalsha, room, as_transaction).await;
         }
+        // Before the answer is judged, because that may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
-            Ok(answer) => Ok((answer, Proof(id, link))),
+            Ok(answer) => Ok((answer, ExecutedOnLink(id, link))),
             Err(error) => Err(self.shared.with_the_right_named(error, &mut link).await),
         }
     }
@@ -120,22 +125,25 @@ impl Connection {
 
     /// Returns whether as many replicas as are wanted have what this link wrote until now; if not,
     /// a fail-over could undo it.
-    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+    pub(super) async fn confirm(&self, proof: ExecutedOnLink) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };
+        // On the link that wrote: `WAIT` counts the writes of its own connection only.
         let count = self.replicas_of(proof).await?;
         if count >= wanted {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
             return Ok(());
         }
+        // A server that never had so many replicas is set up wrongly. One that had them will have
+        // them again.
         let had_enough = self.shared.had_replicas.load(Ordering::Relaxed);
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
     /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
-    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+    pub(super) async fn replicas_of(&self, proof: ExecutedOnLink) -> Result<u32, StoreError> {
         let Some(wanted) = self.replicated() else { return Ok(0) };
-        let Proof(id, mut link) = proof;
+        let ExecutedOnLink(id, mut link) = proof;
         let confirmed = link.site.replicas.confirm(&mut link.commands, wanted).await;
         confirmed.map_err(|failed| {
             self.shared.lose(id);
@@ -157,9 +165,12 @@ impl Connection {
     /// An answer is overdue. Completes once there is a link that was heard from within the last `silence`: this one, or
     /// a new one that is opened beside it. What is under way over this one stays so.
     pub(super) async fn reassure(&self, silence: Duration) {
+        // Before the doubt, or a link that is opened at once would not be noticed.
         let mut status = self.shared.status.subscribe();
         self.shared.doubt(silence);
         let is_settled = status.wait_for(|status| !matches!(status, Status::Doubted(..)));
+        // When the time is over the caller goes on in any case: its own patience decides what
+        // becomes of the request.
         let _ = timeout(RESPONSE_TIMEOUT, is_settled).await.map(drop);
     }
 
@@ -173,7 +184,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.keeper.abort();
         // The link knows how to report its loss to us, and so must not be kept by us.
-        let outage = Outage::lost(&self.shared.options.shown());
+        let outage = LinkOutage::lost(&self.shared.options.shown());
         self.shared.status.send_replace(Status::Down(outage, None));
     }
 }
@@ -192,7 +203,7 @@ async fn load_and_repeat(
     evalsha: &Cmd,
     room: usize,
     as_transaction: bool,
-) -> Answer<Value> {
+) -> CommandAnswer<Value> {
     let mut both = redis::pipe();
     both.cmd("SCRIPT").arg("LOAD").arg(source);
     both.add_command(evalsha.clone());
@@ -210,7 +221,7 @@ async fn load_and_repeat(
     }
 }
 
-pub(super) fn is_missing_script(answer: &Answer<Value>) -> bool {
+pub(super) fn is_missing_script(answer: &CommandAnswer<Value>) -> bool {
     match answer {
         Ok(Value::ServerError(error)) => error.code() == "NOSCRIPT",
         Ok(_) => false,

@@ -4,7 +4,7 @@ mod advice;
 
 use redis::{ErrorKind, RedisError, ServerError};
 
-use self::advice::{Advice, SLOW, of_fault};
+use self::advice::{ErrorAdvice, SLOW, of_fault};
 use super::transport::{CallError, TransportFault};
 use seinpaal_store::{
     Certainty::{self, NotExecuted, Unknown},
@@ -152,7 +152,7 @@ pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
 }
 
 fn of_fault_in_call(fault: &TransportFault, shown: &str) -> StoreError {
-    let Advice(kind, advice) = of_fault(fault);
+    let ErrorAdvice(kind, advice) = of_fault(fault);
     let message = format!("{shown}: {advice}");
     StoreError::new(kind, Unknown, message).caused_by(CallError::from(fault.clone()))
 }
@@ -168,7 +168,7 @@ pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
             return self::at(shown, &refused(code, details));
         }
         CallError::Fault(fault) => {
-            let Advice(kind, advice) = of_fault(fault);
+            let ErrorAdvice(kind, advice) = of_fault(fault);
             return at(kind, &advice);
         }
         CallError::Library(error) => error,
@@ -236,18 +236,18 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// Why a link could not be opened.
-pub(super) enum Failure {
+pub(super) enum LinkFailure {
     Call(CallError),
     Store(StoreError),
 }
 
-impl From<CallError> for Failure {
+impl From<CallError> for LinkFailure {
     fn from(error: CallError) -> Self {
         Self::Call(error)
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for LinkFailure {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }

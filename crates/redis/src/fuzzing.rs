@@ -4,7 +4,7 @@ use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Fence, Inbox, Kind, Name, Permits, Priority, Renew, Replies, Request,
     Ticket, Whom,
-    session::{Config, Session, Wish},
+    session::{Session, SessionConfig, Wish},
     time::SECOND,
 };
 
@@ -86,7 +86,7 @@ fn plain_requests() -> [Request; 4] {
 /// A client that holds nothing yet asks, attaches, hears this, and goes on for a while; what it attached to it leaves to
 /// itself.
 fn tell_a_session(replies: Replies) {
-    let mut session = Session::new(Inbox(1 << 64 | 9), Config::default());
+    let mut session = Session::new(Inbox(1 << 64 | 9), SessionConfig::default());
     let name = Name::new("gpus").expect("that is a name");
     let mut tickets = Vec::new();
     for permits in [1, 2] {
@@ -152,7 +152,7 @@ pub fn wakeup(bytes: &[u8]) {
         assert!(*fence <= seinpaal_proto::time::UNBOUNDED, "{fence}");
         let _ = slots.count();
     }
-    let mut session = Session::new(Inbox(7), Config::default());
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
     let ticket = session.acquire(SECOND, &wakeup.name, wish(1));
     let _ = session.poll_call(SECOND);
     session.handle_wakeup(SECOND, seinpaal_proto::Wakeup { ticket, ..wakeup });

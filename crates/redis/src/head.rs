@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use seinpaal_proto::{Field, Head, RecentHolds, queue, time::UNBOUNDED};
 
 /// One place of a layout.
-enum Place {
+enum LayoutPlace {
     /// A field of the ledger's head.
     Ledgers(&'static str),
     /// A field that the scripts keep for themselves: its name, its format, and its value at first.
@@ -33,11 +33,11 @@ enum Place {
     Flags(&'static str),
 }
 
-use Place::{Flags, Ledgers, Scripts};
+use LayoutPlace::{Flags, Ledgers, Scripts};
 
 /// The head of a name. The number of the format stands before it, and how many free ranges there are after it.
 #[rustfmt::skip]
-const PLACES_OF_NAMES: [Place; 21] = [
+const PLACES_OF_NAMES: [LayoutPlace; 21] = [
     Ledgers("kind"), Flags("flags"), Ledgers("stated"), Ledgers("pinned"), Ledgers("clock"), Ledgers("wall"),
     Scripts("passed", "d", "0"), Ledgers("bound"), Ledgers("fence"), Scripts("due", "d", "UNBOUNDED"),
     Scripts("deadline", "d", "0"), Scripts("memory", "d", "0"), Scripts("longest", "d", "0"), Ledgers("arrival"),
@@ -47,7 +47,7 @@ const PLACES_OF_NAMES: [Place; 21] = [
 
 /// The head of a queue. The number of the format stands before it, and whether more follows.
 #[rustfmt::skip]
-const PLACES_OF_QUEUES: [Place; 20] = [
+const PLACES_OF_QUEUES: [LayoutPlace; 20] = [
     Ledgers("limit"), Ledgers("group_limit"), Ledgers("clock"), Ledgers("wall"), Ledgers("bound"), Ledgers("last"),
     Ledgers("ready"), Ledgers("open"), Ledgers("delayed"), Ledgers("in_work"), Ledgers("dead"), Ledgers("sessions"),
     Ledgers("keys"), Scripts("first_end", "d", "UNBOUNDED"), Scripts("first_wall", "d", "UNBOUNDED"),
@@ -79,13 +79,13 @@ struct Numbers {
 
 /// The places of a head in their order, and the words that stand for them in scripts.
 pub(super) struct HeadLayout {
-    slots: Vec<Slot>,
+    slots: Vec<HeadField>,
     words: [(&'static str, String); 7],
 }
 
 /// One field, as scripts write it.
 #[derive(Clone, Copy)]
-struct Slot {
+struct HeadField {
     name: &'static str,
     form: &'static str,
     blank: &'static str,
@@ -101,11 +101,11 @@ enum InTables {
 }
 
 impl HeadLayout {
-    fn new(places: &[Place], fields: &[(&'static str, Field<'_>)], numbers: Numbers) -> Self {
+    fn new(places: &[LayoutPlace], fields: &[(&'static str, Field<'_>)], numbers: Numbers) -> Self {
         let slots: Vec<_> =
             places.iter().filter_map(|place| slot(place, fields, numbers)).collect();
         let bytes: usize = slots.iter().map(|slot| byte_count(slot.form)).sum();
-        let each = |write: fn(&Slot) -> Option<String>, between| {
+        let each = |write: fn(&HeadField) -> Option<String>, between| {
             slots.iter().filter_map(write).collect::<Vec<_>>().join(between)
         };
         let words = [
@@ -113,8 +113,8 @@ impl HeadLayout {
             ("SIZE_OF_HEAD", bytes.to_string()),
             ("FIELDS_OF_HEAD", each(|slot| Some(slot.name.to_owned()), ", ")),
             ("BLANKS_OF_HEAD", each(|slot| Some(slot.blank.to_owned()), ", ")),
-            ("TABLE_OF_HEAD", each(Slot::read, ", ")),
-            ("UNTOUCHED_HEAD", each(Slot::untouched, ", ")),
+            ("TABLE_OF_HEAD", each(HeadField::read, ", ")),
+            ("UNTOUCHED_HEAD", each(HeadField::untouched, ", ")),
             ("HEAD_AS_PACKED", each(|slot| Some(slot.packed()), ", ")),
         ];
         Self { slots, words }
@@ -140,7 +140,7 @@ impl HeadLayout {
     /// The values in the order of the format: those given, and for the others what they are at first.
     fn values(&self, given: &str) -> String {
         let given = values_by_name(given);
-        let value = |slot: &Slot| {
+        let value = |slot: &HeadField| {
             let value = given.iter().find(|(name, _)| *name == slot.name);
             value.map_or(slot.blank, |(_, value)| value)
         };
@@ -182,10 +182,16 @@ fn noting_a_hold(recent: &str, took: &str) -> String {
     )
 }
 
-fn slot(place: &Place, fields: &[(&'static str, Field<'_>)], numbers: Numbers) -> Option<Slot> {
+fn slot(
+    place: &LayoutPlace,
+    fields: &[(&'static str, Field<'_>)],
+    numbers: Numbers,
+) -> Option<HeadField> {
     match *place {
-        Scripts(name, form, blank) => Some(Slot { name, form, blank, in_tables: InTables::Always }),
-        Flags(name) => Some(Slot { name, form: "B", blank: "0", in_tables: InTables::Never }),
+        Scripts(name, form, blank) => {
+            Some(HeadField { name, form, blank, in_tables: InTables::Always })
+        }
+        Flags(name) => Some(HeadField { name, form: "B", blank: "0", in_tables: InTables::Never }),
         Ledgers(name) => {
             let (_, field) = fields.iter().find(|(field, _)| *field == name)?;
             packed(name, field, numbers)
@@ -194,7 +200,7 @@ fn slot(place: &Place, fields: &[(&'static str, Field<'_>)], numbers: Numbers) -
 }
 
 /// A text, names or a client have no place among the numbers.
-fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<Slot> {
+fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<HeadField> {
     let (form, blank, in_tables) = match *field {
         Field::Kind(_) => ("c1", "'-'", InTables::Always),
         Field::Limit(_) => (numbers.limit, "-1", InTables::IfThere),
@@ -207,10 +213,10 @@ fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<Slo
         Field::Permits(_) | Field::Rows(_) => (numbers.count, "0", InTables::Always),
         Field::Names(_) | Field::Text(_) | Field::Client(_) => return None,
     };
-    Some(Slot { name, form, blank, in_tables })
+    Some(HeadField { name, form, blank, in_tables })
 }
 
-impl Slot {
+impl HeadField {
     fn read(&self) -> Option<String> {
         let name = self.name;
         match self.in_tables {

@@ -56,9 +56,9 @@ use seinpaal_proto::{
 
 use self::{
     keys::Keys,
-    need::{Need, need_of},
-    script::Operation,
-    servers::{Proof, Servers},
+    need::{ReplicaNeed, need_of},
+    script::ScriptKind,
+    servers::{ExecutedAt, Servers},
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, OneStep, Presence, Reading,
@@ -88,12 +88,12 @@ pub struct RedisStore {
 }
 
 #[cfg(feature = "rigged")]
-pub use self::rigged::Rig;
+pub use self::rigged::RedisRig;
 
 impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let operation = Operation::of(batch);
+        let operation = ScriptKind::of(batch);
         let (keys, arguments) = self.keys_and_arguments_in_form(batch);
         self.servers.expect(batch).await?;
         let (answer, proof) =
@@ -101,16 +101,16 @@ impl RedisStore {
         let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
-        let need = replies.replies.iter().map(need_of).max().unwrap_or(Need::Nothing);
+        let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
         self.meet(need, proof).await?;
         Ok(replies)
     }
 
-    async fn meet(&self, need: Need, proof: Proof) -> Result<(), StoreError> {
+    async fn meet(&self, need: ReplicaNeed, proof: ExecutedAt) -> Result<(), StoreError> {
         match need {
-            Need::Nothing => Ok(()),
-            Need::Asked => self.servers.replicas_of(proof).await.map(drop),
-            Need::Confirmed => self.servers.confirm(proof).await,
+            ReplicaNeed::Nothing => Ok(()),
+            ReplicaNeed::Asked => self.servers.replicas_of(proof).await.map(drop),
+            ReplicaNeed::Confirmed => self.servers.confirm(proof).await,
         }
     }
 

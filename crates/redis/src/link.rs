@@ -18,11 +18,11 @@ use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
     endpoint::RedisEndpoint,
-    error::{self, Failure},
+    error::{self, LinkFailure},
     keys::Keys,
     replicas::Replicas,
-    server::{self, Kind, Subject},
-    transport::{self, Answer, CallError, Commands, TransportFault},
+    server::{self, LookedAt, ServerKind},
+    transport::{self, CallError, CommandAnswer, Commands, TransportFault},
     wakeup,
 };
 use seinpaal_store::{
@@ -110,8 +110,8 @@ impl ConnectOptions {
         self.endpoint.to_string()
     }
 
-    pub(super) fn subject<'a>(&'a self, shown: &'a str) -> Subject<'a> {
-        Subject::new(shown, Kind::Server, &self.keys, self.inbox, self.endpoint.options())
+    pub(super) fn subject<'a>(&'a self, shown: &'a str) -> LookedAt<'a> {
+        LookedAt::new(shown, ServerKind::Server, &self.keys, self.inbox, self.endpoint.options())
     }
 
     /// Turns a push into news.
@@ -134,14 +134,16 @@ impl Link {
     ) -> Result<Self, StoreError> {
         let url = options.endpoint.find().await?;
         let link = match Self::over_resp3(options, &url, on_loss.clone()).await {
-            Err(Failure::Call(error)) if refuses_resp3(&error) => {
+            // Only a server that refuses `HELLO 3` gets a second try. Any other failure would be
+            // the same again.
+            Err(LinkFailure::Call(error)) if refuses_resp3(&error) => {
                 Self::over_resp2(options, &url, on_loss).await
             }
             other => other,
         };
         link.map_err(|failure| match failure {
-            Failure::Call(error) => error::of_connecting(&error, &url.to_string()),
-            Failure::Store(error) => error,
+            LinkFailure::Call(error) => error::of_connecting(&error, &url.to_string()),
+            LinkFailure::Store(error) => error,
         })
     }
 
@@ -149,7 +151,7 @@ impl Link {
         options: &Arc<ConnectOptions>,
         url: &RedisUrl,
         on_loss: OnLoss,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LinkFailure> {
         let config = config(options).set_push_sender(on_push(options, on_loss));
         let patience = options.endpoint.connect_timeout();
         let mut commands = Commands::open(url, ProtocolVersion::RESP3, config, patience).await?;
@@ -163,7 +165,7 @@ impl Link {
         options: &Arc<ConnectOptions>,
         url: &RedisUrl,
         on_loss: OnLoss,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LinkFailure> {
         let (config, patience) = (config(options), options.endpoint.connect_timeout());
         let mut commands = Commands::open(url, ProtocolVersion::RESP2, config, patience).await?;
         let site = ServerLook::look(&mut commands, options, url).await?.over_resp2(url);
@@ -201,7 +203,7 @@ impl ServerLook {
         commands: &mut Commands,
         options: &ConnectOptions,
         url: &RedisUrl,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LinkFailure> {
         let shown = url.to_string();
         let seen = server::look(commands, &options.subject(&shown)).await??;
         let replicas =
@@ -248,13 +250,17 @@ fn on_push(
     }
 }
 
-async fn subscribe(url: &RedisUrl, options: &ConnectOptions, patience: Duration) -> Answer<PubSub> {
+async fn subscribe(
+    url: &RedisUrl,
+    options: &ConnectOptions,
+    patience: Duration,
+) -> CommandAnswer<PubSub> {
     let mut pubsub = transport::open_pubsub(url, patience).await?;
     pubsub.subscribe(options.keys.channel(options.inbox)).await?;
     Ok(pubsub)
 }
 
-fn refused_inbox(refused: CallError, options: &ConnectOptions, url: &RedisUrl) -> Failure {
+fn refused_inbox(refused: CallError, options: &ConnectOptions, url: &RedisUrl) -> LinkFailure {
     match server::of_subscribing(refused, &options.subject(&url.to_string())) {
         Ok(error) => error.into(),
         Err(other) => other.into(),

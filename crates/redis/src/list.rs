@@ -11,7 +11,7 @@ use seinpaal_proto::{Batch, Name, Reply, Request, Snapshot};
 
 use super::{
     ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
-    script::{self, Operation},
+    script::{self, ScriptKind},
 };
 use seinpaal_store::StoreError;
 
@@ -27,10 +27,10 @@ pub(super) const LISTED_WAITERS: u32 = 64;
 /// Waiters that a page shows at most; `MOST_LISTED` in the script.
 const PAGE_ROWS: usize = 1024;
 
-type Listed = BTreeMap<Name, Snapshot>;
+type ListedNames = BTreeMap<Name, Snapshot>;
 
 /// The row of a name in a page.
-enum Told {
+enum ListedRow {
     Listed(Snapshot),
     /// Nobody is there, and nothing is configured.
     Unused,
@@ -43,7 +43,7 @@ impl RedisStore {
         &self,
         prefix: &str,
     ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
-        let (pattern, mut listed) = (self.keys.pattern(prefix), Listed::new());
+        let (pattern, mut listed) = (self.keys.pattern(prefix), ListedNames::new());
         for server in self.servers.scanned().await? {
             let mut page = Some(server.page(&pattern, 0).await?);
             while let Some((next, keys)) = page {
@@ -63,7 +63,7 @@ impl RedisStore {
         Ok(listed.into_iter().collect())
     }
 
-    async fn tell_of(&self, names: Vec<Name>, listed: &mut Listed) -> Result<(), StoreError> {
+    async fn tell_of(&self, names: Vec<Name>, listed: &mut ListedNames) -> Result<(), StoreError> {
         let mut unclear = Vec::new();
         let (page, at_once) = if self.servers.has_slots() { (1, AT_ONCE) } else { (PAGE, PAGES) };
         for names in names.chunks(page * at_once) {
@@ -71,9 +71,9 @@ impl RedisStore {
             let told = try_join_all(pages).await?.into_iter().flatten();
             for (name, told) in names.iter().zip(told) {
                 match told {
-                    Told::Listed(snapshot) => drop(listed.insert(name.clone(), snapshot)),
-                    Told::Unused => {}
-                    Told::Look => unclear.push(name.clone()),
+                    ListedRow::Listed(snapshot) => drop(listed.insert(name.clone(), snapshot)),
+                    ListedRow::Unused => {}
+                    ListedRow::Look => unclear.push(name.clone()),
                 }
             }
         }
@@ -81,10 +81,10 @@ impl RedisStore {
     }
 
     /// Asks a script for these names.
-    async fn page(&self, names: &[Name]) -> Result<Vec<Told>, StoreError> {
+    async fn page(&self, names: &[Name]) -> Result<Vec<ListedRow>, StoreError> {
         let (keys, arguments) = self.keys_and_arguments_of_page(names);
         let room = ANSWER_ROOM + PAGE_ROWS * 2 * ROW_ROOM;
-        let (answer, _) = self.servers.evaluate(Operation::List, &keys, &arguments, room).await?;
+        let (answer, _) = self.servers.evaluate(ScriptKind::List, &keys, &arguments, room).await?;
         read(&answer, names.len()).ok_or_else(|| reply::unreadable("list", &answer))
     }
 
@@ -103,7 +103,7 @@ impl RedisStore {
     }
 
     /// Each by itself.
-    async fn look_at(&self, names: &[Name], listed: &mut Listed) -> Result<(), StoreError> {
+    async fn look_at(&self, names: &[Name], listed: &mut ListedNames) -> Result<(), StoreError> {
         for names in names.chunks(AT_ONCE) {
             let looks = join_all(names.iter().map(|name| self.inspect(name))).await;
             for (name, look) in names.iter().zip(looks) {
@@ -147,18 +147,18 @@ fn inspection(name: &Name) -> Batch {
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
 }
 
-fn read(answer: &Value, names: usize) -> Option<Vec<Told>> {
+fn read(answer: &Value, names: usize) -> Option<Vec<ListedRow>> {
     let Value::Array(told) = answer else { return None };
     let told = told.iter().map(told_of).collect::<Option<Vec<_>>>()?;
     (told.len() == names).then_some(told)
 }
 
-fn told_of(value: &Value) -> Option<Told> {
+fn told_of(value: &Value) -> Option<ListedRow> {
     match value {
-        Value::BulkString(word) if word == b"unused" => Some(Told::Unused),
-        Value::BulkString(word) if word == b"look" => Some(Told::Look),
+        Value::BulkString(word) if word == b"unused" => Some(ListedRow::Unused),
+        Value::BulkString(word) if word == b"look" => Some(ListedRow::Look),
         Value::Array(_) => match reply::reply(value)? {
-            Reply::Snapshot(snapshot) => Some(Told::Listed(snapshot)),
+            Reply::Snapshot(snapshot) => Some(ListedRow::Listed(snapshot)),
             _ => None,
         },
         _ => None,

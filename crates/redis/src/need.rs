@@ -4,7 +4,7 @@ use seinpaal_proto::Reply;
 
 /// What an answer needs of the replicas before it counts.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Need {
+pub(super) enum ReplicaNeed {
     /// Nothing is lost with it.
     Nothing,
     /// Replicas are asked, and the request is repeated if the master is gone before it could
@@ -15,15 +15,17 @@ pub(super) enum Need {
     Confirmed,
 }
 
-pub(super) fn need_of(reply: &Reply) -> Need {
+pub(super) fn need_of(reply: &Reply) -> ReplicaNeed {
     match reply {
         Reply::Granted(_)
         | Reply::Renewed { .. }
         | Reply::Tickets { .. }
-        | Reply::Configured { .. } => Need::Confirmed,
+        | Reply::Configured { .. } => ReplicaNeed::Confirmed,
         // Undone, the slots given back would stand under a lease that goes on being renewed.
-        Reply::Released { left: 1.., .. } => Need::Confirmed,
-        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
-        _ => Need::Nothing,
+        Reply::Released { left: 1.., .. } => ReplicaNeed::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => {
+            ReplicaNeed::Asked
+        }
+        _ => ReplicaNeed::Nothing,
     }
 }

@@ -16,9 +16,9 @@ use seinpaal_proto::{
 };
 
 use super::{
-    Need, ROW_ROOM, RedisStore,
+    ROW_ROOM, RedisStore, ReplicaNeed,
     list::{AT_ONCE, take_look},
-    script::Operation,
+    script::ScriptKind,
 };
 use seinpaal_store::StoreError;
 
@@ -29,13 +29,13 @@ impl RedisStore {
         let arguments = ask::arguments(batch, self.given_now());
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
-            self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;
+            self.servers.evaluate(ScriptKind::Queue, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::parse(answer, &batch.requests)?;
         self.servers.take_note_of_queue(batch);
         match replies.replies.iter().map(need_of).max() {
-            None | Some(Need::Nothing) => {}
-            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
-            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
+            None | Some(ReplicaNeed::Nothing) => {}
+            Some(ReplicaNeed::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(ReplicaNeed::Confirmed) => self.servers.confirm(proof).await?,
         }
         Ok(replies)
     }
@@ -98,15 +98,15 @@ fn room_of(batch: &Batch) -> usize {
 
 /// A client that is told that an item is in the queue, is its own or is done relies on that. A
 /// refusal or a mere look is nothing that a fail-over could undo.
-fn need_of(reply: &Reply) -> Need {
+fn need_of(reply: &Reply) -> ReplicaNeed {
     match reply {
         Reply::Late
         | Reply::Left
         | Reply::Lost { .. }
         | Reply::Unknown { .. }
         | Reply::Snapshot(_)
-        | Reply::Dead(_) => Need::Nothing,
-        Reply::Popped { items, .. } if items.is_empty() => Need::Nothing,
-        _ => Need::Confirmed,
+        | Reply::Dead(_) => ReplicaNeed::Nothing,
+        Reply::Popped { items, .. } if items.is_empty() => ReplicaNeed::Nothing,
+        _ => ReplicaNeed::Confirmed,
     }
 }

@@ -50,8 +50,8 @@ use tokio::{
 use self::{
     gather::Gathering,
     matter::CallHeader,
-    node::{Envelope, Node},
-    table::Table,
+    node::{Envelope, QuorumNode},
+    table::TicketTable,
 };
 use super::misconfigured;
 use seinpaal_store::{
@@ -74,13 +74,13 @@ pub struct QuorumStore {
 
 /// The nodes, and what this client knows of them.
 struct Quorum {
-    nodes: Vec<Arc<Node>>,
+    nodes: Vec<Arc<QuorumNode>>,
     inbox: Inbox,
     news: NewsSender,
     guard: Micros,
     now: Option<Arc<AtomicU64>>,
-    clock: Mutex<Clock>,
-    table: Mutex<Table>,
+    clock: Mutex<FenceClock>,
+    table: Mutex<TicketTable>,
     /// One call at a time is made about a name, by the session or for a waiter.
     desks: Mutex<HashMap<Name, Arc<Turn<()>>>>,
     hint: Notify,
@@ -89,7 +89,7 @@ struct Quorum {
 
 /// The facts that fences are made of.
 #[derive(Default)]
-struct Clock {
+struct FenceClock {
     /// The latest of the nodes' clocks, and when it was heard.
     heard: Option<(Micros, Instant)>,
     /// The greatest fence or version that was given or seen.
@@ -163,11 +163,11 @@ impl Quorum {
         self.nodes.len() / 2 + 1
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, TicketTable> {
         self.table.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    fn clock(&self) -> MutexGuard<'_, Clock> {
+    fn clock(&self) -> MutexGuard<'_, FenceClock> {
         self.clock.lock().unwrap_or_else(|held| held.into_inner())
     }
 

@@ -15,9 +15,9 @@ use tokio::sync::Mutex;
 
 use super::{
     endpoint::RedisEndpoint,
-    error::Failure,
+    error::LinkFailure,
     server::field,
-    transport::{Answer, CallError, Commands, ROOM},
+    transport::{CallError, CommandAnswer, Commands, ROOM},
 };
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
@@ -42,7 +42,7 @@ pub(super) struct Replicas {
 struct Round {
     /// Confirmations asked for up to this number are answered by it.
     covers: u64,
-    result: Answer<u32>,
+    result: CommandAnswer<u32>,
 }
 
 /// The replicas of a node of a cluster, where the map tells how many there are.
@@ -67,7 +67,7 @@ impl Replicas {
         endpoint: &RedisEndpoint,
         timeout: Duration,
         shown: &str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LinkFailure> {
         let replicated = endpoint.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
         if endpoint.may_move() || replicated.is_some() {
@@ -78,7 +78,7 @@ impl Replicas {
             let mut next = || answers.next().unwrap_or_default();
             let (role, info, limits) = (next(), next(), next());
             if is_no_master(&role) {
-                return Err(Failure::Store(no_master(shown)));
+                return Err(LinkFailure::Store(no_master(shown)));
             }
             there = connected(info);
             advice = advise(replicated, there, redis::from_redis_value(limits).ok());
@@ -89,7 +89,7 @@ impl Replicas {
 
     /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for
     /// a while.
-    pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> Answer<u32> {
+    pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> CommandAnswer<u32> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;
         if round.covers < number {
@@ -103,7 +103,7 @@ impl Replicas {
     }
 }
 
-async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> Answer<u32> {
+async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> CommandAnswer<u32> {
     let mut wait = redis::cmd("WAIT");
     wait.arg(wanted).arg(patience.as_millis().to_string());
     match commands.send(&wait).await? {

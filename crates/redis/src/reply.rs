@@ -13,7 +13,7 @@ use seinpaal_proto::{
     Slots, StoredAsk, TicketReply, time::UNBOUNDED,
 };
 
-pub(super) use self::words::{Words, number};
+pub(super) use self::words::{ReplyWords, number};
 use super::{error::one_line, named::decoded};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
@@ -104,7 +104,7 @@ pub(super) fn unreadable(script: &str, value: &Value) -> StoreError {
 fn read(value: &Value, requests: usize) -> Option<Replies> {
     let Value::Array(answers) = value else { return None };
     let (done, rest) = answers.split_first()?;
-    let mut done = Words::of(done)?;
+    let mut done = ReplyWords::of(done)?;
     done.expect("done")?;
     let now = done.number()?;
     let backlog = done.flag()?;
@@ -117,7 +117,7 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
     if let Value::Array(rows) = value {
         return snapshot::read(rows).map(Reply::Snapshot);
     }
-    let mut words = Words::of(value)?;
+    let mut words = ReplyWords::of(value)?;
     Some(match words.word()? {
         "granted" => Reply::Granted(granted(&mut words)?),
         "queued" => Reply::Queued {
@@ -168,7 +168,7 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
     })
 }
 
-fn granted(words: &mut Words<'_>) -> Option<Grant> {
+fn granted(words: &mut ReplyWords<'_>) -> Option<Grant> {
     let (ticket, fence) = (words.parsed()?, Fence(words.number()?));
     let (slots, names) = slots_and_names(words.word()?)?;
     Some(Grant {
@@ -187,7 +187,7 @@ fn slots_and_names(word: &str) -> Option<(Slots, SlotNames)> {
     Some((slots.parse().ok()?, decoded(names)?))
 }
 
-fn tickets(words: &mut Words<'_>) -> Option<Reply> {
+fn tickets(words: &mut ReplyWords<'_>) -> Option<Reply> {
     let valid_for = Some(words.number()?);
     let tickets = words.rest().split(' ').filter(|word| !word.is_empty()).map(ticket_reply);
     Some(Reply::Tickets { valid_for, tickets: tickets.collect::<Option<_>>()? })

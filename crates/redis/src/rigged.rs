@@ -16,7 +16,7 @@ use crate::{RedisStore, endpoint::RedisEndpoint, open::Overrides, quorum::Quorum
 
 /// What a test changes about a store.
 #[derive(Clone, Debug, Default)]
-pub struct Rig {
+pub struct RedisRig {
     /// Microseconds, in place of the server's clock.
     pub now: Option<Arc<AtomicU64>>,
     /// A piece of every script's source, and what stands there instead.
@@ -25,9 +25,9 @@ pub struct Rig {
     pub replication_timeout: Option<Duration>,
 }
 
-impl From<Rig> for Overrides {
-    fn from(rig: Rig) -> Self {
-        let Rig { now, mutations, replication_timeout } = rig;
+impl From<RedisRig> for Overrides {
+    fn from(rig: RedisRig) -> Self {
+        let RedisRig { now, mutations, replication_timeout } = rig;
         Self { now, mutations, replication_timeout }
     }
 }
@@ -41,7 +41,7 @@ impl RedisStore {
         url: RedisUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: Rig,
+        rig: RedisRig,
     ) -> Result<Arc<Self>, StoreError> {
         Self::open_at(RedisEndpoint::Server(url), inbox, news, rig.into()).await
     }
@@ -54,7 +54,7 @@ impl RedisStore {
         url: SentinelUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: Rig,
+        rig: RedisRig,
     ) -> Result<Arc<Self>, StoreError> {
         Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, rig.into()).await
     }
@@ -67,7 +67,7 @@ impl RedisStore {
         url: ClusterUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: Rig,
+        rig: RedisRig,
     ) -> Result<Arc<Self>, StoreError> {
         Self::open_cluster_with(url, inbox, news, rig.into()).await
     }

@@ -42,7 +42,7 @@ const BUNDLE: &str = include_str!("lua/bundle.lua");
 
 /// One operation, or the step that knows them all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Operation {
+pub(super) enum ScriptKind {
     Acquire,
     Renew,
     Release,
@@ -63,7 +63,7 @@ pub(super) enum Operation {
     Bundle,
 }
 
-impl Operation {
+impl ScriptKind {
     /// The script for a batch: the lean one if it has one request.
     pub(super) fn of(batch: &Batch) -> Self {
         match batch.requests.as_slice() {
@@ -152,26 +152,26 @@ impl Scripts {
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
-    pub(super) fn hash(&self, operation: Operation) -> &str {
+    pub(super) fn hash(&self, operation: ScriptKind) -> &str {
         let source = || Script::new(&self.source(operation));
         self.hashed[operation as usize].get_or_init(source).get_hash()
     }
 
     /// Its text, for `SCRIPT LOAD`.
-    pub(super) fn source(&self, operation: Operation) -> String {
-        if operation == Operation::Together {
+    pub(super) fn source(&self, operation: ScriptKind) -> String {
+        if operation == ScriptKind::Together {
             return self.together();
         }
-        if operation == Operation::Bundle {
+        if operation == ScriptKind::Bundle {
             let bundle = self.changed(BUNDLE.to_owned());
-            return [self.function("batch", Operation::Step), bundle].concat();
+            return [self.function("batch", ScriptKind::Step), bundle].concat();
         }
-        if operation == Operation::Queue {
+        if operation == ScriptKind::Queue {
             let source = self.changed([self.wire.piece(), QUEUE].concat());
             return constants::written(&head::QUEUES.expand(&source));
         }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
-        let guard = self.guard.filter(|_| operation != Operation::Write);
+        let guard = self.guard.filter(|_| operation != ScriptKind::Write);
         let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
         let lean = if operation.may_be_plain() { LEAN } else { "" };
         let lean = lean.replace(PLACE_OF_OVER, over);
@@ -190,12 +190,12 @@ impl Scripts {
     }
 
     fn together(&self) -> String {
-        let acquire = self.function("acquire", Operation::Acquire);
-        [acquire, self.function("cancel", Operation::Cancel), TOGETHER.to_owned()].concat()
+        let acquire = self.function("acquire", ScriptKind::Acquire);
+        [acquire, self.function("cancel", ScriptKind::Cancel), TOGETHER.to_owned()].concat()
     }
 
     /// A script as a function of its keys and arguments.
-    fn function(&self, name: &str, operation: Operation) -> String {
+    fn function(&self, name: &str, operation: ScriptKind) -> String {
         format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
     }
 }

@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     error::{self, one_line},
-    transport::{self, Answer, Commands, ROOM, TransportFault},
+    transport::{self, CommandAnswer, Commands, ROOM, TransportFault},
 };
 use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind,
@@ -74,7 +74,11 @@ async fn ask(
     }
 }
 
-async fn question(sentinel: RedisUrl, master: &str, patience: Duration) -> Answer<Vec<Value>> {
+async fn question(
+    sentinel: RedisUrl,
+    master: &str,
+    patience: Duration,
+) -> CommandAnswer<Vec<Value>> {
     let (config, protocol) = (AsyncConnectionConfig::new(), ProtocolVersion::RESP2);
     let mut connection = Commands::open(&sentinel, protocol, config, patience).await?;
     let mut both = redis::pipe();
@@ -185,7 +189,7 @@ async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAdd
     }
 }
 
-async fn subscribe(sentinel: &RedisUrl) -> Answer<PubSub> {
+async fn subscribe(sentinel: &RedisUrl) -> CommandAnswer<PubSub> {
     let mut moves = transport::open_pubsub(sentinel, CHECK_EVERY).await?;
     moves.subscribe(MOVES).await?;
     Ok(moves)

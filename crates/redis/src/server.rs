@@ -15,11 +15,11 @@ use seinpaal_proto::{
 
 pub(super) use self::rights::of_subscribing;
 pub(super) use self::settings::NOTHING_KEPT;
-use self::settings::Settings;
+use self::settings::ServerSettings;
 use super::{
     error,
     keys::Keys,
-    transport::{Answer, Commands, ROOM},
+    transport::{CommandAnswer, Commands, ROOM},
 };
 use seinpaal_store::{
     Advice, Certainty, Fact, Reading, StoreError, StoreErrorKind, boottime, url::RedisOptions,
@@ -33,15 +33,15 @@ const PREFERRED: (u32, u32) = (7, 0);
 
 /// What the URL promises.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ServerKind {
     Server,
     Cluster,
 }
 
-/// Who is looked at, and what for.
-pub(super) struct Subject<'a> {
+/// The server that is looked at, and what it is to be used for.
+pub(super) struct LookedAt<'a> {
     pub(super) shown: &'a str,
-    pub(super) kind: Kind,
+    pub(super) kind: ServerKind,
     pub(super) keys: &'a Keys,
     pub(super) inbox: Inbox,
     pub(super) is_guarded: bool,
@@ -49,17 +49,17 @@ pub(super) struct Subject<'a> {
 }
 
 /// What was seen.
-pub(super) struct Look {
+pub(super) struct ServerFindings {
     pub(super) reading: Reading,
     /// A line for each thing to change.
     pub(super) advice: Vec<Advice>,
     pub(super) facts: Vec<Fact>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> LookedAt<'a> {
     pub(super) fn new(
         shown: &'a str,
-        kind: Kind,
+        kind: ServerKind,
         keys: &'a Keys,
         inbox: Inbox,
         options: &RedisOptions,
@@ -70,23 +70,23 @@ impl<'a> Subject<'a> {
     }
 
     #[cfg(test)]
-    fn plain(keys: &'a Keys, kind: Kind) -> Self {
+    fn plain(keys: &'a Keys, kind: ServerKind) -> Self {
         Self::new("redis://a:1/0", kind, keys, Inbox(1), &RedisOptions::default())
     }
 
     /// One at which wakeups could come.
     fn channel(&self) -> String {
         match self.kind {
-            Kind::Server => self.keys.channel(self.inbox),
-            Kind::Cluster => format!("{}:inbox:{}", self.keys.probe(), self.inbox),
+            ServerKind::Server => self.keys.channel(self.inbox),
+            ServerKind::Cluster => format!("{}:inbox:{}", self.keys.probe(), self.inbox),
         }
     }
 
     /// All of them, as an access list has it.
     fn channels(&self) -> String {
         match self.kind {
-            Kind::Server => format!("{}inbox:*", self.keys.prefix()),
-            Kind::Cluster => format!("{}*:inbox:*", self.keys.prefix()),
+            ServerKind::Server => format!("{}inbox:*", self.keys.prefix()),
+            ServerKind::Cluster => format!("{}*:inbox:*", self.keys.prefix()),
         }
     }
 }
@@ -94,8 +94,8 @@ impl<'a> Subject<'a> {
 /// Looks at the clock, at the server and its settings, and at what this user may do.
 pub(super) async fn look(
     commands: &mut Commands,
-    subject: &Subject<'_>,
-) -> Answer<Result<Look, StoreError>> {
+    subject: &LookedAt<'_>,
+) -> CommandAnswer<Result<ServerFindings, StoreError>> {
     let (mut all, rights, settings) =
         (redis::pipe(), rights::questions(subject), settings::questions());
     all.add_command(time());
@@ -114,7 +114,7 @@ pub(super) async fn look(
 /// A right that is missing now, whatever it was when the link was opened.
 pub(super) async fn missing_right(
     commands: &mut Commands,
-    subject: &Subject<'_>,
+    subject: &LookedAt<'_>,
 ) -> Option<StoreError> {
     let (mut all, rights) = (redis::pipe(), rights::questions(subject));
     for question in &rights {
@@ -127,10 +127,10 @@ pub(super) async fn missing_right(
 fn judge_all(
     answers: &[Value],
     rights: usize,
-    subject: &Subject<'_>,
+    subject: &LookedAt<'_>,
     asked_at: Micros,
     here: (SystemTime, SystemTime),
-) -> Result<Look, StoreError> {
+) -> Result<ServerFindings, StoreError> {
     let [time, server, replication, rest @ ..] = answers else {
         return Err(no_time(subject.shown));
     };
@@ -141,13 +141,13 @@ fn judge_all(
     }
     let shows = read_time(time).ok_or_else(|| no_time(subject.shown))?;
     advice.extend(rights::judge(rights, subject)?);
-    let settings = Settings::read(settings);
+    let settings = ServerSettings::read(settings);
     advice.extend(settings.advice(subject));
     let advice = advice.into_iter().map(|advice| advice.at(subject.shown)).collect();
     let mut facts = facts::of_server(server, replication);
     facts.extend(settings.facts());
     facts.extend(facts::of_clock(shows, here));
-    Ok(Look { reading: Reading { shows, asked_at }, advice, facts })
+    Ok(ServerFindings { reading: Reading { shows, asked_at }, advice, facts })
 }
 
 pub(super) fn time() -> Cmd {
@@ -169,7 +169,7 @@ pub(super) fn no_time(shown: &(impl Display + ?Sized)) -> StoreError {
 fn check(
     server: &Value,
     replication: &Value,
-    subject: &Subject<'_>,
+    subject: &LookedAt<'_>,
 ) -> Result<Vec<Advice>, StoreError> {
     let text = |answer: &Value| match answer {
         Value::ServerError(refused) if hides(refused) => Ok(String::new()),
@@ -186,13 +186,13 @@ fn hides(refused: &ServerError) -> bool {
     matches!(refused.code(), "NOPERM" | "ERR")
 }
 
-fn judge(server: &str, replication: &str, subject: &Subject<'_>) -> Result<(), StoreError> {
+fn judge(server: &str, replication: &str, subject: &LookedAt<'_>) -> Result<(), StoreError> {
     let refuse = |kind, why: String| {
         Err(StoreError::new(kind, Certainty::NotExecuted, format!("{} {why}", subject.shown)))
     };
     let (oldest, what) = match subject.kind {
-        Kind::Server => (OLDEST, "6.2 is the oldest"),
-        Kind::Cluster => (OLDEST_CLUSTER, "7.0 is the oldest cluster"),
+        ServerKind::Server => (OLDEST, "6.2 is the oldest"),
+        ServerKind::Cluster => (OLDEST_CLUSTER, "7.0 is the oldest cluster"),
     };
     if let Some(why) = wrong_mode(server, subject.kind) {
         return refuse(StoreErrorKind::Misconfigured, why.into());
@@ -203,7 +203,7 @@ fn judge(server: &str, replication: &str, subject: &Subject<'_>) -> Result<(), S
         let why = format!("is version {version}: {what} that can be used, so upgrade it");
         return refuse(StoreErrorKind::Misconfigured, why);
     }
-    if subject.kind == Kind::Server && field(replication, "role") == Some("slave") {
+    if subject.kind == ServerKind::Server && field(replication, "role") == Some("slave") {
         let host = field(replication, "master_host").unwrap_or("?");
         let port = field(replication, "master_port").unwrap_or("?");
         let why = format!("is a replica: connect to its master, {host}:{port}");
@@ -212,14 +212,14 @@ fn judge(server: &str, replication: &str, subject: &Subject<'_>) -> Result<(), S
     Ok(())
 }
 
-fn wrong_mode(server: &str, kind: Kind) -> Option<&'static str> {
+fn wrong_mode(server: &str, kind: ServerKind) -> Option<&'static str> {
     match (mode(server)?, kind) {
         ("sentinel", _) => Some("is a sentinel: write redis+sentinel://HOST:PORT/MASTER"),
-        ("cluster", Kind::Server) => {
+        ("cluster", ServerKind::Server) => {
             Some("is part of a cluster: write redis+cluster:// in the store URL")
         }
-        ("cluster", Kind::Cluster) | (_, Kind::Server) => None,
-        (_, Kind::Cluster) => Some("is not a cluster: write redis:// in the store URL"),
+        ("cluster", ServerKind::Cluster) | (_, ServerKind::Server) => None,
+        (_, ServerKind::Cluster) => Some("is not a cluster: write redis:// in the store URL"),
     }
 }
 
@@ -233,7 +233,7 @@ fn version(server: &str) -> Option<&str> {
     field(server, "valkey_version").or_else(|| field(server, "redis_version"))
 }
 
-fn advise(server: &str, replication: &str, subject: &Subject<'_>) -> Vec<Advice> {
+fn advise(server: &str, replication: &str, subject: &LookedAt<'_>) -> Vec<Advice> {
     let mut lines = Vec::new();
     if let Some(version) = version(server)
         && is_before(version, PREFERRED)
@@ -243,7 +243,9 @@ fn advise(server: &str, replication: &str, subject: &Subject<'_>) -> Vec<Advice>
         )));
     }
     let replicas = field(replication, "connected_slaves").filter(|count| *count != "0");
-    if let (Some(count), Kind::Server, false) = (replicas, subject.kind, subject.is_replicated) {
+    if let (Some(count), ServerKind::Server, false) =
+        (replicas, subject.kind, subject.is_replicated)
+    {
         lines.push(Advice::risk(format!(
             "{count} replicas follow it: if one is made the master, the last grants are forgotten and given again, \
              unless the store URL says replicated={count}"

@@ -10,7 +10,7 @@ use super::{
     connection::{self, Connection},
     keys::slot_of,
     misconfigured,
-    script::{Operation, Scripts},
+    script::{ScriptKind, Scripts},
 };
 use seinpaal_store::{Advice, Fact, StoreError};
 
@@ -25,9 +25,9 @@ pub(super) enum Servers {
 }
 
 /// Where a script was executed, for asking about its replicas.
-pub(super) enum Proof {
-    One(connection::Proof),
-    Node(cluster::Proof),
+pub(super) enum ExecutedAt {
+    One(connection::ExecutedOnLink),
+    Node(cluster::ExecutedOnNode),
 }
 
 impl Servers {
@@ -82,41 +82,43 @@ impl Servers {
     /// Runs the script of an operation, whose answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,
-        operation: Operation,
+        operation: ScriptKind,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
-    ) -> Result<(Value, Proof), StoreError> {
+    ) -> Result<(Value, ExecutedAt), StoreError> {
         match self {
             Self::One { connection, scripts } => {
                 let evaluated =
                     connection.evaluate(scripts, operation, keys, arguments, room).await?;
-                Ok((evaluated.0, Proof::One(evaluated.1)))
+                Ok((evaluated.0, ExecutedAt::One(evaluated.1)))
             }
             Self::Cluster(cluster) => {
                 let evaluated = cluster.evaluate(operation, keys, arguments, room).await?;
-                Ok((evaluated.0, Proof::Node(evaluated.1)))
+                Ok((evaluated.0, ExecutedAt::Node(evaluated.1)))
             }
         }
     }
 
     /// Returns whether as many replicas as are wanted have what was written there until now; if
     /// not, a fail-over could undo it.
-    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+    pub(super) async fn confirm(&self, proof: ExecutedAt) -> Result<(), StoreError> {
         match (self, proof) {
-            (Self::One { connection, .. }, Proof::One(proof)) => connection.confirm(proof).await,
-            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.confirm(proof).await,
+            (Self::One { connection, .. }, ExecutedAt::One(proof)) => {
+                connection.confirm(proof).await
+            }
+            (Self::Cluster(cluster), ExecutedAt::Node(proof)) => cluster.confirm(proof).await,
             _ => Ok(()), // a proof is given back to whom it came from
         }
     }
 
     /// How many replicas have what was written there until now; waits for as many as are wanted, for a while.
-    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+    pub(super) async fn replicas_of(&self, proof: ExecutedAt) -> Result<u32, StoreError> {
         match (self, proof) {
-            (Self::One { connection, .. }, Proof::One(proof)) => {
+            (Self::One { connection, .. }, ExecutedAt::One(proof)) => {
                 connection.replicas_of(proof).await
             }
-            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.replicas_of(proof).await,
+            (Self::Cluster(cluster), ExecutedAt::Node(proof)) => cluster.replicas_of(proof).await,
             _ => Ok(0),
         }
     }
@@ -146,7 +148,7 @@ impl Servers {
         }
     }
 
-    /// Whoever stands in line waits to be called.
+    /// A worker in line waits to be called.
     pub(super) fn take_note_of_queue(&self, batch: &queue::Batch) {
         let waits =
             |request: &queue::Request| matches!(request, queue::Request::Pop(pop) if pop.wait);

@@ -5,7 +5,7 @@ use seinpaal_proto::Batch;
 
 use super::{
     ANSWER_ROOM, RedisStore, reply,
-    script::{self, Operation},
+    script::{self, ScriptKind},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, Together, together::undoing};
 
@@ -24,7 +24,7 @@ impl RedisStore {
         }
         let room = ANSWER_ROOM.saturating_mul(batches.len());
         let (answer, proof) =
-            self.servers.evaluate(Operation::Together, &keys, &arguments, room).await?;
+            self.servers.evaluate(ScriptKind::Together, &keys, &arguments, room).await?;
         let together = parse(answer, batches)?;
         if matches!(together, Together::Granted(_)) {
             self.servers.confirm(proof).await?;
@@ -37,7 +37,7 @@ fn parse(answer: Value, batches: &[Batch]) -> Result<Together, StoreError> {
     let Value::Array(answers) = answer else { return Err(misfit()) };
     let mut answers = answers.into_iter();
     let word = answers.next().and_then(text).ok_or_else(misfit)?;
-    let replies = |answer| reply::parse(answer, Operation::Together.name(), 1);
+    let replies = |answer| reply::parse(answer, ScriptKind::Together.name(), 1);
     if word == "granted" && answers.len() == batches.len() {
         return answers.map(replies).collect::<Result<_, _>>().map(Together::Granted);
     }

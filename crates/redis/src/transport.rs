@@ -56,7 +56,7 @@ trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
 /// What a command came to. A server's refusal of it is an answer.
-pub(super) type Answer<T> = Result<T, CallError>;
+pub(super) type CommandAnswer<T> = Result<T, CallError>;
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Commands {
         protocol: ProtocolVersion,
         config: AsyncConnectionConfig,
         patience: Duration,
-    ) -> Answer<Self> {
+    ) -> CommandAnswer<Self> {
         in_time(patience, async {
             let (stream, watched) = Stream::open(url).await?;
             let login = login(url, protocol);
@@ -151,12 +151,12 @@ impl Commands {
     }
 
     /// Sends a command whose answer needs no more than [`ROOM`].
-    pub(super) async fn send(&mut self, command: &Cmd) -> Answer<Value> {
+    pub(super) async fn send(&mut self, command: &Cmd) -> CommandAnswer<Value> {
         self.send_for(command, ROOM).await
     }
 
     /// The same, for an answer of up to `room` bytes. A longer one ends the connection.
-    pub(super) async fn send_for(&mut self, command: &Cmd, room: usize) -> Answer<Value> {
+    pub(super) async fn send_for(&mut self, command: &Cmd, room: usize) -> CommandAnswer<Value> {
         let room = self.line.watched.make_room(room);
         let answer = self.connection.send_packed_command(command).await;
         room.close_after(&answer);
@@ -170,7 +170,7 @@ impl Commands {
         skip: usize,
         count: usize,
         room: usize,
-    ) -> Answer<Vec<Value>> {
+    ) -> CommandAnswer<Vec<Value>> {
         let room = self.line.watched.make_room(room);
         let answer = self.connection.send_packed_commands(commands, skip, count).await;
         room.close_after(&answer);
@@ -178,24 +178,24 @@ impl Commands {
     }
 
     /// Subscribes, over RESP3.
-    pub(super) async fn subscribe(&mut self, channel: impl ToRedisArgs) -> Answer<()> {
+    pub(super) async fn subscribe(&mut self, channel: impl ToRedisArgs) -> CommandAnswer<()> {
         let answer = self.connection.subscribe(channel).await;
         self.explained(answer)
     }
 
     /// Gives a subscription up, over RESP3.
-    pub(super) async fn unsubscribe(&mut self, channel: impl ToRedisArgs) -> Answer<()> {
+    pub(super) async fn unsubscribe(&mut self, channel: impl ToRedisArgs) -> CommandAnswer<()> {
         let answer = self.connection.unsubscribe(channel).await;
         self.explained(answer)
     }
 
-    fn explained<T>(&self, answer: RedisResult<T>) -> Answer<T> {
+    fn explained<T>(&self, answer: RedisResult<T>) -> CommandAnswer<T> {
         answer.map_err(|error| self.line.watched.explain(error))
     }
 }
 
 /// A connection for a subscription and nothing else, over RESP2.
-pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> Answer<PubSub> {
+pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> CommandAnswer<PubSub> {
     in_time(patience, async {
         let (stream, watched) = Stream::open(url).await?;
         let opened = PubSub::new(&login(url, ProtocolVersion::RESP2), stream).await;
@@ -204,7 +204,10 @@ pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> Answer<Pu
     .await
 }
 
-async fn in_time<T>(patience: Duration, opening: impl Future<Output = Answer<T>>) -> Answer<T> {
+async fn in_time<T>(
+    patience: Duration,
+    opening: impl Future<Output = CommandAnswer<T>>,
+) -> CommandAnswer<T> {
     timeout(patience, opening).await.unwrap_or(Err(TransportFault::Slow.into()))
 }
 

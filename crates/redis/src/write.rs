@@ -9,7 +9,7 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{RedisStore, error::one_line, keys::slot_of, script::Operation};
+use super::{RedisStore, error::one_line, keys::slot_of, script::ScriptKind};
 use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind, boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
@@ -64,7 +64,7 @@ impl RedisStore {
         arguments: &[Vec<u8>],
     ) -> Result<GroupEnd, StoreError> {
         let (answer, proof) =
-            self.servers.evaluate(Operation::Write, keys, arguments, GROUP_ROOM).await?;
+            self.servers.evaluate(ScriptKind::Write, keys, arguments, GROUP_ROOM).await?;
         let outcome = read(answer);
         if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
             self.servers.confirm(proof).await?;

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// What the server does about a command.
-pub enum Act {
+pub enum FakeAnswer {
     /// Answer as a Redis without keys would.
     AsUsual,
     /// Send these bytes unchanged.
@@ -37,7 +37,7 @@ impl FakeServer {
     /// # Panics
     /// If there is no free port.
     #[must_use]
-    pub fn start(act: impl Fn(&[String]) -> Act + Send + Sync + 'static) -> Self {
+    pub fn start(act: impl Fn(&[String]) -> FakeAnswer + Send + Sync + 'static) -> Self {
         Self::greet(None, act)
     }
 
@@ -48,7 +48,7 @@ impl FakeServer {
     /// If there is no free port.
     #[must_use]
     pub fn refusing(said: &str) -> Self {
-        Self::greet(Some(format!("{said}\r\n")), |_| Act::Close)
+        Self::greet(Some(format!("{said}\r\n")), |_| FakeAnswer::Close)
     }
 
     /// The server's URL.
@@ -65,7 +65,7 @@ impl FakeServer {
 
     fn greet(
         greeting: Option<String>,
-        act: impl Fn(&[String]) -> Act + Send + Sync + 'static,
+        act: impl Fn(&[String]) -> FakeAnswer + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -86,15 +86,15 @@ impl FakeServer {
     }
 }
 
-fn serve(mut stream: TcpStream, act: &dyn Fn(&[String]) -> Act) {
+fn serve(mut stream: TcpStream, act: &dyn Fn(&[String]) -> FakeAnswer) {
     let Ok(reading) = stream.try_clone() else { return };
     let mut reader = BufReader::new(reading);
     while let Some(words) = read_command(&mut reader) {
         let answered = match act(&words) {
-            Act::AsUsual => stream.write_all(as_usual(&words).as_bytes()).is_ok(),
-            Act::Say(bytes) => stream.write_all(&bytes).is_ok(),
-            Act::Close => false,
-            Act::Flood(bytes) => {
+            FakeAnswer::AsUsual => stream.write_all(as_usual(&words).as_bytes()).is_ok(),
+            FakeAnswer::Say(bytes) => stream.write_all(&bytes).is_ok(),
+            FakeAnswer::Close => false,
+            FakeAnswer::Flood(bytes) => {
                 while stream.write_all(&bytes).is_ok() {}
                 false
             }

@@ -27,11 +27,11 @@ mod zookeeper;
 
 pub use clocks::Clocks;
 pub use cluster::{Node, RedisCluster};
-pub use fake::{Act, FakeServer};
+pub use fake::{FakeAnswer, FakeServer};
 pub use process::{free_port, signal, until};
-pub use proxy::{Mode, Proxy, Way};
+pub use proxy::{Direction, Mode, Proxy};
 pub use redis::RedisServer;
 pub use say::say;
-pub use seam::{Between, Fault, Faults, Interposed, Operation, news_through};
+pub use seam::{Between, Fault, Faults, Interposed, SeamCall, news_through};
 pub use sentinel::{MASTER, SentinelServers};
 pub use zookeeper::ZookeeperEnsemble;

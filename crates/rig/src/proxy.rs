@@ -15,7 +15,7 @@ use std::{
 
 /// The direction in which bytes go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Way {
+pub enum Direction {
     /// From the client to the server.
     Request,
     /// From the server to the client.
@@ -34,15 +34,15 @@ pub enum Mode {
     /// accepts the connections that were made.
     Hold,
     /// Cut the connection after this many more bytes.
-    CutAfter(Way, usize),
+    CutAfter(Direction, usize),
     /// Lose what is sent, and cut the connection.
-    Lose(Way),
+    Lose(Direction),
     /// Lose what is sent, and tell nobody. This lasts.
-    Swallow(Way),
+    Swallow(Direction),
     /// Spoil what is sent, so that it cannot be taken for anything else.
-    Garble(Way),
+    Garble(Direction),
     /// Close this direction, and leave the other open.
-    Close(Way),
+    Close(Direction),
     /// Cut every connection, and close new ones at once. This lasts.
     Refuse,
 }
@@ -51,11 +51,11 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ProxyState {
     upstream: u16,
     mode: Mutex<Mode>,
     changed: Condvar,
@@ -77,13 +77,13 @@ type IsFor = dyn Fn(&[u8]) -> bool + Send;
 /// A trap, which waits for one request.
 struct Trap {
     is_for: Box<IsFor>,
-    act: Act,
+    act: TrapAct,
 }
 
 /// What happens after the request that a trap waited for. The proxy passes the request on in any
 /// case.
 #[derive(Clone, Copy, Debug)]
-enum Act {
+enum TrapAct {
     /// The proxy cuts the connection before the answer.
     Cut,
     /// The proxy enters this mode.
@@ -98,7 +98,7 @@ impl Proxy {
     pub fn start(upstream: u16) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             upstream,
             mode: Mutex::new(Mode::Pass),
             changed: Condvar::new(),
@@ -137,7 +137,7 @@ impl Proxy {
     /// Passes on the next request for which `is_for` holds, and then enters this mode. Replaces the
     /// trap that was set before.
     pub fn set_after(&self, is_for: impl Fn(&[u8]) -> bool + Send + 'static, mode: Mode) {
-        *lock(&self.shared.trap) = Some(Trap { is_for: Box::new(is_for), act: Act::Set(mode) });
+        *lock(&self.shared.trap) = Some(Trap { is_for: Box::new(is_for), act: TrapAct::Set(mode) });
     }
 
     /// Passes on the next request that contains this text, so that the server executes it, and cuts
@@ -145,7 +145,7 @@ impl Proxy {
     pub fn cut_after(&self, text: &str) {
         let text = text.to_owned();
         let is_for = move |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&text);
-        *lock(&self.shared.trap) = Some(Trap { is_for: Box::new(is_for), act: Act::Cut });
+        *lock(&self.shared.trap) = Some(Trap { is_for: Box::new(is_for), act: TrapAct::Cut });
     }
 
     /// How many requests have been caught by a trap.

@@ -15,16 +15,16 @@ use seinpaal_store::{
 };
 use tokio::sync::mpsc;
 
-pub use script::{Fault, Faults, Operation};
+pub use script::{Fault, Faults, SeamCall};
 
 /// The answer of a store to one call.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+pub type SeamResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// The piece between a client and its store. Each method gets the store behind it, and by default
 /// passes the call on unchanged.
 pub trait Between: fmt::Debug + Send + Sync + 'static {
     /// A batch about permits.
-    fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+    fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> SeamResult<'a, Replies> {
         store.call(batch)
     }
 
@@ -43,7 +43,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         &'a self,
         store: &'a dyn Store,
         batches: &'a [Batch],
-    ) -> Answer<'a, Together> {
+    ) -> SeamResult<'a, Together> {
         in_one_step(store, batches)
     }
 
@@ -52,7 +52,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         &'a self,
         store: &'a dyn Store,
         batch: &'a queue::Batch,
-    ) -> Answer<'a, queue::Replies> {
+    ) -> SeamResult<'a, queue::Replies> {
         store.call_queue(batch)
     }
 
@@ -66,7 +66,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         &'a self,
         store: &'a dyn Store,
         prefix: &'a str,
-    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
+    ) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
         store.list(prefix)
     }
 
@@ -75,7 +75,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         &'a self,
         store: &'a dyn Store,
         prefix: &'a str,
-    ) -> Answer<'a, Vec<(Name, queue::Snapshot)>> {
+    ) -> SeamResult<'a, Vec<(Name, queue::Snapshot)>> {
         store.list_queues(prefix)
     }
 
@@ -89,7 +89,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Panics
 /// The store has none.
-pub fn in_one_step<'a>(store: &'a dyn Store, batches: &'a [Batch]) -> Answer<'a, Together> {
+pub fn in_one_step<'a>(store: &'a dyn Store, batches: &'a [Batch]) -> SeamResult<'a, Together> {
     store.one_step().expect("this store has a step for several names").call_together(batches)
 }
 
@@ -157,7 +157,7 @@ impl Store for Interposed {
         self.store.reassure(name, silence)
     }
 
-    fn call<'a>(&'a self, batch: &'a Batch) -> Answer<'a, Replies> {
+    fn call<'a>(&'a self, batch: &'a Batch) -> SeamResult<'a, Replies> {
         self.between.call(&*self.store, batch)
     }
 
@@ -186,21 +186,21 @@ impl Store for Interposed {
         None
     }
 
-    fn call_queue<'a>(&'a self, batch: &'a queue::Batch) -> Answer<'a, queue::Replies> {
+    fn call_queue<'a>(&'a self, batch: &'a queue::Batch) -> SeamResult<'a, queue::Replies> {
         self.between.call_queue(&*self.store, batch)
     }
 
-    fn list_queues<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<(Name, queue::Snapshot)>> {
+    fn list_queues<'a>(&'a self, prefix: &'a str) -> SeamResult<'a, Vec<(Name, queue::Snapshot)>> {
         self.between.list_queues(&*self.store, prefix)
     }
 
-    fn list<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<(Name, Snapshot)>> {
+    fn list<'a>(&'a self, prefix: &'a str) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
         self.between.list(&*self.store, prefix)
     }
 }
 
 impl OneStep for Interposed {
-    fn call_together<'a>(&'a self, batches: &'a [Batch]) -> Answer<'a, Together> {
+    fn call_together<'a>(&'a self, batches: &'a [Batch]) -> SeamResult<'a, Together> {
         self.between.call_together(&*self.store, batches)
     }
 }

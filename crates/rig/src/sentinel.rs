@@ -26,12 +26,12 @@ const DOWN_AFTER: u32 = 1500;
 #[derive(Debug)]
 pub struct SentinelServers {
     nodes: Vec<RedisServer>,
-    sentinels: Vec<Sentinel>,
+    sentinels: Vec<SentinelServer>,
 }
 
 /// A sentinel with its configuration file, which it rewrites.
 #[derive(Debug)]
-struct Sentinel {
+struct SentinelServer {
     server: RedisServer,
     _configuration: TempDir,
 }
@@ -69,7 +69,7 @@ impl SentinelServers {
         // Sentinels ask the master for its replicas when they start, and then only every ten
         // seconds.
         until("replicas follow", || servers.connected_replicas(0) == Some(replicas));
-        servers.sentinels = (0..SENTINELS).map(|_| Sentinel::start(port)).collect();
+        servers.sentinels = (0..SENTINELS).map(|_| SentinelServer::start(port)).collect();
         servers.until_whole();
         servers
     }
@@ -77,7 +77,7 @@ impl SentinelServers {
     /// The URL of the sentinels, with `options` like `"?replicated=1"`.
     #[must_use]
     pub fn url(&self, options: &str) -> String {
-        let sentinel = |sentinel: &Sentinel| format!("127.0.0.1:{}", sentinel.server.port());
+        let sentinel = |sentinel: &SentinelServer| format!("127.0.0.1:{}", sentinel.server.port());
         let hosts = self.sentinels.iter().map(sentinel).collect::<Vec<_>>().join(",");
         format!("redis+sentinel://{hosts}/{MASTER}{options}")
     }
@@ -102,7 +102,8 @@ impl SentinelServers {
     pub fn master(&self) -> usize {
         let mut found = None;
         until("most sentinels know one master", || {
-            let seen: Vec<_> = self.sentinels.iter().filter_map(Sentinel::master_port).collect();
+            let seen: Vec<_> =
+                self.sentinels.iter().filter_map(SentinelServer::master_port).collect();
             let is_common = |port: &&u16| seen.iter().filter(|p| p == port).count() > SENTINELS / 2;
             let port = seen.iter().find(is_common).copied();
             found = port.and_then(|port| self.nodes.iter().position(|node| node.port() == port));
@@ -235,7 +236,7 @@ impl SentinelServers {
     }
 }
 
-impl Sentinel {
+impl SentinelServer {
     fn start(master: u16) -> Self {
         let quorum = SENTINELS / 2 + 1;
         let text = format!(

@@ -41,12 +41,12 @@ pub struct ZookeeperEnsemble {
 struct Server {
     port: u16,
     dir: TempDir,
-    running: Option<Running>,
+    running: Option<RunningServer>,
 }
 
 /// A server, and a process that kills it if this program ends without doing so.
 #[derive(Debug)]
-struct Running {
+struct RunningServer {
     child: Child,
     reaper: Child,
 }
@@ -120,7 +120,7 @@ impl ZookeeperEnsemble {
         let child = launch(server.dir.path());
         // A shared ensemble has a handle that nobody ever drops.
         let reaper = end_with_this_program([(child.id(), server.dir.path())].into_iter());
-        server.running = Some(Running { child, reaper });
+        server.running = Some(RunningServer { child, reaper });
     }
 
     /// Waits until every server takes part.

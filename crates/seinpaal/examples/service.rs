@@ -127,7 +127,7 @@ impl Service {
         if timeout(GRACE, all).await.is_err() {
             eprintln!("{} requests were still under way", requests.len());
         }
-        // Whoever still waits is told that the connection is closed, and answers 503.
+        // A request that still waits learns that the connection is closed, and answers 503.
         if let Err(error) = self.seinpaal.close().await {
             eprintln!("{error}");
         }

@@ -12,10 +12,10 @@ use seinpaal_proto::{Enqueue, Name, time::Micros};
 
 pub use attach::Attach;
 pub(crate) use options::{AcquireOptions, check_labels};
-pub(crate) use together::{Named, ask_together};
+pub(crate) use together::{TogetherPart, ask_together};
 
 use crate::{
-    driver::{OnQueued, Wanted},
+    driver::{OnQueued, WantedPermits},
     error::AcquireError,
     permit::Permit,
     request::{Described, request},
@@ -233,13 +233,13 @@ request!(TryAcquire => Result<Option<Permit>, AcquireError>);
 
 macro_rules! named {
     ($request:ty, $timeout:expr) => {
-        impl Named for $request {
+        impl TogetherPart for $request {
             fn name(&self) -> &str {
                 let options = self.0.description().map(|it| &it.options);
                 options.and_then(|options| options.name.as_ref().ok()).map_or("", Name::as_str)
             }
 
-            fn wanted(&self) -> Result<Wanted, AcquireError> {
+            fn wanted(&self) -> Result<WantedPermits, AcquireError> {
                 let it = self.0.description().unwrap_or_else(|| unreachable!("not polled"));
                 let mut wanted = it.options.wanted()?;
                 let timeout: fn(_) -> Duration = $timeout;

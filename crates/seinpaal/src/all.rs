@@ -9,8 +9,8 @@ use thiserror::Error;
 
 pub use self::permit_set::PermitSet;
 use crate::{
-    acquire::{Acquire, Named, TryAcquire, ask_together},
-    driver::Wanted,
+    acquire::{Acquire, TogetherPart, TryAcquire, ask_together},
+    driver::WantedPermits,
     error::AcquireError,
     request::{Described, request},
     seinpaal::Seinpaal,
@@ -143,7 +143,7 @@ impl AllTried {
 }
 
 /// Asks for all in one step, without waiting, if the store has such a step.
-fn all_at_once<R: Named>(
+fn all_at_once<R: TogetherPart>(
     seinpaal: &Seinpaal,
     requests: &[(usize, R)],
     deadline: Option<Micros>,
@@ -152,7 +152,7 @@ fn all_at_once<R: Named>(
         return None;
     }
     let wanted = requests.iter().map(|(_, request)| request.wanted());
-    let mut wanted: Vec<Wanted> = wanted.collect::<Result<_, _>>().ok()?;
+    let mut wanted: Vec<WantedPermits> = wanted.collect::<Result<_, _>>().ok()?;
     for one in &mut wanted {
         one.deadline = one.deadline.into_iter().chain(deadline).min();
     }
@@ -175,7 +175,7 @@ fn all_at_once<R: Named>(
 }
 
 /// The requests in the order in which they are made, each with its place in the order it was given in.
-fn in_order<R: Named>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllError> {
+fn in_order<R: TogetherPart>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllError> {
     let mut requests: Vec<_> = requests.into_iter().enumerate().collect();
     requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
     let wrong = |request: &R, error| AcquireAllError { name: request.name().to_owned(), error };

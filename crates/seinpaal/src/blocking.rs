@@ -27,7 +27,7 @@ use std::{future::IntoFuture, time::Duration};
 
 use crate::{
     error::{AcquireError, AdminError, ConnectError, ReleaseError},
-    guarded::{Group, GuardedError, Value},
+    guarded::{CommandGroup, GuardedError, Value},
     inspect::Snapshot,
     permit::Permit,
     queue::{Item, PopError, PushError, Pushed, QueueError, QueueSnapshot},
@@ -73,7 +73,7 @@ impl<F: IntoFuture> Wait for F {}
 /// As there.
 pub fn guarded(
     permit: &Permit,
-    describe: impl FnOnce(&mut Group),
+    describe: impl FnOnce(&mut CommandGroup),
 ) -> Result<Vec<Value>, GuardedError> {
     wait(permit.guarded(describe))
 }

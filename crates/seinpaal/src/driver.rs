@@ -62,30 +62,29 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{
-    Asked, Command, Detached, Giving, OnQueued, Opening, ReleaseReply, Request, Wanted,
+    AcquireRequest, AskResult, DetachResult, DriverCommand, Giving, OnQueued, OpenStore,
+    ReleaseReply, WantedPermits,
 };
 pub(crate) use errors::{internal, is_closed, misfit};
 pub(crate) use handle::Handle;
-pub(crate) use lease::{Grant, Lease};
+pub(crate) use lease::{GrantInHand, LeaseInHand};
 pub(crate) use parting::part;
 pub use pulse::Outage;
 pub(crate) use pulse::Pulse;
-pub(crate) use queue_command::{
-    Asked as QueueAsked, Handed, NotDone, QueueCommand, Wanted as WantedItems,
-};
+pub(crate) use queue_command::{Handed, NotDone, QueueAskResult, QueueCommand, WantedItems};
 
 use crate::{
     boottime::ClientClock,
     error::ReleaseError,
     store::{BoxFuture, News, Store, StoreError},
 };
-use answers::Done;
+use answers::EndedCall;
 use asks::Asks;
 use crowd::Crowd;
-use dispatch::Waiting;
+use dispatch::WaitingCallers;
 use errors::silence;
-pub(crate) use figures::Asked as AskedFor;
-use queues::Queues;
+pub(crate) use figures::RequestFigure;
+use queues::QueueSessions;
 pub(crate) use releases::ANSWER;
 pub(crate) use shared::SharedDriver;
 use start::Makings;
@@ -110,18 +109,18 @@ struct Closing {
 struct Driver {
     session: Session,
     store: Arc<dyn Store>,
-    commands: mpsc::UnboundedReceiver<Command>,
+    commands: mpsc::UnboundedReceiver<DriverCommand>,
     news: mpsc::UnboundedReceiver<News>,
     clock: ClientClock,
     /// Where the store is, for people.
     address: Arc<str>,
     statistics: Arc<Statistics>,
     /// The calls to the store that were not answered yet.
-    under_way: FuturesUnordered<BoxFuture<'static, Done>>,
+    under_way: FuturesUnordered<BoxFuture<'static, EndedCall>>,
     /// Work with the store that does not concern the session, such as lists. It ends when the
     /// connection is closed.
     store_tasks: FuturesUnordered<BoxFuture<'static, ()>>,
-    waiting: Waiting,
+    waiting: WaitingCallers,
     asks: Asks,
     /// How the last call failed, if it did. Callers are told this error where the session has none.
     last_error: Option<StoreError>,
@@ -129,7 +128,7 @@ struct Driver {
     closing: Option<Closing>,
     /// Tickets of different names that are to be asked for in one step.
     together: Vec<Vec<Ticket>>,
-    queues: Queues,
+    queues: QueueSessions,
     pulse: Arc<Pulse>,
     /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
     /// connection's thread, and not inside a call.
@@ -138,7 +137,12 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(session: Session, queues: Queues, store: Arc<dyn Store>, makings: Makings) -> Self {
+    fn new(
+        session: Session,
+        queues: QueueSessions,
+        store: Arc<dyn Store>,
+        makings: Makings,
+    ) -> Self {
         let Makings { clock, address, statistics, pulse, commands, news, .. } = makings;
         Self {
             session,
@@ -150,7 +154,7 @@ impl Driver {
             statistics,
             under_way: FuturesUnordered::new(),
             store_tasks: FuturesUnordered::new(),
-            waiting: Waiting::default(),
+            waiting: WaitingCallers::default(),
             asks: Asks::default(),
             last_error: None,
             closing: None,
@@ -230,17 +234,18 @@ impl Driver {
             self.statistics.called();
             let batch = call.batch;
             let asked = self.pulse.watch(async move {
-                let timing = figures::Call::begin("queues");
+                let timing = figures::CallFigure::begin("queues");
                 let result = store.call_queue(&batch).await;
                 timing.end(result.as_ref().err());
                 result
             });
-            self.under_way.push(Box::pin(async move { Done::Queue(name, call.id, asked.await) }));
+            self.under_way
+                .push(Box::pin(async move { EndedCall::Queue(name, call.id, asked.await) }));
         }
     }
 
     /// Takes all commands that are there, so that requests of many tasks share a round trip.
-    fn take_commands(&mut self, first: Command) {
+    fn take_commands(&mut self, first: DriverCommand) {
         let now = self.clock.now();
         self.crowd.is_taken();
         self.take_command(now, first);

@@ -11,10 +11,10 @@ mod text;
 use seinpaal_store::fuzzing::must_be_one_line;
 
 /// A name, and what reads the bytes.
-pub type Target = (&'static str, fn(&[u8]));
+pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Every reader.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     ("url", text::url),
     ("duration", text::duration),
     ("name", text::name),

@@ -61,7 +61,7 @@ pub struct Holder {
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
-    /// Who asked it to hand over, the oldest first, and how long ago.
+    /// The asks to hand over, the oldest first, and how long ago each came.
     pub asks: Vec<(HandOverAsk, Duration)>,
     promise: RenewalPromise,
 }

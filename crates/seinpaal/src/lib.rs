@@ -107,6 +107,8 @@ pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
 pub use permit::{Detached, Permit, Release};
 pub use permit_state::{Lost, PermitState};
+#[cfg(feature = "serde")]
+pub use queue::BadJson;
 pub use queue::{
     BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
     PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,
@@ -116,14 +118,16 @@ pub use run::RunError;
 pub use rwlock::RwLock;
 pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
-pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
+pub use seinpaal_proto::queue::{
+    DeliveryHistory, Ending, FailureReason, ItemId, MAX_PAYLOAD_BYTES, PastDelivery, Was,
+};
 #[doc(inline)]
 pub use seinpaal_proto::why;
 pub use seinpaal_proto::{
     About, BadAsk, BadCount, BadName, Fence, HandOverAsk, Kind, MAX_LIMIT, MOST_READERS, Name,
     OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
-pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
+pub use seinpaal_store::{Advice, BadGroup, CommandGroup, Fact, GuardedError, GuardedWrite, Value};
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
 

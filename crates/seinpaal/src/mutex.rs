@@ -44,8 +44,21 @@ impl Mutex {
     /// Waits for the mutex, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
     /// and the like.
     ///
+    /// # Cancel safety
+    /// As [`Acquire::run`].
+    ///
     /// # Errors
     /// As there.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let nightly = seinpaal.mutex("nightly");
+    /// let done = nightly.run(async |_permit| "written").await?;
+    /// assert_eq!(done, "written");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn run<T>(&self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
         self.lock().run(work).await
     }

@@ -13,7 +13,7 @@ use seinpaal_proto::{Fence, Slots, Ticket};
 pub use detach::Detached;
 pub use release::Release;
 
-use crate::driver::{Grant, Handle};
+use crate::driver::{GrantInHand, Handle};
 
 /// Permits that are held, until this is released or dropped.
 ///
@@ -47,12 +47,12 @@ pub struct Permit {
 /// The slots that a permit has of one grant. A permit that was merged has a part of each grant.
 #[derive(Clone)]
 struct GrantPart {
-    grant: Arc<Grant>,
+    grant: Arc<GrantInHand>,
     slots: Slots,
 }
 
 impl Permit {
-    pub(crate) fn new(handle: Arc<Handle>, grant: Arc<Grant>) -> Self {
+    pub(crate) fn new(handle: Arc<Handle>, grant: Arc<GrantInHand>) -> Self {
         let slots = grant.slots.clone();
         Self { handle, parts: vec![GrantPart { grant, slots }] }
     }
@@ -139,7 +139,7 @@ impl Permit {
     }
 
     /// The part with the highest fence. A permit has at least one part until it is consumed.
-    fn latest(&self) -> &Grant {
+    fn latest(&self) -> &GrantInHand {
         let latest = self.parts.iter().max_by_key(|part| part.grant.fence);
         &latest.unwrap_or_else(|| unreachable!("a permit always has a part")).grant
     }

@@ -17,6 +17,8 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 pub use back_off::BackOff;
+#[cfg(feature = "serde")]
+pub use error::BadJson;
 pub use error::{FinishError, PopError, PushError, QueueError, WorkError};
 pub use inspect::{DeadLetter, GroupCount, InWork, QueueSnapshot};
 pub use item::{Failed, Item};
@@ -26,7 +28,7 @@ pub use spread::Spread;
 pub use worker::{Counts, GiveBack, Worker};
 
 use crate::{
-    driver::{Command, NotDone, QueueAsked, QueueCommand},
+    driver::{DriverCommand, NotDone, QueueAskResult, QueueCommand},
     error::BadSetting,
     seinpaal::Seinpaal,
 };
@@ -210,11 +212,11 @@ impl Queue {
     // ---- inside
 
     fn send(&self, name: Name, command: QueueCommand) {
-        self.seinpaal.handle.send(Command::Queue { name, command: Box::new(command) });
+        self.seinpaal.handle.send(DriverCommand::Queue { name, command: Box::new(command) });
     }
 
     /// Sends many requests. Returns the answer to each, in order.
-    async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueAsked> {
+    async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueAskResult> {
         let (asks, answers): (Vec<_>, Vec<_>) = requests
             .into_iter()
             .map(|request| {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::session::Schedule as Micros;
+use seinpaal_proto::session::LeaseSchedule as Micros;
 
 /// When a permit is renewed, in danger and lost if its store falls silent.
 ///

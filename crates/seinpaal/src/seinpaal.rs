@@ -10,12 +10,12 @@ use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Inbox,
-    session::Config,
+    session::SessionConfig,
     time::{MAX_TTL, MIN_TTL, micros},
 };
 
 pub use self::builder::Builder;
-pub(crate) use self::client::Client;
+pub(crate) use self::client::RequestMaker;
 use self::client::executable;
 
 use crate::{
@@ -54,7 +54,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Seinpaal {
     pub(crate) handle: Arc<Handle>,
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<RequestMaker>,
 }
 
 /// Opens a store that needs no waiting.
@@ -67,8 +67,23 @@ impl Seinpaal {
     /// `memory:` and `memory:LABEL` are this process only, one store for all who state the same label; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
     /// the master that these sentinels watch over.
     ///
+    /// # Cancel safety
+    /// Dropping the future gives the attempt up. Nothing is left at the store.
+    ///
+    /// # If the store is unreachable
+    /// The attempt ends with an error, on a server after the `connect-timeout` of the URL. It is not
+    /// repeated: the program decides whether to try again.
+    ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// assert_eq!(seinpaal.address(), "memory:");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         Self::builder(url).connect().await
     }
@@ -130,15 +145,18 @@ impl Seinpaal {
 
     fn own_store(
         clock: ClientClock,
-        start: impl FnOnce(Open, Config, String) -> Result<Arc<Handle>, StoreError>,
+        start: impl FnOnce(Open, SessionConfig, String) -> Result<Arc<Handle>, StoreError>,
     ) -> Self {
         let open: Open = Box::new(move |inbox, news| {
             let hub = MemoryHub::running_by(clock, Clock::System);
             MemoryStore::open(&hub, inbox, news)
         });
-        let handle = start(open, Config::default(), "memory:".to_owned());
+        let handle = start(open, SessionConfig::default(), "memory:".to_owned());
         let handle = handle.unwrap_or_else(|error| panic!("{error}"));
-        Self { handle, client: Arc::new(Client::own(executable().replace(char::is_control, ""))) }
+        Self {
+            handle,
+            client: Arc::new(RequestMaker::own(executable().replace(char::is_control, ""))),
+        }
     }
 
     /// Starts describing a connection.
@@ -158,6 +176,16 @@ impl Seinpaal {
     /// # Errors
     /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the background for as long
     /// as a clone of this connection, or a permit, is kept.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let permit = seinpaal.mutex("nightly").lock().await?;
+    /// seinpaal.close().await?;
+    /// assert!(!permit.is_held());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn close(&self) -> Result<(), ReleaseError> {
         self.handle.close().await
     }

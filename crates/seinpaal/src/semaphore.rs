@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     acquire::{Acquire, AcquireOptions, Attach, PROMPT, TryAcquire},
-    driver::{self, Command},
+    driver::{self, DriverCommand},
     error::AdminError,
     inspect::Snapshot,
     permit::Permit,
@@ -111,8 +111,21 @@ impl Semaphore {
     /// Waits for a permit, runs `work` while it is held, and gives it back. [`Acquire::run`] does the
     /// same for a request with a timeout and the like.
     ///
+    /// # Cancel safety
+    /// As [`Acquire::run`].
+    ///
     /// # Errors
     /// As [`Acquire::run`].
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus").limit(4);
+    /// let slot = gpus.run(async |permit| permit.slot()).await?;
+    /// assert_eq!(slot, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn run<T>(&self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
         self.acquire().run(work).await
     }
@@ -155,13 +168,29 @@ impl Semaphore {
 
     /// Reads the limit in force; 1 if nobody has set or stated one.
     ///
+    /// # Cancel safety
+    /// Yes: it only reads.
+    ///
     /// # Errors
     /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus").limit(4);
+    /// let _permit = gpus.acquire().await?;
+    /// assert_eq!(gpus.stored_limit().await?, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn stored_limit(&self) -> Result<u32, AdminError> {
         Ok(self.inspect(0).await?.limit)
     }
 
     /// Reads everything about the name; of holders and waiters at most 10 000 each.
+    ///
+    /// # Cancel safety
+    /// Yes: it only reads.
     ///
     /// # Errors
     /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
@@ -196,7 +225,7 @@ impl Semaphore {
         let timeout = if matches!(request, Request::Inspect { .. }) { LOOK } else { PROMPT };
         let (reply, answer) = oneshot::channel();
         let request = Box::new(request);
-        handle.send(Command::Ask { name, request, as_nobody, timeout, reply });
+        handle.send(DriverCommand::Ask { name, request, as_nobody, timeout, reply });
         Ok(answer.await.map_err(|_| handle.gone())??)
     }
 }

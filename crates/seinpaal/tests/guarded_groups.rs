@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use guarded::{get, held, say};
 use redis::cmd;
-use seinpaal::{BadGroup, Group, GuardedError, Value, blocking};
+use seinpaal::{BadGroup, CommandGroup, GuardedError, Value, blocking};
 use seinpaal_rig::RedisServer;
 
 fn bytes(text: &str) -> Value {
@@ -71,7 +71,7 @@ async fn a_command_that_cannot_work_is_found_before_anything_is_written() {
         })
         .await
         .unwrap();
-    type Describe = fn(&mut Group);
+    type Describe = fn(&mut CommandGroup);
     let describe: [(&str, Describe); 7] = [
         ("another type", |tx| {
             tx.incr("a").lpush("text", "1");

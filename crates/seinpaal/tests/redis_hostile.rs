@@ -7,7 +7,7 @@ use std::{env, process::Command, time::Duration};
 
 use asks::{Client, acquire};
 use seinpaal::store::{Certainty, Store, StoreErrorKind};
-use seinpaal_rig::{Act, FakeServer};
+use seinpaal_rig::{FakeAnswer, FakeServer};
 use tokio::time::{Instant, timeout, timeout_at};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -65,12 +65,9 @@ async fn an_answer_that_is_larger_than_was_asked_for_is_cut_off_and_takes_no_mem
 
 async fn suffer() {
     for (what, when, said) in attacks() {
-        let server =
-            FakeServer::start(
-                move |words| {
-                    if when(words) { Act::Flood(said.clone()) } else { Act::AsUsual }
-                },
-            );
+        let server = FakeServer::start(move |words| {
+            if when(words) { FakeAnswer::Flood(said.clone()) } else { FakeAnswer::AsUsual }
+        });
         let error = match timeout(LONG, Client::try_connect(&server.url(), 1)).await.expect(what) {
             Err(error) => error,
             Ok(client) if what.contains("names") => client.store.list("").await.expect_err(what),
@@ -105,7 +102,10 @@ async fn connections_in(period: Duration, server: &FakeServer) -> u64 {
 
 #[tokio::test]
 async fn a_server_that_closes_at_each_call_is_not_stormed() {
-    let server = FakeServer::start(|words| if is_call(words) { Act::Close } else { Act::AsUsual });
+    let server =
+        FakeServer::start(
+            |words| if is_call(words) { FakeAnswer::Close } else { FakeAnswer::AsUsual },
+        );
     let count = connections_in(Duration::from_secs(3), &server).await;
     // Pauses double from 20 ms to 320 ms, of which jitter may take half: 6 tries, then one in 160 ms at the most.
     assert!((3..=30).contains(&count), "{count} connections in 3 s");
@@ -116,7 +116,7 @@ async fn a_connection_that_is_lost_once_comes_back_at_once() {
     let closes = std::sync::atomic::AtomicBool::new(true);
     let server = FakeServer::start(move |words| {
         let is_first = is_call(words) && closes.swap(false, std::sync::atomic::Ordering::SeqCst);
-        if is_first { Act::Close } else { Act::AsUsual }
+        if is_first { FakeAnswer::Close } else { FakeAnswer::AsUsual }
     });
     let client = Client::connect(&server.url(), 1).await;
     client.ask("n", acquire(1)).await.unwrap_err();
@@ -240,7 +240,7 @@ async fn each_refusal_of_a_server_has_its_own_message() {
             "connecting" => FakeServer::refusing(said),
             _ => FakeServer::start(move |words| {
                 let is_now = if when == "call" { is_call(words) } else { words[0] == when };
-                if is_now { Act::Say(answer.clone()) } else { Act::AsUsual }
+                if is_now { FakeAnswer::Say(answer.clone()) } else { FakeAnswer::AsUsual }
             }),
         };
         let error = match Client::try_connect(&server.url(), 1).await {

@@ -11,7 +11,7 @@ use redis::cmd;
 use seinpaal::Advice;
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind,
-    redis::{RedisStore, Rig},
+    redis::{RedisRig, RedisStore},
     url::StoreUrl,
 };
 use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
@@ -42,7 +42,7 @@ fn server_for(rights: &[String]) -> (RedisServer, String) {
 
 async fn connect(url: &str) -> Result<Arc<RedisStore>, StoreError> {
     let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(url) else { panic!("not a URL") };
-    RedisStore::open_rigged(url, Inbox(1), mpsc::unbounded_channel().0, Rig::default()).await
+    RedisStore::open_rigged(url, Inbox(1), mpsc::unbounded_channel().0, RedisRig::default()).await
 }
 
 fn lines(advice: &[Advice]) -> String {

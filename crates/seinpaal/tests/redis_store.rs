@@ -135,7 +135,7 @@ fn cancel(ticket: u128) -> Request {
 async fn a_request_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
-    let about = About { client: "x".repeat(MAX_ABOUT_BYTES), ..About::default() }.encode();
+    let about = About::new("x".repeat(MAX_ABOUT_BYTES), "", 0).encode();
     let requests = [
         Request::Acquire(acquisition(1, 0)),
         Request::Acquire(acquisition(1, 99_999)),

@@ -10,7 +10,7 @@ use seinpaal::{
     store::{Certainty, News, Store, StoreErrorKind},
 };
 use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
-use seinpaal_rig::{Mode, Proxy, Way, ZookeeperEnsemble};
+use seinpaal_rig::{Direction, Mode, Proxy, ZookeeperEnsemble};
 use support::{Client, acquire, granted, release};
 
 /// How long a test waits for what must happen. No verdict depends on its length.
@@ -160,7 +160,7 @@ async fn held(witness: &Client) -> u32 {
 async fn lose_the_answer(scene: &Scene, client: &Client, witness: &Client, request: Request) {
     let (batch, before) = (client.batch("n", vec![request]), held(witness).await);
     while held(witness).await == before {
-        scene.relay.set_after(has_transaction, Mode::Swallow(Way::Answer));
+        scene.relay.set_after(has_transaction, Mode::Swallow(Direction::Answer));
         let losing = async {
             let done = until(async || held(witness).await != before);
             let _ = tokio::time::timeout(Duration::from_secs(3), done).await;

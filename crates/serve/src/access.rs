@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{
     problem::Problem,
-    shared::Inner,
+    shared::HandlerState,
     tokens::{Role, is_same},
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Visitor {
 
 /// Lets a request in, or says why not; and dresses every answer.
 pub(crate) async fn check(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -79,7 +79,7 @@ async fn within_patience(answer: impl Future<Output = Response>) -> Response {
     timeout(PATIENCE, answer).await.unwrap_or_else(|_| slow())
 }
 
-fn visitor(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<Visitor, Box<Response>> {
+fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visitor, Box<Response>> {
     if !names_us(uri, headers, &inner.options.hosts) {
         let words = "this address is not one of this server's; `--host NAME` adds one\n";
         return Err(Box::new((StatusCode::MISDIRECTED_REQUEST, words).into_response()));
@@ -95,6 +95,7 @@ fn visitor(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<Visitor, Box
     };
     let token = presented(headers).and_then(|text| tokens.find(&text).cloned());
     let Some(token) = token else { return Err(Box::new(unauthorised())) };
+    // Both: a token cannot do what the program was started without.
     let may_act = allow && token.role == Role::Operate;
     let may_use = inner.options.api && token.role != Role::Read;
     let role = if may_act { "Operate" } else { "Read only" };
@@ -178,7 +179,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
 }
 
 /// Returns whether this is the secret that our forms carry.
-pub(crate) fn is_our_form(inner: &Inner, csrf: &str) -> bool {
+pub(crate) fn is_our_form(inner: &HandlerState, csrf: &str) -> bool {
     is_same(&inner.csrf, csrf)
 }
 

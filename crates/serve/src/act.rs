@@ -2,7 +2,7 @@
 
 pub(crate) mod verb;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
@@ -17,17 +17,17 @@ use seinpaal_words::ticket::DIGITS;
 
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
-    deed::{Deed, NameDeed, Undone, is_reason},
-    page::{self, Around, named, notice},
-    shared::Inner,
+    deed::{NameDeed, Undone, WebDeed, is_reason},
+    page::{self, FieldMap, PageFrame, named, notice},
+    shared::HandlerState,
     view::{encoded, shown},
 };
-use verb::{Verb, Words};
+use verb::{ActionWords, Verb};
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
 struct Confirm<'a> {
-    frame: Around<'a>,
+    frame: PageFrame<'a>,
     name: &'a str,
     back: String,
     question: String,
@@ -46,15 +46,13 @@ struct Confirm<'a> {
     class: &'static str,
 }
 
-type FieldMap = BTreeMap<String, String>;
-
 /// Asks whether to do it.
 pub(crate) async fn confirm(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
-    let wish = match Wish::new(&visitor, &fields) {
+    let wish = match CheckedAction::new(&visitor, &fields) {
         Ok(wish) => wish,
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
@@ -63,7 +61,7 @@ pub(crate) async fn confirm(
     let is_ticket = wish.target.len() == DIGITS;
     let short = if is_ticket { &wish.target[..8] } else { &wish.target };
     page::whole(&Confirm {
-        frame: Around::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
+        frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &wish.name,
         back: wish.page(base),
         question: words.question.replace('*', short),
@@ -88,7 +86,7 @@ pub(crate) async fn confirm(
 
 /// Does it.
 pub(crate) async fn act(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
     Form(fields): Form<FieldMap>,
@@ -99,7 +97,7 @@ pub(crate) async fn act(
         let words = "This form was not made by this program, or was made before it was started anew. Go back, reload the page, and try again.";
         return refuse(StatusCode::FORBIDDEN, words);
     }
-    let wish = match Wish::new(&visitor, &fields).and_then(|wish| wish.checked(&fields)) {
+    let wish = match CheckedAction::new(&visitor, &fields).and_then(|wish| wish.checked(&fields)) {
         Ok(wish) => wish,
         Err((status, words)) => return refuse(status, &words),
     };
@@ -119,18 +117,18 @@ pub(crate) async fn act(
 }
 
 /// An action, checked as far as it can be without the store.
-struct Wish {
-    words: &'static Words,
+struct CheckedAction {
+    words: &'static ActionWords,
     name: String,
     target: String,
-    deed: Deed,
+    deed: WebDeed,
     reason: String,
 }
 
-type Refusal = (StatusCode, String);
+type ActionRefused = (StatusCode, String);
 
-impl Wish {
-    fn new(visitor: &Visitor, fields: &FieldMap) -> Result<Self, Refusal> {
+impl CheckedAction {
+    fn new(visitor: &Visitor, fields: &FieldMap) -> Result<Self, ActionRefused> {
         if !visitor.may_act {
             let words = "Nothing can be changed from here: the program was started without --allow-actions, or your token may only read.";
             return Err((StatusCode::FORBIDDEN, words.to_owned()));
@@ -145,7 +143,7 @@ impl Wish {
     }
 
     /// With what the form asked for.
-    fn checked(self, fields: &FieldMap) -> Result<Self, Refusal> {
+    fn checked(self, fields: &FieldMap) -> Result<Self, ActionRefused> {
         let field = |name: &str| fields.get(name).map_or("", |text| text.trim());
         let (verb, reason) = (self.words.verb, field("reason"));
         if !is_reason(reason) {
@@ -179,15 +177,15 @@ impl Wish {
     }
 }
 
-fn reserve(number: Option<u32>, length: &str) -> Result<Deed, Refusal> {
+fn reserve(number: Option<u32>, length: &str) -> Result<WebDeed, ActionRefused> {
     let permits = number.filter(|number| *number > 0);
     let permits = permits.ok_or_else(|| bad("How many permits are to be reserved?"))?;
     let length = parse_duration(length).ok().filter(|length| (MIN_TTL..=MAX_TTL).contains(length));
     let words = "For how long? Write 30m, 2h or 1d: a day at most.";
     let length = length.ok_or_else(|| bad(words))?;
-    Ok(Deed::Name(NameDeed::Reserve(permits, length)))
+    Ok(WebDeed::Name(NameDeed::Reserve(permits, length)))
 }
 
-fn bad(words: &str) -> Refusal {
+fn bad(words: &str) -> ActionRefused {
     (StatusCode::BAD_REQUEST, words.to_owned())
 }

@@ -16,13 +16,13 @@ use std::sync::Arc;
 use axum::{Router, extract::DefaultBodyLimit};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{problem, shared::Inner};
+use crate::{problem, shared::HandlerState};
 
 /// The longest body of a request, in bytes: three payloads of the largest size, as base64.
 const MOST_BODY: usize = 4 << 20;
 
 /// All addresses under `/v1`.
-pub(crate) fn router() -> Router<Arc<Inner>> {
+pub(crate) fn router() -> Router<Arc<HandlerState>> {
     let (router, document) = described().split_for_parts();
     document::serve(router, document)
         .fallback(problem::no_such_address)
@@ -30,7 +30,7 @@ pub(crate) fn router() -> Router<Arc<Inner>> {
         .layer(DefaultBodyLimit::max(MOST_BODY))
 }
 
-fn described() -> OpenApiRouter<Arc<Inner>> {
+fn described() -> OpenApiRouter<Arc<HandlerState>> {
     OpenApiRouter::with_openapi(document::head())
         .routes(routes!(names::list))
         .routes(routes!(names::show))

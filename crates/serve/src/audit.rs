@@ -20,7 +20,7 @@ const KEPT: usize = 500;
 
 /// A change, or an attempt at one.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Change {
+pub(crate) struct AuditEntry {
     /// When, in UTC.
     pub(crate) at: String,
     pub(crate) who: String,
@@ -35,7 +35,7 @@ pub(crate) struct Change {
     pub(crate) result: String,
 }
 
-impl Change {
+impl AuditEntry {
     /// The entry, as it may stand on a page.
     fn shown(&self) -> Self {
         let shown = |text: &str| plain(text).into_owned();
@@ -52,7 +52,7 @@ impl Change {
 
 /// All changes of this program.
 pub(crate) struct Audit {
-    changes: Mutex<VecDeque<Change>>,
+    changes: Mutex<VecDeque<AuditEntry>>,
     file: Option<Mutex<File>>,
 }
 
@@ -69,7 +69,7 @@ impl Audit {
     ///
     /// # Errors
     /// The file could not be written.
-    pub(crate) fn note(&self, change: Change) -> std::io::Result<()> {
+    pub(crate) fn note(&self, change: AuditEntry) -> std::io::Result<()> {
         let written = self.append(&change);
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.truncate(KEPT - 1);
@@ -77,7 +77,7 @@ impl Audit {
         written
     }
 
-    fn append(&self, change: &Change) -> std::io::Result<()> {
+    fn append(&self, change: &AuditEntry) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let mut line = serde_json::to_vec(change)?;
         line.push(b'\n');
@@ -85,12 +85,12 @@ impl Audit {
     }
 
     /// The last ones for a page, newest first; of one name or queue if one is given.
-    pub(crate) fn last(&self, of: Option<(&str, &str)>, most: usize) -> Vec<Change> {
+    pub(crate) fn last(&self, of: Option<(&str, &str)>, most: usize) -> Vec<AuditEntry> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = changes.iter().filter(|change| {
             of.is_none_or(|(kind, name)| change.kind == kind && change.name == name)
         });
-        wanted.take(most).map(Change::shown).collect()
+        wanted.take(most).map(AuditEntry::shown).collect()
     }
 }
 

@@ -18,11 +18,11 @@ use crate::{
     live, metrics,
     options::{BadOption, Options},
     page,
-    replay::Answers,
-    shared::Inner,
-    source::Source,
+    replay::ReplayedAnswers,
+    shared::HandlerState,
+    source::StoreSource,
     tally,
-    watch::Watches,
+    watch::PageWatches,
 };
 
 /// The longest body of a request, in bytes: a form with a name and a reason.
@@ -30,7 +30,7 @@ const MOST_BODY: usize = 16 * 1024;
 
 /// Pages over one connection to a store.
 #[derive(Clone)]
-pub struct Dashboard(Arc<Inner>);
+pub struct Dashboard(Arc<HandlerState>);
 
 impl fmt::Debug for Dashboard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,12 +53,12 @@ impl Dashboard {
         let streams = Arc::new(Semaphore::new(options.streams));
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|_| BadOption::Random)?;
-        Ok(Self(Arc::new(Inner {
-            source: Arc::new(Source::new(seinpaal, options)),
-            watches: Watches::default(),
+        Ok(Self(Arc::new(HandlerState {
+            source: Arc::new(StoreSource::new(seinpaal, options)),
+            watches: PageWatches::default(),
             audit,
             streams,
-            answers: Answers::default(),
+            answers: ReplayedAnswers::default(),
             deliveries: Deliveries::default(),
             csrf: random.iter().map(|byte| format!("{byte:02x}")).collect(),
         })))

@@ -11,9 +11,9 @@ use seinpaal_words::text::age;
 
 use crate::{
     access::Visitor,
-    audit::{self, Change},
+    audit::{self, AuditEntry},
     reservation::Reservation,
-    shared::Inner,
+    shared::HandlerState,
 };
 
 /// The longest reason, in characters. A store keeps 512 bytes.
@@ -26,7 +26,7 @@ const PAGE: u32 = 100;
 
 /// A change of a name or of a queue.
 #[derive(Clone, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum WebDeed {
     Name(NameDeed),
     Queue(QueueDeed),
 }
@@ -93,7 +93,7 @@ pub(crate) fn is_reason(text: &str) -> bool {
     is_short && !text.chars().any(char::is_control)
 }
 
-impl Deed {
+impl WebDeed {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Name(_) => "name",
@@ -104,7 +104,7 @@ impl Deed {
     /// Makes the change, and writes down who made it and why, or that it could not be made.
     pub(crate) async fn carry_out(
         self,
-        inner: &Inner,
+        inner: &HandlerState,
         visitor: &Visitor,
         name: &str,
         reason: &str,
@@ -131,7 +131,7 @@ impl Deed {
                 deed.make(&inner.seinpaal.queue(name), reason).await.map_err(Undone::Queue)
             }
         };
-        let noted = inner.audit.note(Change {
+        let noted = inner.audit.note(AuditEntry {
             at: audit::now(),
             who: visitor.who.clone(),
             kind,
@@ -215,7 +215,7 @@ async fn replay_all(queue: &Queue) -> Result<(), QueueError> {
     Ok(())
 }
 
-impl fmt::Display for Deed {
+impl fmt::Display for WebDeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(NameDeed::Limit(limit)) | Self::Queue(QueueDeed::Limit(limit)) => {

@@ -20,15 +20,15 @@ const ORDERS: usize = 8;
 
 /// Deliveries in hand, by the secret word that the worker was given.
 #[derive(Clone, Default)]
-pub(crate) struct Deliveries(Arc<Mutex<HashMap<String, mpsc::Sender<Order>>>>);
+pub(crate) struct Deliveries(Arc<Mutex<HashMap<String, mpsc::Sender<FinishOrder>>>>);
 
-enum Order {
+enum FinishOrder {
     Renew(Duration, oneshot::Sender<()>),
-    Finish(How, oneshot::Sender<Result<(), FinishError>>),
+    Finish(FinishHow, oneshot::Sender<Result<(), FinishError>>),
 }
 
 /// The end of an item.
-pub(crate) enum How {
+pub(crate) enum FinishHow {
     Acknowledge,
     Fail(String, Duration),
     GiveBack(Duration),
@@ -44,14 +44,14 @@ impl Deliveries {
         word
     }
 
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Sender<Order>>> {
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Sender<FinishOrder>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn order<T>(
         &self,
         word: &str,
-        order: impl FnOnce(oneshot::Sender<T>) -> Order,
+        order: impl FnOnce(oneshot::Sender<T>) -> FinishOrder,
     ) -> Result<T, Problem> {
         if word.len() != 32 || !word.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
         {
@@ -64,12 +64,12 @@ impl Deliveries {
     }
 
     pub(crate) async fn renew(&self, word: &str, ttl: Duration) -> Result<StatusCode, Problem> {
-        self.order(word, |reply| Order::Renew(ttl, reply)).await?;
+        self.order(word, |reply| FinishOrder::Renew(ttl, reply)).await?;
         Ok(StatusCode::NO_CONTENT)
     }
 
-    pub(crate) async fn finish(&self, word: &str, how: How) -> Result<StatusCode, Problem> {
-        self.order(word, |reply| Order::Finish(how, reply)).await??;
+    pub(crate) async fn finish(&self, word: &str, how: FinishHow) -> Result<StatusCode, Problem> {
+        self.order(word, |reply| FinishOrder::Finish(how, reply)).await??;
         Ok(StatusCode::NO_CONTENT)
     }
 }
@@ -93,17 +93,19 @@ async fn hold(
     word: String,
     item: Item,
     until: Instant,
-    mut orders: mpsc::Receiver<Order>,
+    mut orders: mpsc::Receiver<FinishOrder>,
 ) {
     let finish = next_finish(&item, until, &mut orders).await;
+    // Before the end is told to the store: a second order for this delivery is told that it is
+    // over.
     all.all().remove(&word);
     match finish {
         None => drop(item.fail("its worker did not renew it in time", Duration::ZERO).await),
         Some((how, reply)) => {
             let finished = match how {
-                How::Acknowledge => item.acknowledge().await,
-                How::Fail(reason, delay) => item.fail(&reason, delay).await.map(drop),
-                How::GiveBack(delay) => item.give_back(delay).await,
+                FinishHow::Acknowledge => item.acknowledge().await,
+                FinishHow::Fail(reason, delay) => item.fail(&reason, delay).await.map(drop),
+                FinishHow::GiveBack(delay) => item.give_back(delay).await,
             };
             // The client that asked may have gone.
             let _ = reply.send(finished);
@@ -111,22 +113,23 @@ async fn hold(
     }
 }
 
-type Finish = (How, oneshot::Sender<Result<(), FinishError>>);
+type Finish = (FinishHow, oneshot::Sender<Result<(), FinishError>>);
 
 /// The order to finish; none if the time is over or the item is lost.
 async fn next_finish(
     item: &Item,
     mut until: Instant,
-    orders: &mut mpsc::Receiver<Order>,
+    orders: &mut mpsc::Receiver<FinishOrder>,
 ) -> Option<Finish> {
     loop {
         let order = tokio::select! {
+            // Somebody else may have the item now, so the worker must not finish it.
             _ = item.lost() => return None,
             order = timeout_at(until, orders.recv()) => order.ok().flatten()?,
         };
         match order {
-            Order::Finish(how, reply) => return Some((how, reply)),
-            Order::Renew(ttl, reply) => {
+            FinishOrder::Finish(how, reply) => return Some((how, reply)),
+            FinishOrder::Renew(ttl, reply) => {
                 // The delivery never ends sooner than it would have.
                 until = until.max(Instant::now() + ttl);
                 let _ = reply.send(());

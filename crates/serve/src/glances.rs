@@ -9,7 +9,7 @@ use std::{
 use futures_util::future::join_all;
 use seinpaal::{Holder, Seinpaal, Snapshot};
 
-use crate::history::History;
+use crate::history::NameHistories;
 
 /// A name is read again when what is known of it is older than this. A holder is late only after seconds.
 const FRESH: Duration = Duration::from_secs(3);
@@ -31,7 +31,7 @@ impl Glances {
     /// look, and one that nobody holds is not read.
     pub(crate) async fn fill(
         &self,
-        (seinpaal, history): (&Seinpaal, &History),
+        (seinpaal, history): (&Seinpaal, &NameHistories),
         rows: &[&Snapshot],
     ) -> Vec<Snapshot> {
         let due = rows.iter().filter(|row| row.holders_total > 0 && self.holders(row).is_none());
@@ -59,7 +59,11 @@ impl Glances {
     }
 }
 
-async fn read(seinpaal: &Seinpaal, history: &History, row: &Snapshot) -> Option<(String, Glance)> {
+async fn read(
+    seinpaal: &Seinpaal,
+    history: &NameHistories,
+    row: &Snapshot,
+) -> Option<(String, Glance)> {
     let mut seen = seinpaal.semaphore(&row.name).snapshot().await.ok()?;
     history.learn(&mut seen);
     let glance = Glance { holders: seen.holders, read_at: Instant::now() };

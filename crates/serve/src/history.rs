@@ -14,9 +14,9 @@ use std::{
 
 use seinpaal::{HoldTimes, QueueSnapshot, Snapshot};
 
-use crate::tally::Tally;
-pub(crate) use ended::Ended;
-use ended::{Line, Span};
+use crate::tally::ServeTally;
+pub(crate) use ended::EndedSpans;
+use ended::{LastWaiters, Span};
 pub(crate) use ring::{Bucket, Ring};
 
 /// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a name 60 kB while looked at.
@@ -30,32 +30,32 @@ pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// The past of all names and queues that were read.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct NameHistories {
     began: Instant,
     names: Pasts,
     queues: Pasts,
     /// The names whose waits, holds and losses are counted.
-    tally: Tally,
+    tally: ServeTally,
 }
 
 /// By name.
-type Pasts = Mutex<HashMap<String, Past>>;
+type Pasts = Mutex<HashMap<String, NamePast>>;
 
 /// The past of one name or one queue. In a queue, items in work count as held, and ready items as waiting.
 #[derive(Clone, Debug)]
-pub(crate) struct Past {
+pub(crate) struct NamePast {
     pub(crate) fine: Ring,
     pub(crate) coarse: Ring,
-    line: Line,
+    line: LastWaiters,
     times: HoldTimes,
     /// Waits that ended with a grant, and holds that ended.
-    pub(crate) waits: Ended,
-    pub(crate) holds: Ended,
+    pub(crate) waits: EndedSpans,
+    pub(crate) holds: EndedSpans,
     read_at: Duration,
 }
 
-impl History {
-    pub(crate) fn new(tally: Tally) -> Self {
+impl NameHistories {
+    pub(crate) fn new(tally: ServeTally) -> Self {
         Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
     }
 
@@ -66,12 +66,12 @@ impl History {
     }
 
     /// As above, and returns the name's past and the time of the clock.
-    pub(crate) fn look(&self, seen: &mut Snapshot) -> (Past, Duration) {
+    pub(crate) fn look(&self, seen: &mut Snapshot) -> (NamePast, Duration) {
         let now = self.now();
-        (self.learn_at(seen, now, Past::clone), now)
+        (self.learn_at(seen, now, NamePast::clone), now)
     }
 
-    fn learn_at<T>(&self, seen: &mut Snapshot, now: Duration, get: impl Fn(&Past) -> T) -> T {
+    fn learn_at<T>(&self, seen: &mut Snapshot, now: Duration, get: impl Fn(&NamePast) -> T) -> T {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let past = entry(&mut names, &seen.name, now);
         past.note(Bucket::of(seen), now);
@@ -80,11 +80,11 @@ impl History {
     }
 
     /// Notes a reading of one queue, and returns its past and what the clock says.
-    pub(crate) fn look_into(&self, seen: &QueueSnapshot) -> (Past, Duration) {
+    pub(crate) fn look_into(&self, seen: &QueueSnapshot) -> (NamePast, Duration) {
         self.look_into_at(seen, self.now())
     }
 
-    fn look_into_at(&self, seen: &QueueSnapshot, now: Duration) -> (Past, Duration) {
+    fn look_into_at(&self, seen: &QueueSnapshot, now: Duration) -> (NamePast, Duration) {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let past = entry(&mut queues, &seen.name, now);
         past.note(Bucket::of_queue(seen), now);
@@ -102,7 +102,7 @@ impl History {
     }
 }
 
-impl History {
+impl NameHistories {
     fn now(&self) -> Duration {
         BEGINNING + self.began.elapsed()
     }
@@ -116,24 +116,28 @@ fn note_all<'a>(pasts: &Pasts, all: impl Iterator<Item = (&'a str, Bucket)>, now
 }
 
 /// The past of a name, which takes the place of the one that was read longest ago if there are too many.
-fn entry<'a>(names: &'a mut HashMap<String, Past>, name: &str, now: Duration) -> &'a mut Past {
+fn entry<'a>(
+    names: &'a mut HashMap<String, NamePast>,
+    name: &str,
+    now: Duration,
+) -> &'a mut NamePast {
     if names.len() >= MOST_NAMES && !names.contains_key(name) {
         let oldest =
             names.iter().min_by_key(|(_, past)| past.read_at).map(|(name, _)| name.clone());
         names.remove(&oldest.unwrap_or_default());
     }
-    names.entry(name.to_owned()).or_insert_with(|| Past::new(now))
+    names.entry(name.to_owned()).or_insert_with(|| NamePast::new(now))
 }
 
-impl Past {
+impl NamePast {
     fn new(now: Duration) -> Self {
         Self {
             fine: Ring::new(FINE.0, FINE.1),
             coarse: Ring::new(COARSE.0, COARSE.1),
-            line: Line::default(),
+            line: LastWaiters::default(),
             times: HoldTimes::default(),
-            waits: Ended::default(),
-            holds: Ended::default(),
+            waits: EndedSpans::default(),
+            holds: EndedSpans::default(),
             read_at: now,
         }
     }
@@ -145,7 +149,7 @@ impl Past {
     }
 
     /// A waiter that holds now has waited, and a holder that does not hold now has held.
-    fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &Tally) {
+    fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &ServeTally) {
         let waits: Vec<Span> = self.line.meet(seen, now);
         let holds = self.times.look(seen, now);
         tally.count(&seen.name, waits.iter().map(|(_, waited)| *waited), &holds);

@@ -28,16 +28,32 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Serves the router on the port until the future is dropped. Connections beyond 4096 wait to be accepted; one that takes
 /// longer than 10 s for its headers is closed.
 ///
+/// # Cancel safety
+/// Dropping the future closes the port. Connections that were accepted go on until they end.
+///
+/// # If the store is unreachable
+/// Pages say since when the store is silent, and the HTTP API answers with an error. Both recover by
+/// themselves.
+///
 /// # Errors
 /// None today: an accept that fails is tried again.
+///
+/// # Examples
+/// See `examples/load` of this crate.
 pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
     accept(listener, router, None).await
 }
 
 /// As [`serve`], over TLS.
 ///
+/// # Cancel safety
+/// As [`serve`].
+///
 /// # Errors
 /// None today.
+///
+/// # Examples
+/// See [`serve`], with a [`Certificate`] more.
 pub async fn serve_tls(
     listener: TcpListener,
     router: Router,
@@ -53,6 +69,7 @@ async fn accept(
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
+        // Taken before the accept, so that connections beyond the bound wait in the kernel.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -15,17 +15,17 @@ const SHARE: u32 = 10;
 /// Both lists, as they were read last.
 pub(crate) struct Lists {
     seinpaal: Seinpaal,
-    names: Mutex<Option<Listed<Snapshot>>>,
-    queues: Mutex<Option<Listed<QueueSnapshot>>>,
+    names: Mutex<Option<ReadList<Snapshot>>>,
+    queues: Mutex<Option<ReadList<QueueSnapshot>>>,
 }
 
-struct Listed<T> {
+struct ReadList<T> {
     rows: Arc<Vec<T>>,
     read_at: Instant,
     took: Duration,
 }
 
-impl<T> Listed<T> {
+impl<T> ReadList<T> {
     fn fresh(&self) -> Option<Arc<Vec<T>>> {
         let is_fresh = self.read_at.elapsed() < FRESH.max(self.took * SHARE);
         is_fresh.then(|| Arc::clone(&self.rows))
@@ -49,16 +49,16 @@ impl Lists {
 }
 
 async fn read<T>(
-    last: &Mutex<Option<Listed<T>>>,
+    last: &Mutex<Option<ReadList<T>>>,
     reading: impl Future<Output = Result<Vec<T>, StoreError>>,
 ) -> Result<Arc<Vec<T>>, StoreError> {
     let mut last = last.lock().await;
-    if let Some(rows) = last.as_ref().and_then(Listed::fresh) {
+    if let Some(rows) = last.as_ref().and_then(ReadList::fresh) {
         return Ok(rows);
     }
     let started = Instant::now();
     let rows = Arc::new(reading.await?);
     let took = started.elapsed();
-    *last = Some(Listed { rows: Arc::clone(&rows), read_at: Instant::now(), took });
+    *last = Some(ReadList { rows: Arc::clone(&rows), read_at: Instant::now(), took });
     Ok(rows)
 }

@@ -23,7 +23,7 @@ use tokio::{
 use crate::{
     access::Visitor,
     page,
-    shared::Inner,
+    shared::HandlerState,
     watch::{Frame, INTERVAL},
 };
 
@@ -40,14 +40,14 @@ struct Live {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct LiveMessage<'a> {
     parts: BTreeMap<&'static str, &'a str>,
     trouble: String,
 }
 
 /// The stream of a page, whose address and query stand in the fields.
 pub(crate) async fn live(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<BTreeMap<String, String>>,
     headers: HeaderMap,
@@ -55,6 +55,7 @@ pub(crate) async fn live(
     let Some(subject) = page::subject(&fields) else {
         return (StatusCode::BAD_REQUEST, "no such page\n").into_response();
     };
+    // Refused and not queued, so that the page can say at once that it gets no news.
     let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else { return too_many() };
     let Ok(frames) = inner.watches.look(&inner.source, subject) else { return too_many() };
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok());
@@ -105,6 +106,7 @@ impl Live {
 
     fn changes(&mut self) -> Event {
         let frame = self.frames.borrow_and_update();
+        // Versions of another watch cannot be compared, so the page gets everything anew.
         let known = if self.has.0 == frame.epoch { self.has.1 } else { 0 };
         let new = frame.parts[self.role].iter().filter(|part| part.since > known);
         let parts: BTreeMap<_, _> = new.map(|part| (part.id, part.html.as_str())).collect();
@@ -113,17 +115,17 @@ impl Live {
         }
         self.has = (frame.epoch, frame.version);
         let id = format!("{}-{}", frame.epoch, frame.version);
-        let message = Message { parts, trouble: page::trouble(&frame) };
+        let message = LiveMessage { parts, trouble: page::trouble(&frame) };
         Event::default().event("parts").id(id).data(json(&message))
     }
 }
 
 fn beat(frame: &Frame) -> Event {
-    let message = Message { parts: BTreeMap::new(), trouble: page::trouble(frame) };
+    let message = LiveMessage { parts: BTreeMap::new(), trouble: page::trouble(frame) };
     Event::default().event("beat").data(json(&message))
 }
 
-fn json(message: &Message<'_>) -> String {
+fn json(message: &LiveMessage<'_>) -> String {
     // Maps with other keys than text, which alone cannot be written, stand nowhere here.
     serde_json::to_string(message).unwrap_or_default()
 }

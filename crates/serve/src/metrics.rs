@@ -19,7 +19,7 @@ use prometheus_client::{
 };
 use seinpaal::{AdminError, QueueSnapshot, Snapshot};
 
-use crate::{counting, shared::Inner};
+use crate::{counting, shared::HandlerState};
 
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;
@@ -31,18 +31,18 @@ const MOST_CROWDED: usize = 50;
 type Figure = fn(&QueueSnapshot) -> u32;
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct Of {
+struct QueueLabel {
     name: String,
 }
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct OfState {
+struct QueueStateLabel {
     name: String,
     state: &'static str,
 }
 
 /// All series, as text.
-pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
+pub(crate) async fn metrics(State(inner): State<Arc<HandlerState>>) -> Response {
     let mut registry = Registry::with_prefix("seinpaal");
     let names = inner.lists.names().await;
     let queues = inner.lists.queues().await;
@@ -105,9 +105,9 @@ fn sums<T>(
     name_of: fn(&T) -> String,
     figure: fn(&T) -> u32,
 ) {
-    let family = Family::<Of, Gauge>::default();
+    let family = Family::<QueueLabel, Gauge>::default();
     each(rows, name_of, |name, rows| {
-        family.get_or_create(&Of { name }).set(sum(rows, figure));
+        family.get_or_create(&QueueLabel { name }).set(sum(rows, figure));
     });
     registry.register(name, help, family);
 }
@@ -120,10 +120,10 @@ fn seconds<T>(
     name_of: fn(&T) -> String,
     length: fn(&T) -> Option<Duration>,
 ) {
-    let family = Family::<Of, Gauge<f64, AtomicU64>>::default();
+    let family = Family::<QueueLabel, Gauge<f64, AtomicU64>>::default();
     each(rows, name_of, |name, rows| {
         let longest = rows.iter().filter_map(|row| length(row)).max().unwrap_or_default();
-        family.get_or_create(&Of { name }).set(longest.as_secs_f64());
+        family.get_or_create(&QueueLabel { name }).set(longest.as_secs_f64());
     });
     registry.register_with_unit(name, help, Unit::Seconds, family);
 }
@@ -151,7 +151,7 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
 }
 
 /// The names with the most waiters, with their holders, which a list leaves out.
-async fn crowded(inner: &Inner, rows: &[&Snapshot]) -> Vec<Snapshot> {
+async fn crowded(inner: &HandlerState, rows: &[&Snapshot]) -> Vec<Snapshot> {
     let waited_for = rows.iter().filter(|seen| seen.waiting_total > 0).take(MOST_CROWDED);
     let reads = waited_for.map(|seen| async {
         let mut seen = inner.seinpaal.semaphore(&seen.name).snapshot().await?;
@@ -179,7 +179,7 @@ fn of_crowded(registry: &mut Registry, names: &[Snapshot]) {
 fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
     let mut rows: Vec<_> = queues.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
-    let family = Family::<OfState, Gauge>::default();
+    let family = Family::<QueueStateLabel, Gauge>::default();
     let states: [(&str, Figure); 4] = [
         ("ready", |seen| seen.ready),
         ("delayed", |seen| seen.delayed),
@@ -189,7 +189,7 @@ fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'
     let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
     for (state, figure) in states {
         each(&rows, name, |name, rows| {
-            family.get_or_create(&OfState { name, state }).set(sum(rows, figure));
+            family.get_or_create(&QueueStateLabel { name, state }).set(sum(rows, figure));
         });
     }
     registry.register("queue_items", "Items of a queue", family);

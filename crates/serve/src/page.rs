@@ -14,10 +14,10 @@ use seinpaal::Name;
 use crate::{
     access::Visitor,
     act::verb::done,
-    audit::Change,
-    shared::Inner,
-    view::{self, Page, Query, Subject, encoded},
-    watch::{self, Frame, Part},
+    audit::AuditEntry,
+    shared::HandlerState,
+    view::{self, ListQuery, PageChoices, PageSubject, encoded},
+    watch::{self, Frame, PagePart},
 };
 
 /// How many changes stand on the page of a name, and on the page of all.
@@ -25,7 +25,7 @@ const FEW: usize = 8;
 const MANY: usize = 500;
 
 /// The frame around every page.
-pub(crate) struct Around<'a> {
+pub(crate) struct PageFrame<'a> {
     pub(crate) title: String,
     pub(crate) tab: &'static str,
     pub(crate) base: &'a str,
@@ -39,9 +39,9 @@ pub(crate) struct Around<'a> {
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Overview<'a> {
-    frame: Around<'a>,
-    parts: &'a [Part],
-    page: Page,
+    frame: PageFrame<'a>,
+    parts: &'a [PagePart],
+    page: PageChoices,
     search: &'a str,
     has_sorts: bool,
 }
@@ -49,73 +49,73 @@ struct Overview<'a> {
 #[derive(Template)]
 #[template(path = "one.html")]
 struct One<'a> {
-    frame: Around<'a>,
-    parts: &'a [Part],
+    frame: PageFrame<'a>,
+    parts: &'a [PagePart],
     up: &'static str,
     up_label: &'static str,
     done: &'static str,
-    changes: Vec<Change>,
+    changes: Vec<AuditEntry>,
 }
 
 #[derive(Template)]
 #[template(path = "changes.html")]
 struct Changes<'a> {
-    frame: Around<'a>,
-    changes: Vec<Change>,
+    frame: PageFrame<'a>,
+    changes: Vec<AuditEntry>,
 }
 
 #[derive(Template)]
 #[template(path = "notice.html")]
 struct Notice<'a> {
-    frame: Around<'a>,
+    frame: PageFrame<'a>,
     words: &'a str,
 }
 
-type FieldMap = BTreeMap<String, String>;
+pub(crate) type FieldMap = BTreeMap<String, String>;
 
 /// All names.
 pub(crate) async fn names(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
-    let query = Query::from_fields(&fields);
-    overview(&inner, &visitor, &query, Subject::Names(query.clone())).await
+    let query = ListQuery::from_fields(&fields);
+    overview(&inner, &visitor, &query, PageSubject::Names(query.clone())).await
 }
 
 /// All queues.
 pub(crate) async fn queues(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
-    let query = Query::from_fields(&fields);
-    overview(&inner, &visitor, &query, Subject::Queues(query.clone())).await
+    let query = ListQuery::from_fields(&fields);
+    overview(&inner, &visitor, &query, PageSubject::Queues(query.clone())).await
 }
 
 async fn overview(
-    inner: &Arc<Inner>,
+    inner: &Arc<HandlerState>,
     visitor: &Visitor,
-    query: &Query,
-    subject: Subject,
+    query: &ListQuery,
+    subject: PageSubject,
 ) -> Response {
     let frame = match look(inner, subject.clone()).await {
         Ok(frame) => frame,
         Err(refused) => return *refused,
     };
     let (title, tab) = match subject {
-        Subject::Names(_) => ("Names", "names"),
+        PageSubject::Names(_) => ("Names", "names"),
         _ => ("Queues", "queues"),
     };
     let stream = format!("{}&of={tab}", query.link());
     let page = Overview {
-        frame: Around {
+        frame: PageFrame {
             trouble: trouble(&frame),
             stream: Some(format!("{}/live{stream}", inner.options.base_path)),
-            ..Around::new(inner, visitor, title, tab)
+            ..PageFrame::new(inner, visitor, title, tab)
         },
         parts: &frame.parts[usize::from(visitor.may_act)],
-        page: Page::new(query),
+        page: PageChoices::new(query),
         search: &query.search,
         has_sorts: tab == "names",
     };
@@ -124,7 +124,7 @@ async fn overview(
 
 /// One name.
 pub(crate) async fn name(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
@@ -133,7 +133,7 @@ pub(crate) async fn name(
 
 /// One queue.
 pub(crate) async fn queue(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
@@ -141,7 +141,7 @@ pub(crate) async fn queue(
 }
 
 async fn one(
-    inner: &Arc<Inner>,
+    inner: &Arc<HandlerState>,
     visitor: &Visitor,
     fields: &FieldMap,
     tab: &'static str,
@@ -151,8 +151,8 @@ async fn one(
         Err(words) => return notice(inner, visitor, StatusCode::BAD_REQUEST, "Not a name", &words),
     };
     let (kind, subject, up, up_label) = match tab {
-        "names" => ("name", Subject::Name(name.clone()), "", "Names"),
-        _ => ("queue", Subject::Queue(name.clone()), "queues", "Queues"),
+        "names" => ("name", PageSubject::Name(name.clone()), "", "Names"),
+        _ => ("queue", PageSubject::Queue(name.clone()), "queues", "Queues"),
     };
     let frame = match look(inner, subject).await {
         Ok(frame) => frame,
@@ -160,10 +160,10 @@ async fn one(
     };
     let stream = format!("{}/live?of={kind}&n={}", inner.options.base_path, encoded(&name));
     let page = One {
-        frame: Around {
+        frame: PageFrame {
             trouble: trouble(&frame),
             stream: Some(stream),
-            ..Around::new(inner, visitor, &view::shown(&name), tab)
+            ..PageFrame::new(inner, visitor, &view::shown(&name), tab)
         },
         parts: &frame.parts[usize::from(visitor.may_act)],
         up,
@@ -184,10 +184,10 @@ pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
 
 /// The page of changes.
 pub(crate) async fn changes(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
 ) -> Response {
-    let frame = Around::new(&inner, &visitor, "Changes", "changes");
+    let frame = PageFrame::new(&inner, &visitor, "Changes", "changes");
     whole(&Changes { frame, changes: inner.audit.last(None, MANY) })
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn health() -> &'static str {
 }
 
 pub(crate) async fn not_found(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
 ) -> Response {
     let words = "There is no such page here.";
@@ -205,17 +205,17 @@ pub(crate) async fn not_found(
 }
 
 /// The subject of a stream, from its fields.
-pub(crate) fn subject(fields: &FieldMap) -> Option<Subject> {
+pub(crate) fn subject(fields: &FieldMap) -> Option<PageSubject> {
     match fields.get("of")?.as_str() {
-        "names" => Some(Subject::Names(Query::from_fields(fields))),
-        "queues" => Some(Subject::Queues(Query::from_fields(fields))),
-        "name" => named(fields).ok().map(Subject::Name),
-        "queue" => named(fields).ok().map(Subject::Queue),
+        "names" => Some(PageSubject::Names(ListQuery::from_fields(fields))),
+        "queues" => Some(PageSubject::Queues(ListQuery::from_fields(fields))),
+        "name" => named(fields).ok().map(PageSubject::Name),
+        "queue" => named(fields).ok().map(PageSubject::Queue),
         _ => None,
     }
 }
 
-async fn look(inner: &Arc<Inner>, subject: Subject) -> Result<Frame, Box<Response>> {
+async fn look(inner: &Arc<HandlerState>, subject: PageSubject) -> Result<Frame, Box<Response>> {
     match inner.watches.look(&inner.source, subject.clone()) {
         Ok(mut frames) => Ok(watch::first(&mut frames).await.with_places(subject.ids())),
         Err(watch::TooMany) => {
@@ -240,13 +240,13 @@ pub(crate) fn trouble(frame: &Frame) -> String {
 
 /// A page of one sentence.
 pub(crate) fn notice(
-    inner: &Inner,
+    inner: &HandlerState,
     visitor: &Visitor,
     status: StatusCode,
     title: &str,
     words: &str,
 ) -> Response {
-    let page = Notice { frame: Around::new(inner, visitor, title, ""), words };
+    let page = Notice { frame: PageFrame::new(inner, visitor, title, ""), words };
     (status, whole(&page)).into_response()
 }
 
@@ -254,8 +254,13 @@ pub(crate) fn whole(page: &impl Template) -> Response {
     Html(view::html(page)).into_response()
 }
 
-impl<'a> Around<'a> {
-    pub(crate) fn new(inner: &'a Inner, visitor: &Visitor, title: &str, tab: &'static str) -> Self {
+impl<'a> PageFrame<'a> {
+    pub(crate) fn new(
+        inner: &'a HandlerState,
+        visitor: &Visitor,
+        title: &str,
+        tab: &'static str,
+    ) -> Self {
         Self {
             title: title.to_owned(),
             tab,

@@ -22,7 +22,7 @@ const MOST_KEY: usize = 200;
 
 /// Answers by what was asked: by whom, where, with which key.
 #[derive(Default)]
-pub(crate) struct Answers(Mutex<HashMap<Question, Kept>>);
+pub(crate) struct ReplayedAnswers(Mutex<HashMap<Question, KeptAnswer>>);
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Question {
@@ -33,13 +33,13 @@ struct Question {
     body: String,
 }
 
-struct Kept {
+struct KeptAnswer {
     since: Instant,
     body: String,
     answer: Arc<OnceCell<Value>>,
 }
 
-impl Answers {
+impl ReplayedAnswers {
     /// The answer to a request that may have a key. Without one it is made.
     pub(crate) async fn once(
         &self,
@@ -68,10 +68,14 @@ impl Answers {
 
     fn cell(&self, question: Question) -> Result<Arc<OnceCell<Value>>, Problem> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Old answers are thrown away only when there is no more room: that is one pass for
+        // thousands of requests.
         if all.len() >= MOST {
             all.retain(|_, kept| kept.since.elapsed() < KEPT);
         }
         let body = question.body.clone();
+        // The body is no part of the question: the same key with another body has to be found, to
+        // be refused.
         let question = Question { body: String::new(), ..question };
         let is_known = all.get(&question).is_some_and(|kept| kept.since.elapsed() < KEPT);
         if !is_known {
@@ -81,7 +85,7 @@ impl Answers {
             let answer = Arc::default();
             all.insert(
                 question.clone(),
-                Kept { since: Instant::now(), body: body.clone(), answer },
+                KeptAnswer { since: Instant::now(), body: body.clone(), answer },
             );
         }
         let kept = &all[&question];

@@ -5,27 +5,28 @@ use std::{ops::Deref, sync::Arc};
 use tokio::sync::Semaphore;
 
 use crate::{
-    audit::Audit, deliveries::Deliveries, replay::Answers, source::Source, watch::Watches,
+    audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers, source::StoreSource,
+    watch::PageWatches,
 };
 
 /// What all handlers share.
-pub(crate) struct Inner {
-    pub(crate) source: Arc<Source>,
-    pub(crate) watches: Watches,
+pub(crate) struct HandlerState {
+    pub(crate) source: Arc<StoreSource>,
+    pub(crate) watches: PageWatches,
     pub(crate) audit: Audit,
     pub(crate) streams: Arc<Semaphore>,
     /// Answers that are kept for clients that may repeat their request.
-    pub(crate) answers: Answers,
+    pub(crate) answers: ReplayedAnswers,
     /// Items that are held for programs.
     pub(crate) deliveries: Deliveries,
     /// The secret in every form of this program, which no foreign page knows.
     pub(crate) csrf: String,
 }
 
-impl Deref for Inner {
-    type Target = Source;
+impl Deref for HandlerState {
+    type Target = StoreSource;
 
-    fn deref(&self) -> &Source {
+    fn deref(&self) -> &StoreSource {
         &self.source
     }
 }

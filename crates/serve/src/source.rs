@@ -2,23 +2,25 @@
 
 use seinpaal::Seinpaal;
 
-use crate::{glances::Glances, history::History, lists::Lists, options::Options, tally::Tally};
+use crate::{
+    glances::Glances, history::NameHistories, lists::Lists, options::Options, tally::ServeTally,
+};
 
 /// The store, and how it is to be shown.
-pub(crate) struct Source {
+pub(crate) struct StoreSource {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) options: Options,
     pub(crate) lists: Lists,
-    pub(crate) history: History,
+    pub(crate) history: NameHistories,
     pub(crate) glances: Glances,
-    pub(crate) tally: Tally,
+    pub(crate) tally: ServeTally,
 }
 
-impl Source {
+impl StoreSource {
     pub(crate) fn new(seinpaal: Seinpaal, options: Options) -> Self {
         let lists = Lists::new(seinpaal.clone());
-        let tally = Tally::new(&options.metrics_of);
-        let history = History::new(tally.clone());
+        let tally = ServeTally::new(&options.metrics_of);
+        let history = NameHistories::new(tally.clone());
         Self { seinpaal, options, lists, history, glances: Glances::default(), tally }
     }
 }

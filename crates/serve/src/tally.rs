@@ -24,29 +24,29 @@ const BOUNDS: [f64; 12] =
     [1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 7200.0, 28_800.0, 86_400.0];
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct Of {
+struct NameLabel {
     name: String,
 }
 
-type Histograms = Family<Of, Histogram, fn() -> Histogram>;
+type Histograms = Family<NameLabel, Histogram, fn() -> Histogram>;
 
 /// The counts since the program started.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct ServeTally {
     names: HashSet<String>,
     waits: Histograms,
     holds: Histograms,
-    losses: Family<Of, Counter>,
+    losses: Family<NameLabel, Counter>,
     is_begun: Arc<AtomicBool>,
 }
 
-impl Default for Tally {
+impl Default for ServeTally {
     fn default() -> Self {
         Self::new(&[])
     }
 }
 
-impl Tally {
+impl ServeTally {
     pub(crate) fn new(names: &[String]) -> Self {
         let tally = Self {
             names: names.iter().cloned().collect(),
@@ -57,7 +57,7 @@ impl Tally {
         };
         // Each series begins with 0, so that its first increase is seen.
         for name in names {
-            let of = Of { name: name.clone() };
+            let of = NameLabel { name: name.clone() };
             drop(tally.waits.get_or_create(&of));
             drop(tally.holds.get_or_create(&of));
             drop(tally.losses.get_or_create(&of));
@@ -75,7 +75,7 @@ impl Tally {
         if !self.names.contains(name) {
             return;
         }
-        let of = Of { name: name.to_owned() };
+        let of = NameLabel { name: name.to_owned() };
         waits.for_each(|wait| self.waits.get_or_create(&of).observe(wait.as_secs_f64()));
         for hold in holds {
             self.holds.get_or_create(&of).observe(hold.held_for.as_secs_f64());

@@ -13,17 +13,17 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_words::text::{age, plain};
 
-use crate::source::Source;
+use crate::source::StoreSource;
 pub(crate) use headline::{Headline, about};
-pub(crate) use query::{Page, Query};
+pub(crate) use query::{ListQuery, PageChoices};
 
 /// The subject of a page.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Subject {
+pub(crate) enum PageSubject {
     /// All names, or those that the query finds.
-    Names(Query),
+    Names(ListQuery),
     /// All queues.
-    Queues(Query),
+    Queues(ListQuery),
     /// One name.
     Name(String),
     /// One queue.
@@ -33,7 +33,7 @@ pub(crate) enum Subject {
 /// Pieces of a page by their ids, for visitors who may only read and for those who may act.
 pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 
-impl Subject {
+impl PageSubject {
     /// The ids of its pieces, in their order on the page.
     pub(crate) fn ids(&self) -> &'static [&'static str] {
         match self {
@@ -46,12 +46,15 @@ impl Subject {
 }
 
 /// Reads what the subject needs, and renders it.
-pub(crate) async fn read(inner: &Arc<Source>, subject: &Subject) -> Result<Pieces, String> {
+pub(crate) async fn read(
+    inner: &Arc<StoreSource>,
+    subject: &PageSubject,
+) -> Result<Pieces, String> {
     match subject {
-        Subject::Names(query) => overview::names(inner, query).await,
-        Subject::Queues(query) => queues::queues(inner, query).await,
-        Subject::Name(name) => name::read(inner, name).await,
-        Subject::Queue(name) => queue::read(inner, name).await,
+        PageSubject::Names(query) => overview::names(inner, query).await,
+        PageSubject::Queues(query) => queues::queues(inner, query).await,
+        PageSubject::Name(name) => name::read(inner, name).await,
+        PageSubject::Queue(name) => queue::read(inner, name).await,
     }
 }
 

@@ -15,8 +15,8 @@ use std::{
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
-    source::Source,
-    view::{self, Subject},
+    source::StoreSource,
+    view::{self, PageSubject},
 };
 
 /// Between two readings.
@@ -34,7 +34,7 @@ const MOST: usize = 1000;
 
 /// A piece of a page that changes by itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct PagePart {
     pub(crate) id: &'static str,
     pub(crate) html: String,
     /// The version of the frame in which it became so.
@@ -49,7 +49,7 @@ pub(crate) struct Frame {
     /// Grows with each reading; 0 before the first.
     pub(crate) version: u64,
     /// For visitors who may only read, and for those who may act.
-    pub(crate) parts: [Vec<Part>; 2],
+    pub(crate) parts: [Vec<PagePart>; 2],
     /// When the store answered last.
     answered: Option<Instant>,
     /// Since when the store has not answered, and what it said.
@@ -58,9 +58,9 @@ pub(crate) struct Frame {
 
 /// All watches.
 #[derive(Default)]
-pub(crate) struct Watches(Mutex<HashMap<Subject, Watch>>);
+pub(crate) struct PageWatches(Mutex<HashMap<PageSubject, PageWatch>>);
 
-struct Watch {
+struct PageWatch {
     frames: watch::Receiver<Frame>,
     /// A page asks for a reading newer than the version it saw.
     asked: watch::Sender<u64>,
@@ -70,14 +70,15 @@ struct Watch {
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
-impl Watches {
+impl PageWatches {
     /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with [`first`].
     pub(crate) fn look(
         &self,
-        inner: &Arc<Source>,
-        subject: Subject,
+        inner: &Arc<StoreSource>,
+        subject: PageSubject,
     ) -> Result<watch::Receiver<Frame>, TooMany> {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A reader that has ended has dropped its receiver.
         watches.retain(|_, watch| watch.asked.receiver_count() > 0);
         let is_full = watches.len() >= MOST;
         if let Some(watch) = watches.get(&subject) {
@@ -90,7 +91,7 @@ impl Watches {
         let (sender, frames) = watch::channel(Frame { epoch: epoch(), ..Frame::default() });
         let (asked, asks) = watch::channel(0);
         tokio::spawn(read_on(Arc::clone(inner), subject.clone(), sender, asks));
-        watches.insert(subject, Watch { frames: frames.clone(), asked });
+        watches.insert(subject, PageWatch { frames: frames.clone(), asked });
         Ok(frames)
     }
 
@@ -122,16 +123,18 @@ pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
 
 /// Reads for as long as anybody looks, and a little longer.
 async fn read_on(
-    inner: Arc<Source>,
-    subject: Subject,
+    inner: Arc<StoreSource>,
+    subject: PageSubject,
     frames: watch::Sender<Frame>,
     mut asks: watch::Receiver<u64>,
 ) {
     loop {
+        // Before the reading: a page that asks during it gets another one.
         asks.borrow_and_update();
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
+        // However many pages ask, the store is read ten times a second at most.
         tokio::time::sleep(INTERVAL / 10).await;
         // One receiver is kept among the watches.
         let patience = if frames.receiver_count() > 1 { INTERVAL * 9 / 10 } else { LINGER };
@@ -142,10 +145,10 @@ async fn read_on(
     }
 }
 
-fn silence(subject: &Subject) -> Duration {
+fn silence(subject: &PageSubject) -> Duration {
     match subject {
-        Subject::Names(_) | Subject::Queues(_) => LIST_SILENCE,
-        Subject::Name(_) | Subject::Queue(_) => SILENCE,
+        PageSubject::Names(_) | PageSubject::Queues(_) => LIST_SILENCE,
+        PageSubject::Name(_) | PageSubject::Queue(_) => SILENCE,
     }
 }
 
@@ -153,7 +156,7 @@ impl Frame {
     /// With an empty part in each place if nothing was read yet, so that a page can be filled when something is.
     pub(crate) fn with_places(mut self, ids: &[&'static str]) -> Self {
         for parts in self.parts.iter_mut().filter(|parts| parts.is_empty()) {
-            let places = ids.iter().map(|id| Part { id, html: String::new(), since: 0 });
+            let places = ids.iter().map(|id| PagePart { id, html: String::new(), since: 0 });
             parts.extend(places);
         }
         self
@@ -164,6 +167,7 @@ impl Frame {
         self.version += 1;
         match seen {
             Err(error) => {
+                // An outage begins with the last answer, and not with the first failure.
                 let before = self.trouble.take().map(|(since, _)| since).or(self.answered);
                 self.trouble = Some((before.unwrap_or_else(Instant::now), error));
             }
@@ -176,7 +180,7 @@ impl Frame {
                     let new = parts.into_iter().map(|(id, html)| {
                         let same = old.iter().find(|part| part.id == id && part.html == html);
                         let since = same.map_or(version, |part| part.since);
-                        Part { id, html, since }
+                        PagePart { id, html, since }
                     });
                     self.parts[role] = new.collect();
                 }

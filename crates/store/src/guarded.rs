@@ -12,14 +12,14 @@ pub use commands::Shape;
 ///
 /// Keys and values are bytes. Each method answers at its place in what `guarded` gives.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Group {
-    pub commands: Vec<Command>,
+pub struct CommandGroup {
+    pub commands: Vec<GuardedCommand>,
     bad: Option<BadGroup>,
 }
 
 /// One command of a group.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Command {
+pub struct GuardedCommand {
     pub name: &'static str,
     pub shape: Shape,
     pub key: Vec<u8>,
@@ -73,7 +73,7 @@ pub struct GuardedWrite {
     /// Drawn at random for this write. The store applies the write once, however often it arrives.
     pub id: u128,
     /// The commands.
-    pub group: Group,
+    pub group: CommandGroup,
 }
 
 /// Why a group was not applied, or not wholly.
@@ -146,14 +146,18 @@ pub enum BadGroup {
     #[error("a guarded write has at least one command")]
     Empty,
     /// Too many commands or bytes.
-    #[error("a guarded write has at most {} commands and {} bytes", Group::MOST, Group::MOST_BYTES)]
+    #[error(
+        "a guarded write has at most {} commands and {} bytes",
+        CommandGroup::MOST,
+        CommandGroup::MOST_BYTES
+    )]
     TooLarge,
     /// A key in which the store keeps permits.
     #[error("the key {0:?} belongs to the store itself")]
     OurKey(String),
 }
 
-impl Group {
+impl CommandGroup {
     /// The most commands in a group.
     pub const MOST: usize = 128;
     /// The most bytes of all keys and arguments together.
@@ -187,7 +191,7 @@ impl Group {
         args: &[impl AsRef<[u8]>],
     ) -> &mut Self {
         match commands::find(name, args.len()) {
-            Ok((name, shape)) => self.commands.push(Command {
+            Ok((name, shape)) => self.commands.push(GuardedCommand {
                 name,
                 shape,
                 key: key.as_ref().to_vec(),

@@ -34,7 +34,7 @@ use tokio::sync::mpsc;
 
 pub use advice::{Advice, Fact};
 pub use clock::Reading;
-pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
+pub use guarded::{BadGroup, CommandGroup, GuardedError, GuardedWrite, Value};
 pub use store_error::{Certainty, StoreError, StoreErrorKind};
 pub use together::Together;
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
-use seinpaal_proto::session::Failure;
+use seinpaal_proto::session::CallFailure;
 
 /// A store could not answer. Contention is never one of these.
 #[derive(Clone, Debug)]
@@ -89,8 +89,8 @@ impl StoreError {
     }
 
     /// The error as a session sees it.
-    pub fn as_failure(&self) -> Failure {
-        Failure {
+    pub fn as_failure(&self) -> CallFailure {
+        CallFailure {
             maybe_executed: self.certainty != Certainty::NotExecuted,
             is_passing: self.is_passing(),
             is_full: self.kind == StoreErrorKind::Full,

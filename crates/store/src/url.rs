@@ -19,7 +19,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
-use options::Query;
+use options::UrlQuery;
 pub use options::decoded;
 pub use options::{ClockBound, RedisOptions};
 pub use quorum::QuorumUrl;
@@ -181,7 +181,7 @@ fn split_scheme(text: &str) -> Result<(String, &str), BadStoreUrl> {
 }
 
 fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
-    let (place, query) = Query::split(rest)?;
+    let (place, query) = UrlQuery::split(rest)?;
     query.finish("file:", &[])?;
     let path = place.strip_prefix("//").unwrap_or(place);
     if path.is_empty() && place.is_empty() {
@@ -194,7 +194,7 @@ fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
 }
 
 fn parse_memory(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
-    let (place, query) = Query::split(rest)?;
+    let (place, query) = UrlQuery::split(rest)?;
     query.finish("memory:", &[])?;
     let label = place.strip_prefix("//").unwrap_or(place);
     if label.contains('/') {

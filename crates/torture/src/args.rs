@@ -2,7 +2,9 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
+use crate::{
+    fault::TortureFault, kind::StoreKind, promise, rig::TorturePlan, worker::WorkerOrders,
+};
 
 /// How to call it.
 pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
@@ -19,9 +21,9 @@ Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). Se
 ///
 /// # Errors
 /// What is wrong with it, in one line.
-pub fn plan(args: &[String]) -> Result<Plan, String> {
+pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut plan = Plan::new(Kind::Redis, program);
+    let mut plan = TorturePlan::new(StoreKind::Redis, program);
     let (mut kind, mut faults) = (None, "promised");
     plan.queue = args.iter().any(|arg| arg == "--queue");
     let args: Vec<String> = args.iter().filter(|arg| *arg != "--queue").cloned().collect();
@@ -47,10 +49,10 @@ pub fn plan(args: &[String]) -> Result<Plan, String> {
     Ok(plan)
 }
 
-impl Plan {
+impl TorturePlan {
     /// The default run: a minute with every fault that the store promises to survive.
     #[must_use]
-    pub fn new(kind: Kind, program: PathBuf) -> Self {
+    pub fn new(kind: StoreKind, program: PathBuf) -> Self {
         let name = format!("torture-{}.history", std::process::id());
         Self {
             kind,
@@ -73,7 +75,7 @@ impl Plan {
 ///
 /// # Errors
 /// What is wrong.
-pub fn orders(args: &[String]) -> Result<Orders, String> {
+pub fn orders(args: &[String]) -> Result<WorkerOrders, String> {
     let [url, who, history, seed, ttl, tasks, names] = args else {
         return Err("a worker is started by the rig only".to_owned());
     };
@@ -81,7 +83,7 @@ pub fn orders(args: &[String]) -> Result<Orders, String> {
         let (name, limit) = pair.split_once(':').ok_or("a name is NAME:LIMIT")?;
         Ok((name.to_owned(), number(limit)?))
     };
-    Ok(Orders {
+    Ok(WorkerOrders {
         url: url.clone(),
         who: who.clone(),
         history: PathBuf::from(history),
@@ -95,7 +97,7 @@ pub fn orders(args: &[String]) -> Result<Orders, String> {
     })
 }
 
-fn wanted(kind: Kind, list: &str) -> Result<Vec<Fault>, String> {
+fn wanted(kind: StoreKind, list: &str) -> Result<Vec<TortureFault>, String> {
     let rows = promise::rows(kind);
     let mut faults = Vec::new();
     for word in list.split(',').filter(|word| *word != "none") {
@@ -103,7 +105,7 @@ fn wanted(kind: Kind, list: &str) -> Result<Vec<Fault>, String> {
             faults.extend(promise::survived(kind));
             continue;
         }
-        let fault: Fault = word.parse()?;
+        let fault: TortureFault = word.parse()?;
         if !rows.iter().any(|row| row.0 == fault) {
             let known: Vec<_> = rows.iter().map(|row| row.0.name()).collect();
             return Err(format!("{kind} cannot have {fault}: it can have {}", known.join(", ")));
@@ -136,16 +138,19 @@ pub fn refuse<T>(why: String) -> io::Result<T> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Plan, String> {
+    fn parse(text: &str) -> Result<TorturePlan, String> {
         plan(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
     fn faults_that_are_not_promised_happen_only_when_asked_for() {
         let usual = parse("--store redis").unwrap();
-        assert!(usual.faults.contains(&Fault::Restart) && !usual.faults.contains(&Fault::FlushAll));
+        assert!(
+            usual.faults.contains(&TortureFault::Restart)
+                && !usual.faults.contains(&TortureFault::FlushAll)
+        );
         let asked = parse("--store redis --faults flushall,cut").unwrap();
-        assert_eq!(asked.faults, [Fault::FlushAll, Fault::Cut]);
+        assert_eq!(asked.faults, [TortureFault::FlushAll, TortureFault::Cut]);
         assert_eq!(parse("--store redis --faults none").unwrap().faults, []);
     }
 

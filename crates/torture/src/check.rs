@@ -12,13 +12,13 @@ mod tests;
 
 use std::{collections::BTreeMap, fmt};
 
-use self::tale::Tale;
+use self::tale::PermitTale;
 pub(crate) use self::tale::worker_of;
 pub use self::{
-    tale::Cause,
-    terms::{Bound, Terms},
+    tale::FreedBy,
+    terms::{Bound, CheckTerms},
 };
-use crate::history::{Event, What};
+use crate::history::{HistoryEvent, TortureWhat};
 
 /// The rule that is checked.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -66,9 +66,9 @@ pub struct Violation {
 
 /// The time from free to granted of one permit, in microseconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Wait {
+pub struct GrantDelay {
     /// How the permit became free.
-    pub cause: Cause,
+    pub cause: FreedBy,
     /// The time.
     pub time: u64,
     /// The part of the time in which the store could grant nothing, whether for a fault or for what
@@ -100,7 +100,7 @@ pub struct Verdict {
     /// excuses.
     pub pairs: [u64; 2],
     /// Times from free to granted.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<GrantDelay>,
     /// Broken promises.
     pub violations: Vec<Violation>,
     /// Breaches of rules that the store does not promise.
@@ -109,8 +109,8 @@ pub struct Verdict {
 
 /// Judges a history, in order of time.
 #[must_use]
-pub fn check(events: &[Event], terms: &Terms) -> Verdict {
-    let tale = Tale::tell(events);
+pub fn check(events: &[HistoryEvent], terms: &CheckTerms) -> Verdict {
+    let tale = PermitTale::tell(events);
     let mut verdict = census(&tale, events);
     let mut found = Vec::new();
     overlap::check(&tale, &mut found);
@@ -127,22 +127,22 @@ pub fn check(events: &[Event], terms: &Terms) -> Verdict {
     Verdict { violations, counted, ..verdict }
 }
 
-fn census(tale: &Tale, events: &[Event]) -> Verdict {
+fn census(tale: &PermitTale, events: &[HistoryEvent]) -> Verdict {
     let mut verdict = Verdict::default();
     let grants = || tale.requests.iter().filter_map(|request| request.grant.as_ref());
     verdict.acquisitions = grants().count() as u64;
     for event in events {
         match &event.what {
-            What::FaultBegins { fault, .. } => {
+            TortureWhat::FaultBegins { fault, .. } => {
                 *verdict.faults.entry(fault.clone()).or_default() += 1;
             }
-            What::Refused { why, .. } => {
+            TortureWhat::Refused { why, .. } => {
                 let why = why.split_once(':').map_or(why.as_str(), |(first, _)| first);
                 *verdict.refused.entry(why.to_owned()).or_default() += 1;
             }
-            What::Lost { .. } => verdict.lost += 1,
-            What::Killing { life } => add(&mut verdict.killed, tale.stake(life, event.at)),
-            What::Stopping { life } => add(&mut verdict.stopped, tale.stake(life, event.at)),
+            TortureWhat::Lost { .. } => verdict.lost += 1,
+            TortureWhat::Killing { life } => add(&mut verdict.killed, tale.stake(life, event.at)),
+            TortureWhat::Stopping { life } => add(&mut verdict.stopped, tale.stake(life, event.at)),
             _ => {}
         }
     }
@@ -155,14 +155,14 @@ fn add(sum: &mut [u64; 3], [holds, waits]: [u64; 2]) {
     }
 }
 
-fn ends(events: &[Event], found: &mut Vec<Violation>) {
+fn ends(events: &[HistoryEvent], found: &mut Vec<Violation>) {
     for event in events {
         let (check, story) = match &event.what {
-            What::Left { name, permits, waiting } if permits + waiting > 0 => {
+            TortureWhat::Left { name, permits, waiting } if permits + waiting > 0 => {
                 (Check::Left, format!("{name}: {permits} permits held, {waiting} requests wait"))
             }
-            What::Kept { what_is_kept } => (Check::Left, format!("{what_is_kept} is kept")),
-            What::Hangs { what_hangs } => (Check::Hang, what_hangs.clone()),
+            TortureWhat::Kept { what_is_kept } => (Check::Left, format!("{what_is_kept} is kept")),
+            TortureWhat::Hangs { what_hangs } => (Check::Hang, what_hangs.clone()),
             _ => continue,
         };
         found.push(Violation { check, at: event.at, story });
@@ -172,17 +172,21 @@ fn ends(events: &[Event], found: &mut Vec<Violation>) {
 impl Verdict {
     /// The times from free to granted for these causes, shortest first.
     #[must_use]
-    pub fn waits_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
+    pub fn waits_of(&self, wanted: impl Fn(&GrantDelay) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time)
     }
 
     /// As [`waits_of`](Self::waits_of), less the time in which the store could grant nothing.
     #[must_use]
-    pub fn delays_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
+    pub fn delays_of(&self, wanted: impl Fn(&GrantDelay) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time - wait.outage)
     }
 
-    fn sorted(&self, wanted: impl Fn(&Wait) -> bool, time: impl Fn(&Wait) -> u64) -> Vec<u64> {
+    fn sorted(
+        &self,
+        wanted: impl Fn(&GrantDelay) -> bool,
+        time: impl Fn(&GrantDelay) -> u64,
+    ) -> Vec<u64> {
         let mut times: Vec<u64> = self.waits.iter().filter(|wait| wanted(wait)).map(time).collect();
         times.sort_unstable();
         times

@@ -6,11 +6,11 @@ macro_rules! catalogue {
     ($($(#[doc = $doc:literal])* $fault:ident $name:literal,)*) => {
         /// Something that goes wrong.
         #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-        pub enum Fault {
+        pub enum TortureFault {
             $($(#[doc = $doc])* $fault,)*
         }
 
-        impl Fault {
+        impl TortureFault {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$fault),*];
 
@@ -80,13 +80,13 @@ catalogue! {
     MoveSlot "move-slot",
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TortureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Fault {
+impl FromStr for TortureFault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn every_fault_is_found_by_its_name_and_nothing_else_is() {
-        for fault in Fault::ALL {
+        for fault in TortureFault::ALL {
             assert_eq!(fault.name().parse(), Ok(*fault));
         }
-        assert!("earthquake".parse::<Fault>().unwrap_err().contains("kill-worker"));
+        assert!("earthquake".parse::<TortureFault>().unwrap_err().contains("kill-worker"));
     }
 }

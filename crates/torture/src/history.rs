@@ -13,7 +13,7 @@ use crate::clock;
 
 /// An event. It is about semaphores, unless its description says otherwise.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Event<W = What> {
+pub struct HistoryEvent<W = TortureWhat> {
     /// When, in microseconds of [`clock::now`].
     pub at: u64,
     /// The process that the event is about: `rig`, or a worker's life such as `w1.3`.
@@ -27,7 +27,7 @@ pub struct Event<W = What> {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[allow(missing_docs)] // what they have in common is said once, above and at each variant
-pub enum What {
+pub enum TortureWhat {
     /// A name and its limit.
     Name { name: String, limit: u32 },
     /// A worker lives.
@@ -142,7 +142,7 @@ impl Pen {
     /// # Panics
     /// If it cannot be written: a history with gaps proves nothing.
     pub fn write_at(&self, at: u64, what: impl Serialize) {
-        let event = Event { at, who: self.who.clone(), what };
+        let event = HistoryEvent { at, who: self.who.clone(), what };
         let mut line = serde_json::to_vec(&event).expect("events are plain data");
         line.push(b'\n');
         // An event is a single write to the end of a file, so lines of different processes do not
@@ -155,10 +155,10 @@ impl Pen {
 ///
 /// # Errors
 /// If the file cannot be read, or a line of it is no event.
-pub fn read<W: DeserializeOwned>(path: &Path) -> io::Result<Vec<Event<W>>> {
+pub fn read<W: DeserializeOwned>(path: &Path) -> io::Result<Vec<HistoryEvent<W>>> {
     let lines = BufReader::new(File::open(path)?).lines();
     let parse = |line: io::Result<String>| Ok(serde_json::from_str(&line?)?);
-    let mut events: Vec<Event<W>> = lines.map(parse).collect::<io::Result<_>>()?;
+    let mut events: Vec<HistoryEvent<W>> = lines.map(parse).collect::<io::Result<_>>()?;
     events.sort_by_key(|event| event.at); // stable: one process's events stay in its order
     Ok(events)
 }
@@ -172,10 +172,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("history");
         let (one, other) = (Pen::open(&path, "w0.1").unwrap(), Pen::open(&path, "rig").unwrap());
-        let fault = || What::FaultBegins { fault: "cut".into(), worker: Some(1) };
+        let fault = || TortureWhat::FaultBegins { fault: "cut".into(), worker: Some(1) };
         one.write_at(
             7,
-            What::Granted {
+            TortureWhat::Granted {
                 req: "w0.1.1".into(),
                 ticket: "t".into(),
                 fence: u64::MAX,
@@ -184,9 +184,12 @@ mod tests {
             },
         );
         other.write_at(5, fault());
-        let events: Vec<Event> = read(&path).unwrap();
+        let events: Vec<HistoryEvent> = read(&path).unwrap();
         assert_eq!(events.iter().map(|event| event.at).collect::<Vec<_>>(), [5, 7]);
         assert_eq!(events[0].what, fault());
-        assert!(matches!(&events[1].what, What::Granted { fence: u64::MAX, until: None, .. }));
+        assert!(matches!(
+            &events[1].what,
+            TortureWhat::Granted { fence: u64::MAX, until: None, .. }
+        ));
     }
 }

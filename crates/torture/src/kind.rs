@@ -10,14 +10,14 @@ use std::{fmt, io, str::FromStr, time::Duration};
 
 use seinpaal_rig::Clocks;
 
-use crate::{check::Terms, fault::Fault, lookout::Watched, scene::Scene};
+use crate::{check::CheckTerms, fault::TortureFault, lookout::ServersToWatch, scene::FaultScene};
 
 /// How long clients may take to find the next master or leader once there is one.
 const RECOVERY: Duration = Duration::from_secs(5);
 
 /// A kind of store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
+pub enum StoreKind {
     /// A directory of this machine.
     Embedded,
     /// One Redis, which keeps its data on disk.
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 /// A store and its servers, started for a run.
-pub trait Site: Send {
+pub trait StartedStore: Send {
     /// The ports that clients connect to. Each worker gets a proxy in front of each port.
     fn upstreams(&self) -> Vec<u16>;
 
@@ -46,11 +46,11 @@ pub trait Site: Send {
     ///
     /// # Errors
     /// If it could not be done, or not be undone.
-    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()>;
+    fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()>;
 
     /// The servers that must have masters and replicas, so that a lookout can see when they can
     /// grant nothing.
-    fn watched(&self) -> Option<Watched> {
+    fn watched(&self) -> Option<ServersToWatch> {
         None
     }
 
@@ -66,7 +66,7 @@ pub trait Site: Send {
     fn outlast_fences(&self, _clocks: &Clocks) {}
 }
 
-impl Kind {
+impl StoreKind {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::Embedded,
@@ -82,32 +82,35 @@ impl Kind {
     ///
     /// # Errors
     /// If its servers do not start.
-    pub fn start(self, scene: &Scene<'_>) -> io::Result<Box<dyn Site>> {
+    pub fn start(self, scene: &FaultScene<'_>) -> io::Result<Box<dyn StartedStore>> {
         Ok(match self {
             Self::Embedded => Box::new(embedded::Embedded::start()?),
-            Self::Redis => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Disk)?),
-            Self::Guarded => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Guarded)?),
-            Self::Sentinel => Box::new(sentinel::Sentinel::start()),
-            Self::Cluster => Box::new(cluster::Cluster::start()),
-            Self::Quorum => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Quorum)?),
+            Self::Redis => Box::new(redis::Redis::start(scene.clocks, redis::Persistence::Disk)?),
+            Self::Guarded => {
+                Box::new(redis::Redis::start(scene.clocks, redis::Persistence::Guarded)?)
+            }
+            Self::Sentinel => Box::new(sentinel::SentinelSite::start()),
+            Self::Cluster => Box::new(cluster::ClusterSite::start()),
+            Self::Quorum => {
+                Box::new(redis::Redis::start(scene.clocks, redis::Persistence::Quorum)?)
+            }
             Self::Zookeeper => Box::new(zookeeper::Zookeeper::start()),
         })
     }
 
     /// The rules that the checker holds against the store.
     #[must_use]
-    pub fn terms(self, ttl: Duration) -> Terms {
+    pub fn terms(self, ttl: Duration) -> CheckTerms {
         match self {
-            Self::Embedded => Terms::of_machine(ttl),
-            Self::Redis => Terms::of_server(ttl),
-            Self::Guarded => Terms::of_server(ttl).after_faults(redis::GUARD * 5 / 4),
-            Self::Sentinel => Terms::of_server(ttl).after_faults(RECOVERY),
+            Self::Embedded => CheckTerms::of_machine(ttl),
+            Self::Redis => CheckTerms::of_server(ttl),
+            Self::Guarded => CheckTerms::of_server(ttl).after_faults(redis::GUARD * 5 / 4),
+            Self::Sentinel => CheckTerms::of_server(ttl).after_faults(RECOVERY),
             // For this long after a name has moved to another node, no client counts as gone.
-            Self::Cluster => Terms::of_server(ttl).after_faults(Duration::from_secs(15)),
-            Self::Quorum => {
-                Terms { ordered: false, ..Terms::of_server(ttl) }.after_faults(redis::GUARD * 5 / 4)
-            }
-            Self::Zookeeper => Terms::of_server(ttl)
+            Self::Cluster => CheckTerms::of_server(ttl).after_faults(Duration::from_secs(15)),
+            Self::Quorum => CheckTerms { ordered: false, ..CheckTerms::of_server(ttl) }
+                .after_faults(redis::GUARD * 5 / 4),
+            Self::Zookeeper => CheckTerms::of_server(ttl)
                 .after_faults(RECOVERY + zookeeper::SESSION)
                 .cut_to(zookeeper::SESSION / 2),
         }
@@ -128,13 +131,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for StoreKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for StoreKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -12,7 +12,7 @@ use seinpaal_rig::signal;
 
 use crate::{
     clock,
-    history::{Pen, What},
+    history::{Pen, TortureWhat},
 };
 
 /// How often the rig looks whether a process has ended.
@@ -21,11 +21,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// All workers of a run, by number. Dropping this kills the workers that still live.
 pub(crate) struct Lives {
     pen: Pen,
-    workers: Vec<Worker>,
+    workers: Vec<WorkerLife>,
 }
 
 #[derive(Default)]
-struct Worker {
+struct WorkerLife {
     lives: u64,
     process: Option<Child>,
 }
@@ -33,7 +33,7 @@ struct Worker {
 impl Lives {
     pub(crate) fn new(pen: &Pen, workers: usize) -> Self {
         let mut all = Vec::new();
-        all.resize_with(workers, Worker::default);
+        all.resize_with(workers, WorkerLife::default);
         Self { pen: pen.clone(), workers: all }
     }
 
@@ -56,7 +56,7 @@ impl Lives {
 
     /// Kills the worker, and returns when it has ended.
     pub(crate) fn kill(&mut self, worker: usize) -> io::Result<()> {
-        self.pen.write(What::Killing { life: self.name(worker) });
+        self.pen.write(TortureWhat::Killing { life: self.name(worker) });
         if let Some(mut process) = self.workers[worker].process.take() {
             process.kill()?;
             process.wait()?;
@@ -67,10 +67,10 @@ impl Lives {
     /// Stops the worker (`SIGSTOP`) for this long.
     pub(crate) fn stop(&self, worker: usize, time: Duration) {
         let Some(process) = &self.workers[worker].process else { return };
-        self.pen.write(What::Stopping { life: self.name(worker) });
+        self.pen.write(TortureWhat::Stopping { life: self.name(worker) });
         signal(process.id(), Signal::STOP);
         thread::sleep(time);
-        self.pen.write(What::Continued { life: self.name(worker) });
+        self.pen.write(TortureWhat::Continued { life: self.name(worker) });
         signal(process.id(), Signal::CONT);
     }
 
@@ -94,14 +94,14 @@ impl Lives {
                 Ok(Some(status)) if status.success() => return,
                 Ok(Some(status)) => {
                     let what_hangs = format!("{life} failed: {status}");
-                    return self.pen.write(What::Hangs { what_hangs });
+                    return self.pen.write(TortureWhat::Hangs { what_hangs });
                 }
                 Ok(None) if clock::now() < until => thread::sleep(LOOK_EVERY),
                 _ => break,
             }
         }
-        self.pen.write(What::Hangs { what_hangs: format!("{life} does not end") });
-        self.pen.write(What::Killing { life });
+        self.pen.write(TortureWhat::Hangs { what_hangs: format!("{life} does not end") });
+        self.pen.write(TortureWhat::Killing { life });
         let _ = (process.kill(), process.wait()); // both fail only if it has ended
     }
 }

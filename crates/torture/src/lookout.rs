@@ -14,7 +14,7 @@ use seinpaal_rig::say;
 
 use crate::{
     clock,
-    history::{Pen, What},
+    history::{Pen, TortureWhat},
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The servers to look at.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct ServersToWatch {
     /// The ports of the servers.
     pub ports: Vec<u16>,
     /// How many masters have a replica that follows them when all is well.
@@ -38,7 +38,7 @@ pub struct Lookout {
 }
 
 /// The last look at each server: whether it is a master with a replica, and when the look was.
-struct Seen {
+struct SeenServer {
     pen: Pen,
     masters: usize,
     servers: Vec<(bool, u64)>,
@@ -48,12 +48,12 @@ struct Seen {
 impl Lookout {
     /// Looks from now on, and writes down each change.
     #[must_use]
-    pub fn start(watched: &Watched, pen: &Pen) -> Self {
+    pub fn start(watched: &ServersToWatch, pen: &Pen) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let servers = vec![(false, clock::now()); watched.ports.len()];
         let (pen, masters) = (pen.clone(), watched.masters);
-        pen.write(What::Broken);
-        let seen = Arc::new(Mutex::new(Seen { pen, masters, servers, is_whole: false }));
+        pen.write(TortureWhat::Broken);
+        let seen = Arc::new(Mutex::new(SeenServer { pen, masters, servers, is_whole: false }));
         let look = |(server, port): (usize, &u16)| {
             let (port, seen, is_over) = (*port, Arc::clone(&seen), Arc::clone(&is_over));
             thread::spawn(move || look(port, server, &seen, &is_over))
@@ -72,7 +72,7 @@ impl Drop for Lookout {
     }
 }
 
-fn look(port: u16, server: usize, seen: &Mutex<Seen>, is_over: &AtomicBool) {
+fn look(port: u16, server: usize, seen: &Mutex<SeenServer>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         let is_well = say(port, &["ROLE"], PATIENCE).is_ok_and(|role| has_replica(&role));
         seen.lock().unwrap_or_else(PoisonError::into_inner).take(server, is_well);
@@ -80,14 +80,14 @@ fn look(port: u16, server: usize, seen: &Mutex<Seen>, is_over: &AtomicBool) {
     }
 }
 
-impl Seen {
+impl SeenServer {
     /// Takes a look at a server. A server that is away was last there when it was last seen.
     fn take(&mut self, server: usize, is_well: bool) {
         let now = clock::now();
         let (was_well, last) = std::mem::replace(&mut self.servers[server], (is_well, now));
         let is_whole = self.servers.iter().filter(|(is_well, _)| *is_well).count() >= self.masters;
         if is_whole != std::mem::replace(&mut self.is_whole, is_whole) {
-            let what = if is_whole { What::Whole } else { What::Broken };
+            let what = if is_whole { TortureWhat::Whole } else { TortureWhat::Broken };
             self.pen.write_at(if was_well { last } else { now }, what);
         }
     }
@@ -118,15 +118,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("history");
         let pen = Pen::open(&path, "rig").unwrap();
-        let mut seen = Seen { pen, masters: 1, servers: vec![(false, 0); 2], is_whole: false };
+        let mut seen =
+            SeenServer { pen, masters: 1, servers: vec![(false, 0); 2], is_whole: false };
         for (server, is_well) in [(0, false), (1, true), (0, false), (1, true)] {
             seen.take(server, is_well);
         }
         let last = seen.servers[1].1;
         seen.take(1, false);
-        let events: Vec<history::Event> = history::read(&path).unwrap();
+        let events: Vec<history::HistoryEvent> = history::read(&path).unwrap();
         let told: Vec<_> = events.iter().map(|event| event.what.clone()).collect();
-        assert_eq!(told, [What::Whole, What::Broken]);
+        assert_eq!(told, [TortureWhat::Whole, TortureWhat::Broken]);
         assert_eq!(events[1].at, last);
     }
 }

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, process::ExitCode};
 
 use torture::{
     args, history, items, report,
-    rig::{self, Plan},
+    rig::{self, TorturePlan},
     worker,
 };
 
@@ -67,7 +67,7 @@ fn judge(args: &[String]) -> io::Result<ExitCode> {
     told(&plan.history, args, verdict.violations.is_empty())
 }
 
-fn torment_queue(plan: &Plan, args: &[String]) -> io::Result<ExitCode> {
+fn torment_queue(plan: &TorturePlan, args: &[String]) -> io::Result<ExitCode> {
     let verdict = rig::run_queue(plan)?;
     print!("{}", report::queue(plan, &verdict));
     told(&plan.history, args, verdict.violations.is_empty())

@@ -1,6 +1,6 @@
 //! Which store promises to survive which fault. Each row cites the heading of docs/guarantees.md that says so.
 
-use crate::{check::Check, fault::Fault, kind::Kind};
+use crate::{check::Check, fault::TortureFault, kind::StoreKind};
 
 /// What a store promises about a fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,7 +15,7 @@ pub enum Promise {
 }
 
 /// A fault that the rig can do to a store, the promise about it, and the heading that states it.
-pub type Row = (Fault, Promise, &'static str);
+pub type FaultPromise = (TortureFault, Promise, &'static str);
 
 const LIVES: &str = "At most `limit` while the store lives";
 const CRASH: &str = "A holder's crash frees its permit";
@@ -32,95 +32,97 @@ const MEMORY: Promise = Promise::Breaks(&[Check::Limit, Check::Slot, Check::Orde
 const CLOCK: Promise = Promise::SurvivesBut(&[Check::FenceBehind]);
 
 /// Faults of a process and of a link, which any store can meet.
-const CLIENTS: &[Row] = &[
-    (Fault::KillWorker, Promise::Survives, CRASH),
-    (Fault::StopWorker, Promise::Survives, PAUSED),
-    (Fault::ClockClient, Promise::Survives, LIVES),
+const CLIENTS: &[FaultPromise] = &[
+    (TortureFault::KillWorker, Promise::Survives, CRASH),
+    (TortureFault::StopWorker, Promise::Survives, PAUSED),
+    (TortureFault::ClockClient, Promise::Survives, LIVES),
 ];
-const LINKS: &[Row] = &[
-    (Fault::Cut, Promise::Survives, LIVES),
-    (Fault::Delay, Promise::Survives, LIVES),
-    (Fault::HalfClose, Promise::Survives, LIVES),
-    (Fault::Garble, Promise::Survives, LIVES),
-    (Fault::LoseReply, Promise::Survives, LIVES),
-    (Fault::Partition, Promise::Survives, LIVES),
+const LINKS: &[FaultPromise] = &[
+    (TortureFault::Cut, Promise::Survives, LIVES),
+    (TortureFault::Delay, Promise::Survives, LIVES),
+    (TortureFault::HalfClose, Promise::Survives, LIVES),
+    (TortureFault::Garble, Promise::Survives, LIVES),
+    (TortureFault::LoseReply, Promise::Survives, LIVES),
+    (TortureFault::Partition, Promise::Survives, LIVES),
 ];
-const SERVER: &[Row] = &[
-    (Fault::StopServer, Promise::Survives, LIVES),
-    (Fault::SlowServer, Promise::Survives, LIVES),
-    (Fault::ScriptFlush, Promise::Survives, LIVES),
-    (Fault::OutOfMemory, Promise::Survives, LIVES),
-    (Fault::ReadOnly, Promise::Survives, LIVES),
+const SERVER: &[FaultPromise] = &[
+    (TortureFault::StopServer, Promise::Survives, LIVES),
+    (TortureFault::SlowServer, Promise::Survives, LIVES),
+    (TortureFault::ScriptFlush, Promise::Survives, LIVES),
+    (TortureFault::OutOfMemory, Promise::Survives, LIVES),
+    (TortureFault::ReadOnly, Promise::Survives, LIVES),
 ];
-const EMBEDDED: &[Row] = &[
-    (Fault::KillWorker, Promise::Survives, CRASH),
-    (Fault::StopWorker, Promise::Survives, PAUSED),
-    (Fault::ClockServer, CLOCK, FENCE),
-    (Fault::DiskFull, Promise::Survives, LIVES),
+const EMBEDDED: &[FaultPromise] = &[
+    (TortureFault::KillWorker, Promise::Survives, CRASH),
+    (TortureFault::StopWorker, Promise::Survives, PAUSED),
+    (TortureFault::ClockServer, CLOCK, FENCE),
+    (TortureFault::DiskFull, Promise::Survives, LIVES),
 ];
-const PERSISTENT: &[Row] = &[
-    (Fault::Restart, Promise::Survives, LIVES),
-    (Fault::ClockServer, CLOCK, FENCE),
-    (Fault::Forget, MEMORY, FORGETS),
-    (Fault::FlushAll, MEMORY, FORGETS),
-    (Fault::DeleteKeys, MEMORY, FORGETS),
-    (Fault::OverwriteKeys, MEMORY, FORGETS),
-    (Fault::Evict, MEMORY, FORGETS),
+const PERSISTENT: &[FaultPromise] = &[
+    (TortureFault::Restart, Promise::Survives, LIVES),
+    (TortureFault::ClockServer, CLOCK, FENCE),
+    (TortureFault::Forget, MEMORY, FORGETS),
+    (TortureFault::FlushAll, MEMORY, FORGETS),
+    (TortureFault::DeleteKeys, MEMORY, FORGETS),
+    (TortureFault::OverwriteKeys, MEMORY, FORGETS),
+    (TortureFault::Evict, MEMORY, FORGETS),
 ];
-const GUARDED: &[Row] = &[
-    (Fault::Forget, Promise::Survives, FORGETS),
-    (Fault::FlushAll, Promise::Survives, FORGETS),
-    (Fault::ClockServer, CLOCK, FENCE),
-    (Fault::DeleteKeys, MEMORY, FORGETS),
-    (Fault::OverwriteKeys, MEMORY, FORGETS),
-    (Fault::Evict, MEMORY, FORGETS),
+const GUARDED: &[FaultPromise] = &[
+    (TortureFault::Forget, Promise::Survives, FORGETS),
+    (TortureFault::FlushAll, Promise::Survives, FORGETS),
+    (TortureFault::ClockServer, CLOCK, FENCE),
+    (TortureFault::DeleteKeys, MEMORY, FORGETS),
+    (TortureFault::OverwriteKeys, MEMORY, FORGETS),
+    (TortureFault::Evict, MEMORY, FORGETS),
 ];
 
-const SENTINEL: &[Row] = &[
-    (Fault::FailOver, Promise::Survives, FAILS_OVER),
-    (Fault::Zombie, Promise::Survives, FAILS_OVER),
-    (Fault::KillReplica, Promise::Survives, FAILS_OVER),
-    (Fault::StopServer, Promise::Survives, LIVES),
+const SENTINEL: &[FaultPromise] = &[
+    (TortureFault::FailOver, Promise::Survives, FAILS_OVER),
+    (TortureFault::Zombie, Promise::Survives, FAILS_OVER),
+    (TortureFault::KillReplica, Promise::Survives, FAILS_OVER),
+    (TortureFault::StopServer, Promise::Survives, LIVES),
 ];
-const CLUSTER: &[Row] = &[
-    (Fault::FailOver, Promise::Survives, FAILS_OVER),
-    (Fault::KillReplica, Promise::Survives, FAILS_OVER),
-    (Fault::MoveSlot, Promise::Survives, MOVES),
+const CLUSTER: &[FaultPromise] = &[
+    (TortureFault::FailOver, Promise::Survives, FAILS_OVER),
+    (TortureFault::KillReplica, Promise::Survives, FAILS_OVER),
+    (TortureFault::MoveSlot, Promise::Survives, MOVES),
 ];
-const NODES: &[Row] = &[
-    (Fault::Restart, Promise::Survives, QUORUM),
-    (Fault::Forget, Promise::Survives, QUORUM),
-    (Fault::FlushAll, Promise::Survives, QUORUM),
-    (Fault::ClockServer, CLOCK, FENCE),
+const NODES: &[FaultPromise] = &[
+    (TortureFault::Restart, Promise::Survives, QUORUM),
+    (TortureFault::Forget, Promise::Survives, QUORUM),
+    (TortureFault::FlushAll, Promise::Survives, QUORUM),
+    (TortureFault::ClockServer, CLOCK, FENCE),
 ];
-const ENSEMBLE: &[Row] =
-    &[(Fault::FailOver, Promise::Survives, LIVES), (Fault::KillReplica, Promise::Survives, LIVES)];
+const ENSEMBLE: &[FaultPromise] = &[
+    (TortureFault::FailOver, Promise::Survives, LIVES),
+    (TortureFault::KillReplica, Promise::Survives, LIVES),
+];
 
 /// All faults that the rig can do to a store.
 #[must_use]
-pub fn rows(kind: Kind) -> Vec<Row> {
-    let parts: &[&[Row]] = match kind {
-        Kind::Embedded => &[EMBEDDED],
-        Kind::Redis => &[CLIENTS, LINKS, SERVER, PERSISTENT],
-        Kind::Guarded => &[CLIENTS, LINKS, SERVER, GUARDED],
-        Kind::Sentinel => &[CLIENTS, SENTINEL],
-        Kind::Cluster => &[CLIENTS, CLUSTER],
-        Kind::Quorum => &[CLIENTS, LINKS, SERVER, NODES],
-        Kind::Zookeeper => &[CLIENTS, LINKS, ENSEMBLE],
+pub fn rows(kind: StoreKind) -> Vec<FaultPromise> {
+    let parts: &[&[FaultPromise]] = match kind {
+        StoreKind::Embedded => &[EMBEDDED],
+        StoreKind::Redis => &[CLIENTS, LINKS, SERVER, PERSISTENT],
+        StoreKind::Guarded => &[CLIENTS, LINKS, SERVER, GUARDED],
+        StoreKind::Sentinel => &[CLIENTS, SENTINEL],
+        StoreKind::Cluster => &[CLIENTS, CLUSTER],
+        StoreKind::Quorum => &[CLIENTS, LINKS, SERVER, NODES],
+        StoreKind::Zookeeper => &[CLIENTS, LINKS, ENSEMBLE],
     };
     parts.concat()
 }
 
 /// The faults that the store promises to survive.
 #[must_use]
-pub fn survived(kind: Kind) -> Vec<Fault> {
-    let is_survived = |row: &Row| (!matches!(row.1, Promise::Breaks(_))).then_some(row.0);
+pub fn survived(kind: StoreKind) -> Vec<TortureFault> {
+    let is_survived = |row: &FaultPromise| (!matches!(row.1, Promise::Breaks(_))).then_some(row.0);
     rows(kind).iter().filter_map(is_survived).collect()
 }
 
 /// The checks whose breaches under these faults are counted, and not held against a store.
 #[must_use]
-pub fn not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
+pub fn not_promised(kind: StoreKind, faults: &[TortureFault]) -> Vec<Check> {
     let mut checks = Vec::new();
     for (fault, promise, _) in rows(kind) {
         match promise {
@@ -138,9 +140,10 @@ pub fn not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
 /// The same checks for queues. A store that loses its memory loses items, and forgets which items
 /// were done.
 #[must_use]
-pub fn queue_not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
-    let forgets = |row: &Row| faults.contains(&row.0) && row.1 == MEMORY;
-    let empties = |fault: &Fault| matches!(fault, Fault::Forget | Fault::FlushAll);
+pub fn queue_not_promised(kind: StoreKind, faults: &[TortureFault]) -> Vec<Check> {
+    let forgets = |row: &FaultPromise| faults.contains(&row.0) && row.1 == MEMORY;
+    let empties =
+        |fault: &TortureFault| matches!(fault, TortureFault::Forget | TortureFault::FlushAll);
     let mut checks = Vec::new();
     if rows(kind).iter().any(forgets) || faults.iter().any(empties) {
         checks = vec![
@@ -154,7 +157,7 @@ pub fn queue_not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
             Check::Left,
         ];
     }
-    if faults.contains(&Fault::ClockServer) {
+    if faults.contains(&TortureFault::ClockServer) {
         // Delays, order and the looks of idle workers go by that clock.
         checks.extend([Check::Fence, Check::Order, Check::Wakeup]);
     }
@@ -168,7 +171,7 @@ mod tests {
     #[test]
     fn every_row_cites_a_heading_of_the_guarantees() {
         let text = include_str!("../../../docs/guarantees.md");
-        for kind in Kind::ALL {
+        for kind in StoreKind::ALL {
             for (fault, _, heading) in rows(*kind) {
                 assert!(
                     text.lines().any(|line| line == format!("## {heading}")),
@@ -180,7 +183,7 @@ mod tests {
 
     #[test]
     fn no_fault_has_two_promises() {
-        for kind in Kind::ALL {
+        for kind in StoreKind::ALL {
             let mut faults: Vec<_> = rows(*kind).iter().map(|row| row.0).collect();
             let count = faults.len();
             faults.sort_unstable();
@@ -191,9 +194,12 @@ mod tests {
 
     #[test]
     fn what_is_not_promised_depends_on_what_is_done() {
-        assert_eq!(not_promised(Kind::Redis, &survived(Kind::Redis)), [Check::FenceBehind]);
-        assert_eq!(not_promised(Kind::Redis, &[Fault::Restart]), []);
-        assert!(not_promised(Kind::Redis, &[Fault::FlushAll]).contains(&Check::Limit));
-        assert!(survived(Kind::Guarded).contains(&Fault::FlushAll));
+        assert_eq!(
+            not_promised(StoreKind::Redis, &survived(StoreKind::Redis)),
+            [Check::FenceBehind]
+        );
+        assert_eq!(not_promised(StoreKind::Redis, &[TortureFault::Restart]), []);
+        assert!(not_promised(StoreKind::Redis, &[TortureFault::FlushAll]).contains(&Check::Limit));
+        assert!(survived(StoreKind::Guarded).contains(&TortureFault::FlushAll));
     }
 }

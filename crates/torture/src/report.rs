@@ -3,9 +3,9 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    check::{Bound, Cause, Verdict, Violation, Wait},
+    check::{Bound, FreedBy, GrantDelay, Verdict, Violation},
     queue,
-    rig::Plan,
+    rig::TorturePlan,
 };
 
 /// How many breaches are told in full.
@@ -13,7 +13,7 @@ const TOLD: usize = 10;
 
 /// The whole report, which ends with a line.
 #[must_use]
-pub fn report(plan: &Plan, verdict: &Verdict) -> String {
+pub fn report(plan: &TorturePlan, verdict: &Verdict) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write(&mut text, plan, verdict);
@@ -22,8 +22,8 @@ pub fn report(plan: &Plan, verdict: &Verdict) -> String {
 
 /// The run in a line of a table.
 #[must_use]
-pub fn row(plan: &Plan, verdict: &Verdict) -> String {
-    let free = |cause| times(&verdict.waits_of(|wait: &Wait| wait.cause == cause));
+pub fn row(plan: &TorturePlan, verdict: &Verdict) -> String {
+    let free = |cause| times(&verdict.waits_of(|wait: &GrantDelay| wait.cause == cause));
     format!(
         "| {} | {:.1} | {} | {} | {} | {} | {} | {} | {} | {} |",
         plan.kind,
@@ -32,14 +32,14 @@ pub fn row(plan: &Plan, verdict: &Verdict) -> String {
         verdict.acquisitions,
         verdict.faults.values().sum::<u64>(),
         verdict.violations.len(),
-        free(Cause::Release),
-        times(&verdict.delays_of(|wait| wait.cause == Cause::Release)),
-        free(Cause::Death),
-        free(Cause::LeaseEnd),
+        free(FreedBy::Release),
+        times(&verdict.delays_of(|wait| wait.cause == FreedBy::Release)),
+        free(FreedBy::Death),
+        free(FreedBy::LeaseEnd),
     )
 }
 
-fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
+fn write(text: &mut String, plan: &TorturePlan, verdict: &Verdict) -> fmt::Result {
     let Verdict { acquisitions, lost, killed, stopped, pairs, .. } = verdict;
     writeln!(text, "{acquisitions} acquisitions, {lost} permits lost by their holders")?;
     let [workers, holds, waits] = killed;
@@ -73,14 +73,18 @@ fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
 
 /// The report about a queue, which ends with a line.
 #[must_use]
-pub fn queue(plan: &Plan, verdict: &queue::check::Verdict) -> String {
+pub fn queue(plan: &TorturePlan, verdict: &queue::check::QueueVerdict) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_queue(&mut text, plan, verdict);
     text
 }
 
-fn write_queue(text: &mut String, plan: &Plan, verdict: &queue::check::Verdict) -> fmt::Result {
+fn write_queue(
+    text: &mut String,
+    plan: &TorturePlan,
+    verdict: &queue::check::QueueVerdict,
+) -> fmt::Result {
     let faults: Vec<_> =
         verdict.faults.iter().map(|(name, count)| format!("{name} {count}")).collect();
     writeln!(text, "faults: {}", faults.join(", "))?;
@@ -109,10 +113,10 @@ fn write_queue(text: &mut String, plan: &Plan, verdict: &queue::check::Verdict) 
 }
 
 fn waits_by_cause(text: &mut String, verdict: &Verdict) -> fmt::Result {
-    for cause in [Cause::Release, Cause::Death, Cause::LeaseEnd, Cause::Asked] {
+    for cause in [FreedBy::Release, FreedBy::Death, FreedBy::LeaseEnd, FreedBy::Asked] {
         let all = verdict.waits_of(|wait| wait.cause == cause);
         let net = verdict.delays_of(|wait| wait.cause == cause);
-        let able = |wait: &Wait| wait.cause == cause && wait.outage == 0;
+        let able = |wait: &GrantDelay| wait.cause == cause && wait.outage == 0;
         let calm = verdict.waits_of(|wait| able(wait) && wait.bound == Bound::Prompt);
         let able = verdict.waits_of(able);
         writeln!(text, "{cause} to grant, p50 / p99 / worst: {}", times(&all))?;

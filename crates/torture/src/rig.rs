@@ -6,20 +6,20 @@ mod victim;
 
 use std::{io, path::PathBuf, time::Duration};
 
-use seinpaal_rig::{Clocks, Mode, Proxy, Way};
+use seinpaal_rig::{Clocks, Direction, Mode, Proxy};
 
-use self::crew::Crew;
+use self::crew::WorkerCrew;
 use seinpaal_draw::Draw;
 
 use crate::{
     check::{self, Verdict},
     clock,
-    fault::Fault,
-    history::{self, Pen, What},
-    kind::{Kind, Site},
+    fault::TortureFault,
+    history::{self, Pen, TortureWhat},
+    kind::{StartedStore, StoreKind},
     lookout::Lookout,
     promise, queue,
-    scene::Scene,
+    scene::FaultScene,
 };
 
 /// The longest time for prompt actions: a timer, and a busy machine.
@@ -31,9 +31,9 @@ const RECOVERY: Duration = Duration::from_secs(30);
 const MS: Duration = Duration::from_millis(1);
 /// The plan of a run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct TorturePlan {
     /// The store.
-    pub kind: Kind,
+    pub kind: StoreKind,
     /// How long the rig makes faults.
     pub time: Duration,
     /// How long the rig makes no fault after that. What a fault has left behind shows when no other
@@ -42,7 +42,7 @@ pub struct Plan {
     /// The seed of all that is drawn.
     pub seed: u64,
     /// The faults.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<TortureFault>,
     /// How many workers there are.
     pub workers: usize,
     /// How many tasks each worker has.
@@ -59,19 +59,19 @@ pub struct Plan {
     pub program: PathBuf,
 }
 
-struct Rig<'a> {
-    plan: &'a Plan,
+struct TortureRig<'a> {
+    plan: &'a TorturePlan,
     pen: Pen,
-    site: Box<dyn Site>,
-    crew: Crew<'a>,
-    scene: Scene<'a>,
+    site: Box<dyn StartedStore>,
+    crew: WorkerCrew<'a>,
+    scene: FaultScene<'a>,
 }
 
 /// Runs the plan and judges its history.
 ///
 /// # Errors
 /// If servers or workers do not start, or a fault cannot be undone.
-pub fn run(plan: &Plan) -> io::Result<Verdict> {
+pub fn run(plan: &TorturePlan) -> io::Result<Verdict> {
     play(plan)?;
     judge(plan)
 }
@@ -80,7 +80,7 @@ pub fn run(plan: &Plan) -> io::Result<Verdict> {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn judge(plan: &Plan) -> io::Result<Verdict> {
+pub fn judge(plan: &TorturePlan) -> io::Result<Verdict> {
     let events = history::read(&plan.history)?;
     let terms = plan.kind.terms(plan.ttl);
     let terms = terms.but_for(promise::not_promised(plan.kind, &plan.faults));
@@ -91,36 +91,36 @@ pub fn judge(plan: &Plan) -> io::Result<Verdict> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_queue(plan: &Plan) -> io::Result<queue::check::Verdict> {
+pub fn run_queue(plan: &TorturePlan) -> io::Result<queue::check::QueueVerdict> {
     play(plan)?;
     let events = history::read(&plan.history)?;
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    let bounds = queue::check::Bounds {
+    let bounds = queue::check::CheckBounds {
         prompt: micros(plan.ttl + PROMPT),
         look: micros(plan.ttl * 2 + LOOK + RECOVERY),
     };
     Ok(queue::check::check(&events, &bounds, &promise::queue_not_promised(plan.kind, &plan.faults)))
 }
 
-fn play(plan: &Plan) -> io::Result<()> {
+fn play(plan: &TorturePlan) -> io::Result<()> {
     let clocks = Clocks::new()?;
     let pen = Pen::open(&plan.history, "rig")?;
     for (name, limit) in plan.names.iter().filter(|_| !plan.queue) {
-        pen.write(What::Name { name: name.clone(), limit: *limit });
+        pen.write(TortureWhat::Name { name: name.clone(), limit: *limit });
     }
-    let scene = Scene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
+    let scene = FaultScene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
     let site = plan.kind.start(&scene)?;
     if plan.queue {
         queue::end::begin(&site.url(&site.upstreams()), &pen)?;
     }
     let _lookout = site.watched().map(|watched| Lookout::start(&watched, &pen));
-    let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
-    let mut rig = Rig { plan, pen, site, crew, scene };
+    let crew = WorkerCrew::start(plan, &clocks, &pen, site.as_ref())?;
+    let mut rig = TortureRig { plan, pen, site, crew, scene };
     rig.torment()?;
     rig.finish()
 }
 
-impl Rig<'_> {
+impl TortureRig<'_> {
     fn torment(&mut self) -> io::Result<()> {
         let over = clock::now() + u64::try_from(self.plan.time.as_micros()).unwrap_or(u64::MAX);
         let mut deck = Vec::new();
@@ -138,20 +138,20 @@ impl Rig<'_> {
         Ok(())
     }
 
-    fn fault(&mut self, fault: Fault) -> io::Result<()> {
+    fn fault(&mut self, fault: TortureFault) -> io::Result<()> {
         let victim = self.victim();
         let worker = is_of_a_worker(fault).then_some(victim);
         let name = || fault.name().to_owned();
-        self.pen.write(What::FaultBegins { fault: name(), worker });
+        self.pen.write(TortureWhat::FaultBegins { fault: name(), worker });
         let done = match fault {
-            Fault::KillWorker => self.crew.kill(victim),
-            Fault::StopWorker => {
+            TortureFault::KillWorker => self.crew.kill(victim),
+            TortureFault::StopWorker => {
                 let shares = [self.plan.ttl / 2, self.plan.ttl * 3 / 2, self.plan.ttl * 5];
                 let time = self.scene.draw.pick(&shares);
                 self.crew.stop(victim, time);
                 Ok(())
             }
-            Fault::ClockClient => {
+            TortureFault::ClockClient => {
                 self.scene.set_clock(&crew::clock_of(self.plan.kind, victim));
                 Ok(())
             }
@@ -161,14 +161,14 @@ impl Rig<'_> {
             }
             _ => self.site.inject(fault, &mut self.scene),
         };
-        self.pen.write(What::FaultEnds { fault: name(), worker });
+        self.pen.write(TortureWhat::FaultEnds { fault: name(), worker });
         done?;
-        if fault == Fault::KillWorker { self.crew.begin_life(victim) } else { Ok(()) }
+        if fault == TortureFault::KillWorker { self.crew.begin_life(victim) } else { Ok(()) }
     }
 
     /// Does a fault to a worker's connections. If the worker has several proxies, the fault hits
     /// one of them, or all.
-    fn link(&mut self, fault: Fault, victim: usize) {
+    fn link(&mut self, fault: TortureFault, victim: usize) {
         let proxies = self.crew.proxies(victim);
         let all = self.scene.draw.chance(50);
         let one = self.scene.draw.below(proxies.len() as u64);
@@ -186,32 +186,40 @@ impl Rig<'_> {
     }
 }
 
-fn is_of_a_worker(fault: Fault) -> bool {
-    matches!(fault, Fault::KillWorker | Fault::StopWorker | Fault::ClockClient)
-        || matches!(fault, Fault::Cut | Fault::HalfClose | Fault::Garble | Fault::LoseReply)
+fn is_of_a_worker(fault: TortureFault) -> bool {
+    matches!(fault, TortureFault::KillWorker | TortureFault::StopWorker | TortureFault::ClockClient)
+        || matches!(
+            fault,
+            TortureFault::Cut
+                | TortureFault::HalfClose
+                | TortureFault::Garble
+                | TortureFault::LoseReply
+        )
         || lasts(fault)
 }
 
-fn lasts(fault: Fault) -> bool {
-    matches!(fault, Fault::Delay | Fault::Partition)
+fn lasts(fault: TortureFault) -> bool {
+    matches!(fault, TortureFault::Delay | TortureFault::Partition)
 }
 
-fn lasting(fault: Fault, draw: &mut Draw) -> Mode {
+fn lasting(fault: TortureFault, draw: &mut Draw) -> Mode {
     match fault {
-        Fault::Delay => Mode::Delay(draw.between(5 * MS, 600 * MS)),
+        TortureFault::Delay => Mode::Delay(draw.between(5 * MS, 600 * MS)),
         _ => Mode::Hold,
     }
 }
 
 /// Does the faults that happen once, some of them several times in a row.
-fn spoil(fault: Fault, proxy: &Proxy, scene: &mut Scene<'_>) {
+fn spoil(fault: TortureFault, proxy: &Proxy, scene: &mut FaultScene<'_>) {
     for _ in 0..=scene.draw.below(4) {
-        let way = scene.draw.pick(&[Way::Request, Way::Answer]);
+        let way = scene.draw.pick(&[Direction::Request, Direction::Answer]);
         proxy.set(match fault {
-            Fault::Cut => Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0)),
-            Fault::HalfClose => Mode::Close(way),
-            Fault::Garble => Mode::Garble(way),
-            _ => Mode::Lose(Way::Answer),
+            TortureFault::Cut => {
+                Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0))
+            }
+            TortureFault::HalfClose => Mode::Close(way),
+            TortureFault::Garble => Mode::Garble(way),
+            _ => Mode::Lose(Direction::Answer),
         });
         if !proxy.has_happened_within(1500 * MS) {
             proxy.set(Mode::Pass);

@@ -14,7 +14,7 @@ pub const LONGEST_STEP: i64 = 6 * 3_600;
 
 /// What a fault has at hand.
 #[derive(Debug)]
-pub struct Scene<'a> {
+pub struct FaultScene<'a> {
     /// The random numbers.
     pub draw: Draw,
     /// The wall clocks.
@@ -23,7 +23,7 @@ pub struct Scene<'a> {
     pub ttl: Duration,
 }
 
-impl Scene<'_> {
+impl FaultScene<'_> {
     /// Waits for a time between these two.
     pub fn wait(&mut self, shortest: Duration, longest: Duration) {
         thread::sleep(self.draw.between(shortest, longest));

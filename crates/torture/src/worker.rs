@@ -14,12 +14,12 @@ use std::{
 use seinpaal::{Permit, PermitState, Seinpaal};
 use tokio::{sync::watch, task::JoinSet};
 
-use self::turn::{Turn, Way};
+use self::turn::{AskingWay, RequestTurn};
 use seinpaal_draw::Draw;
 
 use crate::{
     clock,
-    history::{Pen, What},
+    history::{Pen, TortureWhat},
     queue::{self, labour::Labour},
 };
 
@@ -27,7 +27,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// The orders of a worker.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub struct WorkerOrders {
     /// The store.
     pub url: String,
     /// The name of this life.
@@ -44,8 +44,8 @@ pub struct Orders {
     pub names: Vec<(String, u32)>,
 }
 
-struct Worker {
-    orders: Orders,
+struct TortureWorker {
+    orders: WorkerOrders,
     pen: Pen,
     seinpaal: Seinpaal,
 }
@@ -54,15 +54,15 @@ struct Worker {
 ///
 /// # Errors
 /// If the history cannot be opened.
-pub fn work(orders: Orders) -> io::Result<()> {
+pub fn work(orders: WorkerOrders) -> io::Result<()> {
     let pen = Pen::open(&orders.history, &orders.who)?;
     let stop = stop_with_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let store = connect(&orders.url, &orders.who, orders.ttl, &stop).await;
         let Some(seinpaal) = store else { return };
-        pen.write(What::Started);
-        let worker = Arc::new(Worker { orders, pen, seinpaal });
+        pen.write(TortureWhat::Started);
+        let worker = Arc::new(TortureWorker { orders, pen, seinpaal });
         let mut tasks = JoinSet::new();
         for task in 0..worker.orders.tasks {
             if worker.orders.names.is_empty() {
@@ -75,7 +75,7 @@ pub fn work(orders: Orders) -> io::Result<()> {
             ended.expect("a task does not panic: what it cannot write ends the run");
         }
         let _ = worker.seinpaal.close().await;
-        worker.pen.write(What::Ended);
+        worker.pen.write(TortureWhat::Ended);
     });
     Ok(())
 }
@@ -108,7 +108,7 @@ pub(crate) async fn connect(
     None
 }
 
-impl Worker {
+impl TortureWorker {
     /// One task pushes, the others pop.
     async fn at_queue(self: Arc<Self>, task: u64, stop: watch::Receiver<bool>) {
         let labour = Labour {
@@ -128,7 +128,7 @@ impl Worker {
             if *stop.borrow() {
                 return;
             }
-            let turn = Turn::draw(&mut draw, &self.orders);
+            let turn = RequestTurn::draw(&mut draw, &self.orders);
             let req = format!("{}.{task}.{number}", self.orders.who);
             if let Some(permit) = self.ask(&req, &turn, &mut stop).await {
                 self.hold(&req, &turn, permit, &mut stop).await;
@@ -140,21 +140,21 @@ impl Worker {
     async fn ask(
         &self,
         req: &str,
-        turn: &Turn,
+        turn: &RequestTurn,
         stop: &mut watch::Receiver<bool>,
     ) -> Option<Permit> {
         let (name, permits) = (turn.name.clone(), turn.permits);
-        let ask = What::Ask { req: req.to_owned(), name, permits, timeout: turn.timeout() };
+        let ask = TortureWhat::Ask { req: req.to_owned(), name, permits, timeout: turn.timeout() };
         self.pen.write(ask);
         let semaphore = self.seinpaal.semaphore(&turn.name).limit(turn.limit);
         let asking = async {
-            if let Way::Try = turn.way {
+            if let AskingWay::Try = turn.way {
                 return semaphore.try_acquire().permits(permits).await;
             }
             let (pen, queued) = (self.pen.clone(), req.to_owned());
-            let tell = move |waiting| pen.write(What::Queued { req: queued, waiting });
+            let tell = move |waiting| pen.write(TortureWhat::Queued { req: queued, waiting });
             let mut asking = semaphore.acquire().permits(permits).on_queued(tell);
-            if let Way::Within(timeout) = turn.way {
+            if let AskingWay::Within(timeout) = turn.way {
                 asking = asking.timeout(timeout);
             }
             asking.await.map(Some)
@@ -163,7 +163,7 @@ impl Worker {
         // branch's own code runs. By then another process may have the permits.
         let withdrawn = async {
             turn.until_withdrawn(stop).await;
-            self.pen.write(What::Withdrawn { req: req.to_owned() });
+            self.pen.write(TortureWhat::Withdrawn { req: req.to_owned() });
         };
         tokio::select! {
             biased;
@@ -186,7 +186,7 @@ impl Worker {
             Err(error) => error.to_string(),
         };
         let is_trouble = why != "busy" && why != "timed out waiting";
-        self.pen.write(What::Refused { req: req.to_owned(), why });
+        self.pen.write(TortureWhat::Refused { req: req.to_owned(), why });
         if is_trouble {
             tokio::time::sleep(BETWEEN_TRIES).await;
         }
@@ -197,7 +197,7 @@ impl Worker {
         let (at, until) = belief(permit);
         self.pen.write_at(
             at,
-            What::Granted {
+            TortureWhat::Granted {
                 req: req.to_owned(),
                 ticket: permit.ticket().to_string(),
                 fence: permit.fence().0,
@@ -207,7 +207,13 @@ impl Worker {
         );
     }
 
-    async fn hold(&self, req: &str, turn: &Turn, permit: Permit, stop: &mut watch::Receiver<bool>) {
+    async fn hold(
+        &self,
+        req: &str,
+        turn: &RequestTurn,
+        permit: Permit,
+        stop: &mut watch::Receiver<bool>,
+    ) {
         let until = tokio::time::Instant::now() + turn.hold;
         let mut must_go = *stop.borrow();
         while !must_go && permit.is_held() {
@@ -218,25 +224,25 @@ impl Worker {
             }
         }
         if permit.is_held() {
-            self.pen.write(What::Releasing { req: req.to_owned() });
+            self.pen.write(TortureWhat::Releasing { req: req.to_owned() });
         } else {
             let how = format!("{:?}", permit.state());
-            self.pen.write(What::Lost { req: req.to_owned(), how });
+            self.pen.write(TortureWhat::Lost { req: req.to_owned(), how });
         }
         if turn.drops {
             return drop(permit);
         }
         let held = permit.release().await.is_ok();
-        self.pen.write(What::Released { req: req.to_owned(), held });
+        self.pen.write(TortureWhat::Released { req: req.to_owned(), held });
     }
 
     fn note_hold(&self, req: &str, permit: &Permit) {
         let (at, until) = belief(permit);
         if permit.is_held() {
-            self.pen.write_at(at, What::Held { req: req.to_owned(), until });
+            self.pen.write_at(at, TortureWhat::Held { req: req.to_owned(), until });
         }
         if permit.state() == PermitState::Danger {
-            self.pen.write(What::Danger { req: req.to_owned() });
+            self.pen.write(TortureWhat::Danger { req: req.to_owned() });
         }
     }
 }

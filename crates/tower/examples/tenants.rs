@@ -13,7 +13,7 @@ use axum::{
     routing::{get, post},
 };
 use seinpaal::Seinpaal;
-use seinpaal_tower::{Demand, Held, LimitLayer};
+use seinpaal_tower::{Demand, LimitLayer, RequestPermit};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -58,7 +58,7 @@ fn demand(request: &Request<Body>) -> Option<Demand> {
 
 /// The work. It gives the fence to whatever it changes: docs/guide/fencing.md.
 async fn job(
-    Extension(held): Extension<Held>,
+    Extension(held): Extension<RequestPermit>,
     Query(wanted): Query<HashMap<String, String>>,
 ) -> String {
     let milliseconds = wanted.get("ms").and_then(|text| text.parse().ok()).unwrap_or(100);

@@ -13,20 +13,20 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use seinpaal::{Lost, Permit};
 
-use crate::{BoxError, Held, Refusal, Reply};
+use crate::{BoxError, Refusal, RequestPermit, Responder};
 
 /// Refusals are responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answering;
 
-impl<B, Inside, Failure> Reply<Request<B>, Response<Inside>, Failure> for Answering
+impl<B, Inside, Failure> Responder<Request<B>, Response<Inside>, Failure> for Answering
 where
     Inside: From<String>,
 {
     type Response = Response<HeldBody<Inside>>;
     type Error = Failure;
 
-    fn enter(&self, request: &mut Request<B>, held: Held) {
+    fn enter(&self, request: &mut Request<B>, held: RequestPermit) {
         request.extensions_mut().insert(held);
     }
 
@@ -36,8 +36,8 @@ where
         permit: Option<Arc<Permit>>,
         refuse: impl Fn(Lost) -> Refusal + Send + Sync + 'static,
     ) -> Result<Self::Response, Failure> {
-        let lost =
-            permit.map(|permit| -> Loss { Box::pin(async move { refuse(permit.lost().await) }) });
+        let lost = permit
+            .map(|permit| -> LossFuture { Box::pin(async move { refuse(permit.lost().await) }) });
         answer.map(|response| response.map(|inside| HeldBody { inside, lost }))
     }
 
@@ -72,7 +72,7 @@ fn seconds(refusal: &Refusal) -> u64 {
 }
 
 /// Has the permit while it is pending, and ends with its loss.
-type Loss = Pin<Box<dyn Future<Output = Refusal> + Send>>;
+type LossFuture = Pin<Box<dyn Future<Output = Refusal> + Send>>;
 
 pin_project! {
     /// A body that holds the permit until it has been sent, or is dropped. It breaks off with a [`Refusal`] when the
@@ -80,7 +80,7 @@ pin_project! {
     pub struct HeldBody<Inside> {
         #[pin]
         inside: Inside,
-        lost: Option<Loss>,
+        lost: Option<LossFuture>,
     }
 }
 

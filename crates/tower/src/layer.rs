@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use seinpaal::Seinpaal;
 use tower_layer::Layer;
 
-use crate::{AsErrors, Demand, Limited, settings::Settings};
+use crate::{AsErrors, Demand, Limited, settings::LayerSettings};
 
 /// How long a request waits for its turn unless the layer says otherwise.
 const WAIT: Duration = Duration::from_secs(2);
@@ -15,7 +15,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Lets at most so many requests of a key through at once: see the [crate](crate).
 #[must_use]
 pub struct LimitLayer<Key, Answers = AsErrors> {
-    settings: Settings,
+    settings: LayerSettings,
     key: Arc<Key>,
     reply: Answers,
 }
@@ -27,7 +27,7 @@ impl<Key> LimitLayer<Key> {
     where
         Key: Fn(&Request) -> Option<Demand>,
     {
-        let settings = Settings {
+        let settings = LayerSettings {
             seinpaal: seinpaal.clone(),
             wait: WAIT,
             max_waiting: None,
@@ -40,7 +40,7 @@ impl<Key> LimitLayer<Key> {
     /// Answers refused requests by HTTP: 429 if others have the permits, 503 if the store does not answer or the permit was
     /// lost, 500 if the demand cannot be met; each of the first two with `Retry-After`. The permit is held until the body
     /// of the response has been sent, or dropped, and a body breaks off when the permit is lost. Handlers find a
-    /// [`Held`](crate::Held) among the extensions of their request.
+    /// [`RequestPermit`](crate::RequestPermit) among the extensions of their request.
     #[cfg(feature = "http")]
     pub fn answering(self) -> LimitLayer<Key, crate::Answering> {
         LimitLayer { settings: self.settings, key: self.key, reply: crate::Answering }

@@ -52,7 +52,7 @@ pub use demand::Demand;
 pub use http::{Answering, HeldBody};
 pub use layer::LimitLayer;
 pub use refusal::Refusal;
-pub use reply::{AsErrors, BoxError, Held, Reply};
+pub use reply::{AsErrors, BoxError, RequestPermit, Responder};
 pub use service::Limited;
 
 #[cfg(all(doctest, feature = "http"))]

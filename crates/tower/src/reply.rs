@@ -12,7 +12,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// The permit that a request is served under: what the handler may know of it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Held {
+pub struct RequestPermit {
     /// Of which name.
     pub name: String,
     /// Give it to whatever the request changes, so that a late one can be refused.
@@ -21,21 +21,21 @@ pub struct Held {
     pub slot: u32,
 }
 
-impl From<&Permit> for Held {
+impl From<&Permit> for RequestPermit {
     fn from(permit: &Permit) -> Self {
         Self { name: permit.name().to_owned(), fence: permit.fence(), slot: permit.slot() }
     }
 }
 
 /// How the layer speaks to who called it.
-pub trait Reply<Request, Response, Failure> {
+pub trait Responder<Request, Response, Failure> {
     /// What callers get.
     type Response;
     /// What callers get instead.
     type Error;
 
     /// The request is about to be served under this permit.
-    fn enter(&self, _request: &mut Request, _held: Held) {}
+    fn enter(&self, _request: &mut Request, _held: RequestPermit) {}
 
     /// The inner service has answered. The permit, if the request has one, is given back when it is dropped.
     ///
@@ -59,7 +59,9 @@ pub trait Reply<Request, Response, Failure> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsErrors;
 
-impl<Request, Response, Failure: Into<BoxError>> Reply<Request, Response, Failure> for AsErrors {
+impl<Request, Response, Failure: Into<BoxError>> Responder<Request, Response, Failure>
+    for AsErrors
+{
     type Response = Response;
     type Error = BoxError;
 

@@ -11,12 +11,12 @@ use std::{
 
 use tower_service::Service;
 
-use crate::{Demand, Held, Refusal, Reply, settings::Settings};
+use crate::{Demand, Refusal, RequestPermit, Responder, settings::LayerSettings};
 
 /// A service whose requests need permits: see [`LimitLayer`](crate::LimitLayer).
 pub struct Limited<S, Key, Answers> {
     pub(crate) inner: S,
-    pub(crate) settings: Settings,
+    pub(crate) settings: LayerSettings,
     pub(crate) key: Arc<Key>,
     pub(crate) reply: Answers,
 }
@@ -29,7 +29,7 @@ where
     S::Error: Send,
     Request: Send + 'static,
     Key: Fn(&Request) -> Option<Demand>,
-    Answers: Reply<Request, S::Response, S::Error> + Clone + Send + Sync + 'static,
+    Answers: Responder<Request, S::Response, S::Error> + Clone + Send + Sync + 'static,
 {
     type Response = Answers::Response;
     type Error = Answers::Error;
@@ -65,7 +65,7 @@ where
                 let answer = inner.call(request).await;
                 return reply.answered(answer, None, never_lost);
             };
-            reply.enter(&mut request, Held::from(&*permit));
+            reply.enter(&mut request, RequestPermit::from(&*permit));
             let (name, retry_after) = (permit.name().to_owned(), settings.retry_after);
             let refuse = move |lost| Refusal::Lost { name: name.clone(), lost, retry_after };
             match permit.while_held(inner.call(request)).await {

@@ -7,7 +7,7 @@ use seinpaal::{AcquireError, Permit, Seinpaal};
 use crate::{Demand, Refusal};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct LayerSettings {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) wait: Duration,
     pub(crate) max_waiting: Option<u32>,
@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     pub(crate) lets_through: bool,
 }
 
-impl Settings {
+impl LayerSettings {
     /// A permit, or `None` for a request that may pass without one.
     pub(crate) async fn enter(&self, demand: Demand) -> Result<Option<Permit>, Refusal> {
         match self.acquire(&demand).await {

@@ -12,7 +12,7 @@ use axum::{
 };
 use http_body_util::{BodyExt, StreamBody};
 use seinpaal::Seinpaal;
-use seinpaal_tower::{Answering, BoxError, Demand, Held, LimitLayer, Limited, Refusal};
+use seinpaal_tower::{Answering, BoxError, Demand, LimitLayer, Limited, Refusal, RequestPermit};
 use tokio::sync::{Notify, mpsc};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -51,7 +51,7 @@ fn gated(
         async move {
             gate.entered.notify_one();
             gate.leave.notified().await;
-            let held = request.extensions().get::<Held>();
+            let held = request.extensions().get::<RequestPermit>();
             let words =
                 held.map_or_else(|| "no permit".to_owned(), |held| format!("slot {}", held.slot));
             Ok(Response::new(Body::from(words)))

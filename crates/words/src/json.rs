@@ -77,7 +77,7 @@ pub struct Renewed<'a> {
 /// `limit`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Limit<'a> {
+pub struct LimitJson<'a> {
     /// The name.
     pub name: &'a str,
     /// How many may hold at once.
@@ -87,7 +87,7 @@ pub struct Limit<'a> {
 /// `list`: one a line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NameRow))]
-pub struct Row<'a> {
+pub struct NameJson<'a> {
     /// The name.
     name: &'a str,
     /// `mutex` or `rwlock`; left out for a semaphore.
@@ -107,7 +107,7 @@ pub struct Row<'a> {
     oldest_wait_ms: Option<u128>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> NameJson<'a> {
     /// What is said of this name.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot) -> Self {
@@ -148,14 +148,14 @@ pub struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     guarded_for_ms: Option<u128>,
     /// The holders, in the order of their grants.
-    holders: Vec<HolderRow<'a>>,
+    holders: Vec<HolderJson<'a>>,
     /// The waiters, in the order in which they will be served.
-    waiters: Vec<WaiterRow<'a>>,
+    waiters: Vec<WaiterJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct HolderRow<'a> {
+struct HolderJson<'a> {
     /// The id of the request, 32 hexadecimal digits.
     ticket: String,
     /// Which of the permits, from 0; empty if there are more than 65 536.
@@ -199,7 +199,7 @@ struct AskedRow<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct WaiterRow<'a> {
+struct WaiterJson<'a> {
     /// The id of the request, 32 hexadecimal digits.
     ticket: String,
     /// The place in line, from 1.
@@ -241,13 +241,13 @@ impl<'a> Shown<'a> {
             state: state(snapshot),
             guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
             slot_names: names.iter().collect(),
-            holders: snapshot.holders.iter().map(|row| HolderRow::new(row, names)).collect(),
-            waiters: waiters.map(|(row, guess)| WaiterRow::new(row, names, guess)).collect(),
+            holders: snapshot.holders.iter().map(|row| HolderJson::new(row, names)).collect(),
+            waiters: waiters.map(|(row, guess)| WaiterJson::new(row, names, guess)).collect(),
         }
     }
 }
 
-impl<'a> HolderRow<'a> {
+impl<'a> HolderJson<'a> {
     fn new(holder: &'a Holder, names: &SlotNames) -> Self {
         Self {
             ticket: holder.ticket.to_string(),
@@ -272,7 +272,7 @@ impl<'a> AskedRow<'a> {
     }
 }
 
-impl<'a> WaiterRow<'a> {
+impl<'a> WaiterJson<'a> {
     fn new((waiter, position): (&'a Waiter, usize), names: &SlotNames, guess: &Estimate) -> Self {
         Self {
             ticket: waiter.ticket.to_string(),

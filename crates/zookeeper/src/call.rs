@@ -18,10 +18,10 @@ use super::{
     core::{Core, count_attempt},
     error,
     header::Header,
-    link::Link,
+    link::SessionLink,
     replica::{LONGEST_BASE, LONGEST_TO_ENTER, Learned, Replica, holders},
     stretch,
-    transaction::{Executed, Floor, Written},
+    transaction::{Executed, Floor, TransactionEnd},
     write::Hint,
 };
 use crate::error::DamagedAt as _;
@@ -50,7 +50,7 @@ impl Core {
     /// Executes a batch. Whoever of `suspects` is gone loses everything first.
     pub(super) async fn execute(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         batch: &Batch,
         mut suspects: BTreeSet<Inbox>,
@@ -67,9 +67,9 @@ impl Core {
             let executed = self.settle_doubts(link, replica, batch, &suspects, floor).await?;
             count_attempt(attempt > 0);
             match link.write(&batch.name, &executed, floor).await? {
-                Written::Yes => return Ok(self.finish(link, replica, batch, executed)),
-                Written::Overtaken => pause(attempt, begun.elapsed()).await,
-                Written::Gone(inbox) => drop(suspects.insert(inbox)),
+                TransactionEnd::Yes => return Ok(self.finish(link, replica, batch, executed)),
+                TransactionEnd::Overtaken => pause(attempt, begun.elapsed()).await,
+                TransactionEnd::Gone(inbox) => drop(suspects.insert(inbox)),
             }
             undo(link, replica, &batch.name)?;
             attempt += 1;
@@ -79,7 +79,7 @@ impl Core {
     /// Brings the copy up to date. If the name is not there, says what its fences start from.
     pub(super) async fn follow(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         name: &Name,
     ) -> Result<Option<Floor>, StoreError> {
@@ -110,7 +110,7 @@ impl Core {
     /// Executes again until no client that is gone was taken to be there.
     pub(super) async fn settle_doubts(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         batch: &Batch,
         suspects: &BTreeSet<Inbox>,
@@ -139,13 +139,14 @@ impl Core {
 
     fn execute_on(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         batch: &Batch,
         gone: &BTreeSet<Inbox>,
         now: Micros,
         floor: Option<Floor>,
     ) -> Executed {
+        // A name that was forgotten starts above every fence that it may have given before.
         let fence_seen = batch.fence_seen.max(floor.map_or(0, |floor| floor.fence));
         let batch = Batch { fence_seen, ..self.as_executed(link, batch) };
         let first = replica.state.line().next().map(|entry| entry.ticket);
@@ -161,11 +162,14 @@ impl Core {
             // From now on it is this one who notices when a holder dies.
             told.extend(next.inbox);
         }
+        // Telling a client that is gone would fail the whole transaction.
         told.retain(|inbox| *inbox != self.inbox() && !gone.contains(inbox));
         let mut doubtful = known.asked;
         if must_be_sure(&outcome.replies) {
             doubtful.extend(holders(replica));
         }
+        // The transaction itself checks those that it tells, and the death of a watched client would have been
+        // heard of.
         doubtful.retain(|inbox| {
             *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
         });
@@ -177,7 +181,7 @@ impl Core {
 
     fn finish(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         batch: &Batch,
         executed: Executed,
@@ -193,7 +197,7 @@ impl Core {
         replies
     }
 
-    fn as_executed(&self, link: &Link, batch: &Batch) -> Batch {
+    fn as_executed(&self, link: &SessionLink, batch: &Batch) -> Batch {
         match self.is_rigged() {
             true => batch.clone(), // the cases compare with the ledger, which has no sessions
             false => stretch::stretched(batch, link.longest_lease()),
@@ -203,7 +207,7 @@ impl Core {
     /// Answers renewals that need no write.
     async fn renew(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         batch: &Batch,
     ) -> Result<Option<Replies>, StoreError> {
@@ -224,7 +228,7 @@ impl Core {
 
     /// Asks what time it is before the name is read, if it must be asked or if what is read will be acted on
     /// without a write: then this is the write that a quorum has agreed to.
-    async fn freshen_time(&self, link: &Link, must_write: bool) -> Result<(), StoreError> {
+    async fn freshen_time(&self, link: &SessionLink, must_write: bool) -> Result<(), StoreError> {
         match self.rigged_now().or_else(|| link.time.now(0)) {
             Some(_) if !must_write => Ok(()),
             _ => link.ask_time().await,
@@ -232,7 +236,7 @@ impl Core {
     }
 
     /// The leader's time, of this leader or a later one.
-    pub(super) async fn now(&self, link: &Link, leader: i64) -> Result<Micros, StoreError> {
+    pub(super) async fn now(&self, link: &SessionLink, leader: i64) -> Result<Micros, StoreError> {
         if let Some(now) = self.rigged_now() {
             return Ok(now);
         }
@@ -274,7 +278,11 @@ fn highest_fence(replies: &Replies) -> u64 {
 }
 
 /// Nothing of what was executed was written.
-pub(super) fn undo(link: &Link, replica: &mut Replica, name: &Name) -> Result<(), StoreError> {
+pub(super) fn undo(
+    link: &SessionLink,
+    replica: &mut Replica,
+    name: &Name,
+) -> Result<(), StoreError> {
     replica.undo().map_err(|bad| bad.at(&link.path(name)))
 }
 

@@ -16,9 +16,9 @@ use tokio::{
 
 use super::{
     error,
-    link::{Link, SessionOptions},
+    link::{SessionLink, SessionOptions},
     replica::Replica,
-    watches::{Watches, wanted},
+    watches::{NodeWatches, wanted},
 };
 use seinpaal_store::{Certainty, News, NewsSender, StoreError};
 
@@ -30,8 +30,8 @@ const IDLE_COPIES: usize = 64;
 pub(super) struct Core {
     pub(super) options: Arc<SessionOptions>,
     pub(super) news: NewsSender,
-    pub(super) watches: Watches,
-    link: watch::Sender<Option<Arc<Link>>>,
+    pub(super) watches: NodeWatches,
+    link: watch::Sender<Option<Arc<SessionLink>>>,
     names: Mutex<HashMap<Name, Arc<CopyCell>>>,
     now: Option<Arc<AtomicU64>>,
 }
@@ -71,7 +71,7 @@ impl Core {
     ) -> Self {
         let (link, _) = watch::channel(None);
         let names = Mutex::default();
-        Self { options, news, watches: Watches::new(gone), link, names, now }
+        Self { options, news, watches: NodeWatches::new(gone), link, names, now }
     }
 
     pub(super) fn inbox(&self) -> Inbox {
@@ -87,12 +87,12 @@ impl Core {
     }
 
     /// From now on calls are made in this session; `None`: they wait for the next.
-    pub(super) fn set_link(&self, link: Option<Arc<Link>>) {
+    pub(super) fn set_link(&self, link: Option<Arc<SessionLink>>) {
         self.link.send_replace(link);
     }
 
     /// The session, or the next one if it comes soon. Without one nothing was sent.
-    pub(super) async fn link(&self) -> Result<Arc<Link>, StoreError> {
+    pub(super) async fn link(&self) -> Result<Arc<SessionLink>, StoreError> {
         let mut link = self.link.subscribe();
         let opened = timeout(self.options.session() / 2, link.wait_for(Option::is_some)).await;
         match opened {
@@ -113,7 +113,7 @@ impl Core {
     /// Executes a batch, and sees to it that the deaths that matter here are noticed.
     pub(super) async fn call_over(
         &self,
-        link: &Link,
+        link: &SessionLink,
         batch: &Batch,
         suspects: BTreeSet<Inbox>,
     ) -> Result<Replies, StoreError> {
@@ -127,6 +127,7 @@ impl Core {
         let is_needed = replica.has(self.inbox());
         *place = CopyState::Copy(replica);
         drop(place);
+        // Before `tidy`, which counts who has the cell in hand.
         drop(cell);
         self.tidy(&batch.name, is_needed);
         Ok(replies)
@@ -135,7 +136,7 @@ impl Core {
     /// Watches whom it must, and settles what those leave behind who are gone already.
     async fn attend(
         &self,
-        link: &Link,
+        link: &SessionLink,
         replica: &mut Replica,
         name: &Name,
     ) -> Result<(), StoreError> {
@@ -151,6 +152,7 @@ impl Core {
             if gone.is_empty() {
                 return Ok(());
             }
+            // In the loop, because those that get the permits now have to be watched as well.
             self.execute(link, replica, &settling(name.clone()), gone).await?;
         }
     }
@@ -158,7 +160,7 @@ impl Core {
     /// Has everything settled that these clients have left behind at a name.
     pub(super) async fn settle(
         &self,
-        link: &Link,
+        link: &SessionLink,
         name: &Name,
         suspects: BTreeSet<Inbox>,
     ) -> Result<(), StoreError> {
@@ -168,7 +170,7 @@ impl Core {
     }
 
     /// Looks what others have written at a name, and whether this client must now watch somebody.
-    pub(super) async fn look(&self, link: &Link, name: &Name) -> Result<(), StoreError> {
+    pub(super) async fn look(&self, link: &SessionLink, name: &Name) -> Result<(), StoreError> {
         let cell = self.cell(name);
         let mut place = cell.0.lock().await;
         let mut replica = self.take_copy(&mut place);
@@ -209,7 +211,7 @@ impl Core {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Name, Arc<CopyCell>>> {
-        // Whole whatever panicked: each entry stands for itself.
+        // A panic leaves no entry half written, so the table is sound even if the lock is poisoned.
         self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -104,7 +104,7 @@ fn call(state: &mut MemoryState, after: u64, requests: Vec<Request>) {
     let name = Name::new("gpus").expect("that is a name");
     let batch = Batch { name, inbox: Some(Inbox(1)), fence_seen: 0, requests };
     for _ in 0..64 {
-        let Ok(outcome) = execute(state, &mut Somebody, NOW + after * SECOND, &batch);
+        let Ok(outcome) = execute(state, &mut TwoKindsOfContact, NOW + after * SECOND, &batch);
         if !outcome.replies.backlog {
             return;
         }
@@ -121,9 +121,9 @@ pub fn name(bytes: &[u8]) {
     assert_eq!(path.strip_prefix("/root/names/"), Some(text));
 }
 
-struct Somebody;
+struct TwoKindsOfContact;
 
-impl Contacts for Somebody {
+impl Contacts for TwoKindsOfContact {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         if inbox.0.is_multiple_of(2) { Contact::Listening } else { Contact::Silent }
     }

@@ -16,7 +16,7 @@ use zookeeper_client::{SessionState, StateWatcher, WatchedEvent};
 
 use super::{
     core::{Core, SESSIONS_LOST},
-    link::Link,
+    link::SessionLink,
 };
 use seinpaal_store::{News, StoreError};
 
@@ -24,16 +24,16 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How often names that nobody uses any more are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
-pub(super) struct Keeper {
+pub(super) struct SessionKeeper {
     core: Arc<Core>,
-    link: Arc<Link>,
+    link: Arc<SessionLink>,
     states: StateWatcher,
     gone: mpsc::UnboundedReceiver<Inbox>,
     /// The version of this client's inbox that was seen last.
     seen: i32,
 }
 
-type Nudge = futures_util::future::BoxFuture<'static, WatchedEvent>;
+type NudgeFuture = futures_util::future::BoxFuture<'static, WatchedEvent>;
 
 enum KeeperNews {
     Nudge,
@@ -42,11 +42,11 @@ enum KeeperNews {
     Time,
 }
 
-impl Keeper {
+impl SessionKeeper {
     /// Appears in this session and lets calls use it. Gives the leader's clock, which appearing has shown.
     pub(super) async fn new(
         core: Arc<Core>,
-        link: Link,
+        link: SessionLink,
         gone: mpsc::UnboundedReceiver<Inbox>,
     ) -> Result<(Self, Micros), StoreError> {
         link.appear().await?;
@@ -60,8 +60,9 @@ impl Keeper {
     /// Serves until the store is dropped.
     pub(super) async fn serve(mut self) {
         let mut sweep = interval(SWEEP_EVERY);
+        // After a pause of the process one sweep is enough.
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut nudge: Option<Nudge> = None;
+        let mut nudge: Option<NudgeFuture> = None;
         loop {
             if nudge.is_none() {
                 nudge = self.open_inbox().await;
@@ -92,6 +93,7 @@ impl Keeper {
                 self.begin_again().await;
                 return true;
             }
+            // The connection is lost, and there may be another leader, with another clock.
             KeeperNews::State(_) => self.link.time.forget(),
         }
         false
@@ -99,7 +101,7 @@ impl Keeper {
 
     /// Reads this client's inbox and watches it. Where it was told to look it looks; if it was told more
     /// than once it looks everywhere, since an inbox holds one name.
-    async fn open_inbox(&mut self) -> Option<Nudge> {
+    async fn open_inbox(&mut self) -> Option<NudgeFuture> {
         let path = self.core.options.paths.inbox(self.core.inbox());
         let read = self.link.client.get_and_watch_data(&path);
         let Ok(Ok((data, stat, watcher))) = timeout(self.link.patience(), read).await else {
@@ -130,6 +132,7 @@ impl Keeper {
 
     /// Somebody whom this client watched is gone: whatever it had is free.
     async fn settle_for(&self, inbox: Inbox) {
+        // Before the names are settled: settling watches anew whoever holds then.
         self.core.watches.clear(inbox);
         for name in self.core.watches.names_of(inbox) {
             let settled = self.core.settle(&self.link, &name, BTreeSet::from([inbox])).await;
@@ -165,8 +168,10 @@ impl Keeper {
         }
     }
 
-    async fn try_again(&self) -> Result<Link, StoreError> {
-        let link = Link::open(&self.core.options).await?;
+    async fn try_again(&self) -> Result<SessionLink, StoreError> {
+        let link = SessionLink::open(&self.core.options).await?;
+        // The node of the old session may outlive it for a moment, and would show this client
+        // alive.
         link.disappear().await?;
         for name in self.core.names() {
             self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await?;
@@ -183,7 +188,7 @@ impl Keeper {
     }
 }
 
-async fn poll(nudge: &mut Option<Nudge>) -> Option<WatchedEvent> {
+async fn poll(nudge: &mut Option<NudgeFuture>) -> Option<WatchedEvent> {
     match nudge {
         Some(nudge) => Some(nudge.await),
         None => std::future::pending().await,

@@ -41,7 +41,9 @@ use std::{
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use self::{core::Core, keeper::Keeper, link::Link, link::SessionOptions, paths::Paths};
+use self::{
+    core::Core, keeper::SessionKeeper, link::SessionLink, link::SessionOptions, paths::Paths,
+};
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, GuardedWrite, NewsSender, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
@@ -105,12 +107,12 @@ impl ZookeeperStore {
     ) -> Result<Arc<Self>, StoreError> {
         let paths = Paths::new(&url.root);
         let options = Arc::new(SessionOptions { url, paths, inbox });
-        let link = Link::open(&options).await?;
+        let link = SessionLink::open(&options).await?;
         let longest_lease = link.longest_lease();
         let (gone, deaths) = mpsc::unbounded_channel();
         let core = Arc::new(Core::new(options, news, gone, now));
         let asked_at = boottime::now();
-        let (keeper, shows) = Keeper::new(Arc::clone(&core), link, deaths).await?;
+        let (keeper, shows) = SessionKeeper::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };
         let keeper = tokio::spawn(keeper.serve()).abort_handle();
         Ok(Arc::new(Self { core, keeper, longest_lease, first_reading }))

@@ -25,7 +25,7 @@ pub(super) struct SessionOptions {
 
 /// A session. The connection under it comes and goes; when the session expires there is another `Link`.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct SessionLink {
     pub(super) client: Client,
     pub(super) options: Arc<SessionOptions>,
     pub(super) time: LeaderTime,
@@ -61,7 +61,7 @@ impl SessionOptions {
     }
 }
 
-impl Link {
+impl SessionLink {
     /// Opens a session and makes what is missing under the root. An ensemble that is choosing its leader is
     /// given `connect-timeout`.
     pub(super) async fn open(options: &Arc<SessionOptions>) -> Result<Self, StoreError> {
@@ -71,6 +71,7 @@ impl Link {
             let opened = timeout(limit, Self::try_open(options)).await;
             match opened.unwrap_or(Err(Error::Timeout)) {
                 Ok(link) => return Ok(link),
+                // The last error is told, and not that time is over: it says why.
                 Err(error) if is_final(&error) || Instant::now() + PAUSE > deadline => {
                     return Err(error::of_read(&error, &options.shown()));
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
 
-use super::{call::undo, core::Core, link::Link, paths::decode, replica::Replica};
+use super::{call::undo, core::Core, link::SessionLink, paths::decode, replica::Replica};
 use seinpaal_store::StoreError;
 
 /// Waiters that a listed snapshot shows at most.
@@ -31,13 +31,13 @@ impl Core {
         Ok(listed)
     }
 
-    async fn names_there(&self, link: &Link) -> Result<BTreeSet<Name>, StoreError> {
+    async fn names_there(&self, link: &SessionLink) -> Result<BTreeSet<Name>, StoreError> {
         let children = link.children(&self.options.paths.names()).await?;
         Ok(children.iter().filter_map(|child| decode(child)).collect())
     }
 
     /// Looks at a name and writes nothing.
-    async fn peek(&self, link: &Link, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+    async fn peek(&self, link: &SessionLink, name: &Name) -> Result<Option<Snapshot>, StoreError> {
         let mut replica = Replica::default();
         let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
@@ -54,7 +54,7 @@ impl Core {
     }
 
     /// Rule 12: settles some names at which nobody is any more, whoever used them last.
-    pub(super) async fn sweep(&self, link: &Link) -> Result<(), StoreError> {
+    pub(super) async fn sweep(&self, link: &SessionLink) -> Result<(), StoreError> {
         let mut names: Vec<Name> = self.names_there(link).await?.into_iter().collect();
         for _ in 0..SWEPT.min(names.len()) {
             let name = names.swap_remove(below(names.len()));

@@ -12,7 +12,7 @@ use seinpaal_proto::{Inbox, MemoryState, Standing};
 
 use zookeeper_client::Stat;
 
-pub(super) use change::Change;
+pub(super) use change::NodeChange;
 
 use super::{
     header::Header,
@@ -32,7 +32,7 @@ pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Replica {
     pub(super) state: MemoryState,
-    node: Option<Node>,
+    node: Option<CopiedNode>,
     /// The hints in the name's znode.
     recent: Vec<Hint>,
     /// The incarnation of the name, and how many of its hints were passed on as news.
@@ -44,7 +44,7 @@ pub(super) struct Replica {
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct CopiedNode {
     version: i32,
     header: Header,
     base: Vec<u8>,
@@ -113,7 +113,7 @@ impl Replica {
             }
         };
         self.is_spoiled = false;
-        self.node = Some(Node { version, header, base, log });
+        self.node = Some(CopiedNode { version, header, base, log });
         Ok(self.catch_up(header))
     }
 
@@ -140,9 +140,9 @@ impl Replica {
         Ok(())
     }
 
-    fn follow_again(&mut self, node: Node) -> Result<Learned, Damaged> {
+    fn follow_again(&mut self, node: CopiedNode) -> Result<Learned, Damaged> {
         self.is_spoiled = true;
-        let Node { version, base, log, .. } = node;
+        let CopiedNode { version, base, log, .. } = node;
         self.follow(version, log, Some(base))
     }
 

@@ -11,7 +11,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    replica::{Change, LONGEST_BASE, Replica},
+    replica::{LONGEST_BASE, NodeChange, Replica},
     write::{Hint, replay},
 };
 use seinpaal_store::packed::{Packer, Unpacker, pack};
@@ -142,10 +142,10 @@ fn write(replica: &mut Replica, now: u64, batch: &Batch) -> Option<(Vec<u8>, Opt
     let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();
     let change = replica.change(recorded, &hints, LONGEST_BASE);
     let written = match &change {
-        Change::Create { log, .. } => Some((log.clone(), Some(Vec::new()))),
-        Change::Append { log, .. } => Some((log.clone(), None)),
-        Change::Pack { log, base, .. } => Some((log.clone(), Some(base.clone()))),
-        Change::Nothing | Change::Forget { .. } => None,
+        NodeChange::Create { log, .. } => Some((log.clone(), Some(Vec::new()))),
+        NodeChange::Append { log, .. } => Some((log.clone(), None)),
+        NodeChange::Pack { log, base, .. } => Some((log.clone(), Some(base.clone()))),
+        NodeChange::Nothing | NodeChange::Forget { .. } => None,
     };
     replica.keep(change, hints);
     written

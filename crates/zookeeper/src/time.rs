@@ -60,7 +60,7 @@ impl LeaderTime {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Sample>> {
-        // Whole whatever panicked: it is replaced in one go.
+        // The sample is replaced in one go, so it is sound even if the lock is poisoned.
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

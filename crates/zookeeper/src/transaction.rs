@@ -9,7 +9,7 @@ use seinpaal_proto::{
 use tokio::time::timeout;
 use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
 
-use super::{error, header::Header, link::Link, replica::Change, write::Hint};
+use super::{error, header::Header, link::SessionLink, replica::NodeChange, write::Hint};
 use seinpaal_store::{Certainty, StoreError};
 
 /// The highest fence of the names that were forgotten, and the version of the znode that says so.
@@ -20,7 +20,7 @@ pub(super) struct Floor {
 }
 
 /// What became of a transaction.
-pub(super) enum Written {
+pub(super) enum TransactionEnd {
     Yes,
     /// Somebody else wrote first.
     Overtaken,
@@ -31,7 +31,7 @@ pub(super) enum Written {
 /// A batch executed on the copy, and what has to be written for it.
 pub(super) struct Executed {
     pub(super) outcome: Outcome,
-    pub(super) change: Change,
+    pub(super) change: NodeChange,
     pub(super) hints: Vec<Hint>,
     /// The clients that the transaction tells to look. It fails if one of them is gone.
     pub(super) told: BTreeSet<Inbox>,
@@ -43,7 +43,7 @@ pub(super) struct Executed {
     pub(super) longest_base: usize,
 }
 
-impl Link {
+impl SessionLink {
     pub(super) async fn floor(&self) -> Result<Floor, StoreError> {
         let path = self.options.paths.floor();
         let (data, stat) = self.get(&path).await?.ok_or_else(|| error::damaged(&path))?;
@@ -71,12 +71,12 @@ impl Link {
         name: &Name,
         executed: &Executed,
         floor: Option<Floor>,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<TransactionEnd, StoreError> {
         check_room(name, executed)?;
         let mut writer = self.client.new_multi_writer();
         let before = match &executed.change {
-            Change::Nothing => return Ok(Written::Yes),
-            Change::Forget { .. } => {
+            NodeChange::Nothing => return Ok(TransactionEnd::Yes),
+            NodeChange::Forget { .. } => {
                 let floor = match floor {
                     Some(floor) => floor,
                     None => self.floor().await?,
@@ -97,15 +97,15 @@ impl Link {
         match written {
             Ok(Ok(results)) => {
                 self.learn_time(&results);
-                Ok(Written::Yes)
+                Ok(TransactionEnd::Yes)
             }
             Ok(Err(MultiWriteError::OperationFailed { index, source })) => {
                 match (source, told(index)) {
-                    (Error::NoNode, Some(inbox)) => Ok(Written::Gone(*inbox)),
+                    (Error::NoNode, Some(inbox)) => Ok(TransactionEnd::Gone(*inbox)),
                     (
                         Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty,
                         _,
-                    ) => Ok(Written::Overtaken),
+                    ) => Ok(TransactionEnd::Overtaken),
                     (error, _) => Err(error::of_write(&error, &self.options.shown())),
                 }
             }
@@ -121,12 +121,12 @@ impl Link {
         &self,
         writer: &mut MultiWriter<'_>,
         name: &Name,
-        change: &Change,
+        change: &NodeChange,
         floor: Option<Floor>,
     ) -> Result<usize, Error> {
         let path = self.path(name);
         match change {
-            Change::Create { header, log } => {
+            NodeChange::Create { header, log } => {
                 // Nothing was forgotten since the floor was read.
                 let floor = floor.map_or(0, |floor| floor.version);
                 writer.add_check_version(&self.options.paths.floor(), floor)?;
@@ -135,20 +135,20 @@ impl Link {
                 writer.add_create(&base, b"", &self.options.persistent())?;
                 Ok(3)
             }
-            Change::Append { version, header, log } => {
+            NodeChange::Append { version, header, log } => {
                 // The incarnation's own child: another one may have come to the same version.
                 let base = self.options.paths.base(name, header.incarnation);
                 writer.add_check_version(&base, header.base_version)?;
                 writer.add_set_data(&path, log, Some(*version))?;
                 Ok(2)
             }
-            Change::Pack { version, header, log, base } => {
+            NodeChange::Pack { version, header, log, base } => {
                 let child = self.options.paths.base(name, header.incarnation);
                 writer.add_set_data(&child, base, Some(header.base_version - 1))?;
                 writer.add_set_data(&path, log, Some(*version))?;
                 Ok(2)
             }
-            Change::Nothing | Change::Forget { .. } => Ok(0),
+            NodeChange::Nothing | NodeChange::Forget { .. } => Ok(0),
         }
     }
 
@@ -160,7 +160,7 @@ impl Link {
         executed: &Executed,
         floor: Floor,
     ) -> Result<usize, Error> {
-        let Change::Forget { version, header } = &executed.change else { return Ok(0) };
+        let NodeChange::Forget { version, header } = &executed.change else { return Ok(0) };
         let base = self.options.paths.base(name, header.incarnation);
         writer.add_delete(&base, Some(header.base_version))?;
         writer.add_delete(&self.path(name), Some(*version))?;
@@ -195,7 +195,7 @@ impl Link {
 fn check_room(name: &Name, executed: &Executed) -> Result<(), StoreError> {
     let most = executed.longest_base;
     match &executed.change {
-        Change::Pack { base, .. } if base.len() > most => Err(error::full(name.as_str(), most)),
+        NodeChange::Pack { base, .. } if base.len() > most => Err(error::full(name.as_str(), most)),
         _ => Ok(()),
     }
 }

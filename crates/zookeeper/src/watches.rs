@@ -1,4 +1,4 @@
-//! Whose death this client would notice, and at which names.
+//! The clients whose death this client would notice, and at which names.
 //!
 //! The first waiter of a name watches its holders, and the next one the first: so a death is noticed by
 //! one client, not by all. Everybody else watches nobody.
@@ -15,18 +15,18 @@ use zookeeper_client::{EventType, OneshotWatcher};
 use super::replica::{Replica, holders};
 
 #[derive(Debug)]
-pub(super) struct Watches {
+pub(super) struct NodeWatches {
     gone: mpsc::UnboundedSender<Inbox>,
-    inner: Mutex<Inner>,
+    inner: Mutex<WatchTable>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct WatchTable {
     wanted: BTreeMap<Name, BTreeSet<Inbox>>,
     set: BTreeMap<Inbox, AbortHandle>,
 }
 
-impl Watches {
+impl NodeWatches {
     /// Deaths will be said to `gone`.
     pub(super) fn new(gone: mpsc::UnboundedSender<Inbox>) -> Self {
         Self { gone, inner: Mutex::default() }
@@ -81,13 +81,13 @@ impl Watches {
         inner.set.values().for_each(AbortHandle::abort);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Whole whatever panicked: each entry stands for itself.
+    fn lock(&self) -> MutexGuard<'_, WatchTable> {
+        // A panic leaves no entry half written, so the table is sound even if the lock is poisoned.
         self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-impl Inner {
+impl WatchTable {
     fn put(&mut self, inbox: Inbox, watch: Option<AbortHandle>) {
         let before = match watch {
             Some(watch) => self.set.insert(inbox, watch),

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{OneName, TicketStart, values};
 
 #[derive(Args, Debug)]
-pub(crate) struct Show {
+pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) which: OneName,
     /// Explain why this waiter waits, and estimate for how long
@@ -18,7 +18,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// Only names with this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
@@ -36,7 +36,7 @@ pub(crate) struct Width {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Top {
+pub(crate) struct TopArgs {
     /// Only names with this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,

@@ -7,14 +7,14 @@ use seinpaal::MAX_LIMIT;
 
 use super::{
     Global,
-    run::{Entry, Run},
+    run::{EntryArgs, RunArgs},
     values,
 };
 use crate::exit::NOT_ACQUIRED;
 
 /// The words before `--`.
 #[derive(Default)]
-struct Found<'a> {
+struct PlainWords<'a> {
     name: Option<&'a str>,
     store: Option<&'a str>,
     limit: Option<&'a str>,
@@ -24,14 +24,14 @@ struct Found<'a> {
 }
 
 /// `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each once. `None`: the line is another one.
-pub(super) fn read(words: &[OsString]) -> Option<(Global, Run)> {
+pub(super) fn read(words: &[OsString]) -> Option<(Global, RunArgs)> {
     let dashes = words.iter().position(|word| word == "--")?;
     let command = words[dashes + 1..].to_vec();
     let (ours, [_, run]) = (words.get(2..dashes)?, words.first_chunk()?);
     if run != "run" || command.is_empty() {
         return None;
     }
-    let found = Found::among(ours.iter().map(|word| word.to_str()))?;
+    let found = PlainWords::among(ours.iter().map(|word| word.to_str()))?;
     let entry = found.entry()?;
     let global = Global {
         store: found.store.map(str::to_owned),
@@ -40,10 +40,10 @@ pub(super) fn read(words: &[OsString]) -> Option<(Global, Run)> {
         verbose: 0,
         json: false,
     };
-    Some((global, Run::plain(entry, command)))
+    Some((global, RunArgs::plain(entry, command)))
 }
 
-impl<'a> Found<'a> {
+impl<'a> PlainWords<'a> {
     fn among(mut words: impl Iterator<Item = Option<&'a str>>) -> Option<Self> {
         let mut found = Self::default();
         while let Some(word) = words.next() {
@@ -71,8 +71,8 @@ impl<'a> Found<'a> {
         (!(found.nonblock && found.wait.is_some())).then_some(found)
     }
 
-    fn entry(&self) -> Option<Entry> {
-        Some(Entry {
+    fn entry(&self) -> Option<EntryArgs> {
+        Some(EntryArgs {
             name: values::name(self.name?).ok()?,
             limit: self.limit.map_or(Some(None), |limit| count(limit).map(Some))?,
             adopt_limit: false,
@@ -120,7 +120,7 @@ fn count(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Arguments, Command};
+    use crate::args::{Arguments, CliCommand};
     use clap::Parser;
 
     const PLAIN: &[&str] = &[
@@ -177,7 +177,7 @@ mod tests {
             let words = words(line);
             let Some((global, run)) = read(&words) else { continue };
             let by_clap = Arguments::try_parse_from(&words).unwrap();
-            let Command::Run(its) = by_clap.command else { panic!("{line}") };
+            let CliCommand::Run(its) = by_clap.command else { panic!("{line}") };
             assert_eq!(format!("{global:?} {run:?}"), format!("{:?} {its:?}", by_clap.global));
             read_here += 1;
         }

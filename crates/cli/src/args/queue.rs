@@ -64,31 +64,31 @@ Examples:
   seinpaal queue dead mails --replay all";
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Queue {
+pub(crate) enum QueueSubcommand {
     /// Push items, and print their numbers
     #[command(after_long_help = after(&[PUSH_EXAMPLES, ENVIRONMENT, TABLE]))]
-    Push(Push),
+    Push(PushArgs),
     /// Run a command for each item
     #[command(
         override_usage = "seinpaal queue work <NAME> [OPTIONS] [--] <CMD> [ARG]...",
         after_long_help = after(&[WORK_HELP, WORK_EXAMPLES, ENVIRONMENT, TABLE])
     )]
-    Work(Work),
+    Work(WorkArgs),
     /// Show what waits, and which worker has which item
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Show(Show),
+    Show(QueueShowArgs),
     /// List the queues in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    List(List),
+    List(QueueListArgs),
     /// List dead letters, replay them or drop them
     #[command(after_long_help = after(&[DEAD_EXAMPLES, ENVIRONMENT, TABLE]))]
-    Dead(Dead),
+    Dead(DeadArgs),
     /// Print or change how many items may be in work at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Limit(Limit),
+    Limit(QueueLimitArgs),
     /// Deliver nothing; items in work go on
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Pause(Pause),
+    Pause(QueuePauseArgs),
     /// Deliver items again
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Resume(OneQueue),
@@ -97,11 +97,11 @@ pub(crate) enum Queue {
     Purge(OneQueue),
     /// Remove one item; its worker learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Cancel(Cancel),
+    Cancel(QueueCancelArgs),
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Push {
+pub(crate) struct PushArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -140,7 +140,7 @@ pub(crate) struct Push {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Work {
+pub(crate) struct WorkArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -182,7 +182,7 @@ pub(crate) struct OneQueue {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Show {
+pub(crate) struct QueueShowArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -191,7 +191,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct QueueListArgs {
     /// Only queues whose names have this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
@@ -200,7 +200,7 @@ pub(crate) struct List {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Dead {
+pub(crate) struct DeadArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -216,7 +216,7 @@ pub(crate) struct Dead {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Limit {
+pub(crate) struct QueueLimitArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -229,7 +229,7 @@ pub(crate) struct Limit {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Pause {
+pub(crate) struct QueuePauseArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
@@ -240,7 +240,7 @@ pub(crate) struct Pause {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Cancel {
+pub(crate) struct QueueCancelArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,

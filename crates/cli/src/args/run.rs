@@ -12,9 +12,9 @@ use crate::exit::NOT_ACQUIRED;
 pub(super) const KILL_AFTER: &str = "5s";
 
 #[derive(Args, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) entry: Entry,
+    pub(crate) entry: EntryArgs,
     /// Also take W permits (default 1) of this name, all or none; repeatable. Write a name that ends in a
     /// colon and digits as NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
@@ -72,9 +72,9 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-impl Run {
+impl RunArgs {
     /// As clap reads a line that says this and no more.
-    pub(crate) fn plain(entry: Entry, command: Vec<OsString>) -> Self {
+    pub(crate) fn plain(entry: EntryArgs, command: Vec<OsString>) -> Self {
         let kill_after = values::duration(KILL_AFTER);
         Self {
             entry,
@@ -149,9 +149,9 @@ pub(crate) enum OnConflict {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Acquire {
+pub(crate) struct AcquireArgs {
     #[command(flatten)]
-    pub(crate) entry: Entry,
+    pub(crate) entry: EntryArgs,
     /// Keep the permits until process PID ends, in whatever way, and then release them. `--while-pid $$`
     /// names the script itself
     ///
@@ -168,7 +168,7 @@ pub(crate) struct Acquire {
 
 /// How to get in: the same for everything that takes permits.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct EntryArgs {
     /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,

@@ -21,7 +21,7 @@ Metrics are at /metrics, for Prometheus.";
     not(feature = "serve"),
     allow(dead_code, reason = "only a program with pages reads them")
 )]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// The address to listen on; any address but loopback needs --token-file
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7478")]
     pub(crate) listen: SocketAddr,

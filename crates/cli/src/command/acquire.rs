@@ -6,22 +6,22 @@ use seinpaal::{AdminError, Detached, Seinpaal};
 use tokio::sync::oneshot;
 
 use crate::{
-    args::{Acquire, Global},
+    args::{AcquireArgs, Global},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
     keeper,
-    output::{self, Subject, Voice, json, text::age},
+    output::{self, NamedStore, Voice, json, text::age},
     run::{Entrance, Events, Signals, unless_ended},
     settings,
 };
 
 /// Takes permits and prints their ticket.
-pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn acquire(global: &Global, args: &AcquireArgs, voice: Voice) -> Result<Exit, Failure> {
     if let Some(pid) = args.while_pid {
         return keeper::start(global, args, pid, voice);
     }
     let choice = settings::choose(global)?;
-    let subject = Subject::new(&args.entry.name, &choice.url);
+    let subject = NamedStore::new(&args.entry.name, &choice.url);
     on_runtime(async {
         let mut signals = Signals::listen()?;
         let connecting = connect(&choice, args.entry.ttl, "seinpaal acquire", voice, &mut signals);
@@ -45,7 +45,7 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
 /// Prints the ticket. If it cannot be printed, nobody could give the permits back, so they go back at once.
 async fn hand_out(
     global: &Global,
-    args: &Acquire,
+    args: &AcquireArgs,
     permits: seinpaal::PermitSet,
     seinpaal: &Seinpaal,
     signals: &mut Signals,
@@ -87,7 +87,12 @@ fn what_became(detached: &Detached, error: Option<AdminError>) -> String {
     }
 }
 
-fn text(global: &Global, args: &Acquire, detached: &Detached, slot_names: Vec<String>) -> String {
+fn text(
+    global: &Global,
+    args: &AcquireArgs,
+    detached: &Detached,
+    slot_names: Vec<String>,
+) -> String {
     if !global.json {
         return format!("{}\n", detached.ticket);
     }

@@ -9,10 +9,10 @@ use seinpaal::{AcquireError, Permit, ReleaseError, Seinpaal, Semaphore};
 use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
 use crate::{
-    args::{Bench, Global},
+    args::{BenchArgs, Global},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{self, Subject, Voice, json},
+    output::{self, NamedStore, Voice, json},
     run::{Signals, unless_ended},
     settings,
 };
@@ -50,7 +50,7 @@ struct Measurement {
 }
 
 /// Measures, a row at a time, and prints each as soon as it is known.
-pub(super) fn bench(global: &Global, args: &Bench, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn bench(global: &Global, args: &BenchArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let part = Duration::from_secs(u64::from(args.seconds)) / ROWS.len() as u32;
     let ended = on_runtime(async {
@@ -67,7 +67,7 @@ pub(super) fn bench(global: &Global, args: &Bench, voice: Voice) -> Result<Exit,
         }
         ended?
     });
-    ended.map(|()| Exit::Success).map_err(|failure| failure.about(Subject::new("", &choice.url)))
+    ended.map(|()| Exit::Success).map_err(|failure| failure.about(NamedStore::new("", &choice.url)))
 }
 
 async fn measure_all(

@@ -6,11 +6,11 @@ use seinpaal::{Advice, Fact, Schedule, Seinpaal};
 use tokio::time::timeout;
 
 use crate::{
-    args::{Doctor, Global},
+    args::{DoctorArgs, Global},
     connection::on_runtime,
     exit::{Exit, Failure},
-    output::{self, Subject, Voice, json, text::age},
-    settings::{self, Choice},
+    output::{self, NamedStore, Voice, json, text::age},
+    settings::{self, StoreChoice},
 };
 
 /// How often the store is asked something to see how long that takes.
@@ -35,19 +35,19 @@ struct Finding {
 }
 
 /// Looks at the store, and says what it found.
-pub(super) fn doctor(global: &Global, args: &Doctor, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn doctor(global: &Global, args: &DoctorArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let finding = on_runtime(async {
         choice.introduce(voice, true);
         examine(&choice, choice.ttl(args.ttl)).await
     });
-    let finding = finding.map_err(|failure| failure.about(Subject::new("", &choice.url)))?;
+    let finding = finding.map_err(|failure| failure.about(NamedStore::new("", &choice.url)))?;
     let text = if global.json { as_json(&choice, &finding) } else { finding.report(&choice) };
     output::print(&text)?;
     Ok(if finding.risks() == 0 { Exit::Success } else { AT_RISK })
 }
 
-async fn examine(choice: &Choice, ttl: Duration) -> Result<Finding, Failure> {
+async fn examine(choice: &StoreChoice, ttl: Duration) -> Result<Finding, Failure> {
     let began = Instant::now();
     let connecting = Seinpaal::builder(&choice.text).client("seinpaal doctor").ttl(ttl);
     let seinpaal = connecting.connect().await?;
@@ -90,7 +90,7 @@ impl Finding {
         self.round_trips.last().copied().unwrap_or_default()
     }
 
-    fn report(&self, choice: &Choice) -> String {
+    fn report(&self, choice: &StoreChoice) -> String {
         let mut lines = vec![fact("store", &format!("{} ({})", choice.url, choice.origin))];
         lines.extend(self.facts.iter().map(|known| fact(known.what, &known.value)));
         lines.push(fact("connected in", &millis(self.connected_in)));
@@ -159,7 +159,7 @@ fn millis(length: Duration) -> String {
     format!("{:.2} ms", length.as_secs_f64() * 1e3)
 }
 
-fn as_json(choice: &Choice, finding: &Finding) -> String {
+fn as_json(choice: &StoreChoice, finding: &Finding) -> String {
     let ms = |length: Duration| length.as_secs_f64() * 1e3;
     let schedule = finding.schedule;
     let outage = |length: Duration| finding.is_leased.then(|| ms(length));
@@ -169,7 +169,7 @@ fn as_json(choice: &Choice, finding: &Finding) -> String {
         .iter()
         .map(|advice| json::Advised { is_risk: advice.is_risk, text: &advice.text });
     let slow = slowness.iter().map(|text| json::Advised { is_risk: true, text });
-    json::line(&json::Doctor {
+    json::line(&json::DoctorJson {
         store: choice.url.to_string(),
         facts: finding.facts.iter().map(|known| (known.what, known.value.as_str())).collect(),
         connected_in_ms: ms(finding.connected_in),

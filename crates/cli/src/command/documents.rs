@@ -6,20 +6,20 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 
 use crate::{
-    args::{Arguments, Completions, Man},
+    args::{Arguments, CompletionsArgs, ManArgs},
     exit::{Exit, Failure},
     output,
 };
 
 /// Prints a completion script.
-pub(super) fn completions(args: &Completions) -> Result<Exit, Failure> {
+pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Arguments::command(), "seinpaal", &mut script);
     print(script)
 }
 
 /// Prints a manual page, or writes all of them.
-pub(super) fn man(args: &Man) -> Result<Exit, Failure> {
+pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let mut command = Arguments::command();
     command.build();
     if let Some(folder) = &args.to {

@@ -1,14 +1,14 @@
 //! `limit`: how many permits exist.
 
 use crate::{
-    args::{Global, Limit},
+    args::{Global, LimitArgs},
     connection::ask,
     exit::{Exit, Failure},
     output::{self, Voice, json},
 };
 
 /// Prints the limit, or changes it and says nothing.
-pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn limit(global: &Global, args: &LimitArgs, voice: Voice) -> Result<Exit, Failure> {
     let stored = ask(global, voice, "seinpaal limit", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
         match args.limit {
@@ -23,7 +23,7 @@ pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit,
     })?;
     let Some(limit) = stored else { return Ok(Exit::Success) };
     let text = if global.json {
-        json::line(&json::Limit { name: &args.name, limit })
+        json::line(&json::LimitJson { name: &args.name, limit })
     } else {
         format!("{limit}\n")
     };

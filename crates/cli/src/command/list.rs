@@ -3,23 +3,23 @@
 use seinpaal::{Kind, Snapshot};
 
 use crate::{
-    args::{Global, List, SortBy},
+    args::{Global, ListArgs, SortBy},
     connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Column, Room, Table},
+        table::{Column, Table, TableRoom},
         text::{age, held},
     },
     top::arrange,
 };
 
 /// Lists the names in use.
-pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn list(global: &Global, args: &ListArgs, voice: Voice) -> Result<Exit, Failure> {
     let names = ask(global, voice, "seinpaal list", "", async |seinpaal| {
         Ok(seinpaal.list(&args.prefix).await?)
     })?;
-    print(global, &names, Room::of_stdout(args.width.wide))
+    print(global, &names, TableRoom::of_stdout(args.width.wide))
 }
 
 /// The output of `top` if it cannot draw: the same rows, in the order of `top`.
@@ -32,12 +32,12 @@ pub(crate) fn once(
     let mut names =
         ask(global, voice, "seinpaal top", "", async |seinpaal| Ok(seinpaal.list(prefix).await?))?;
     arrange(&mut names, sort);
-    print(global, &names, Room::of_stdout(false))
+    print(global, &names, TableRoom::of_stdout(false))
 }
 
-fn print(global: &Global, names: &[Snapshot], room: Room) -> Result<Exit, Failure> {
+fn print(global: &Global, names: &[Snapshot], room: TableRoom) -> Result<Exit, Failure> {
     let text = if global.json {
-        names.iter().map(|name| json::line(&json::Row::new(name))).collect()
+        names.iter().map(|name| json::line(&json::NameJson::new(name))).collect()
     } else if names.is_empty() {
         String::new()
     } else {

@@ -9,23 +9,27 @@ pub(crate) mod show;
 mod steer;
 
 use crate::{
-    args::{Global, queue::Queue},
+    args::{Global, queue::QueueSubcommand},
     exit::{Exit, Failure},
     output::Voice,
     run,
 };
 
-pub(super) fn queue(global: &Global, command: &Queue, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn queue(
+    global: &Global,
+    command: &QueueSubcommand,
+    voice: Voice,
+) -> Result<Exit, Failure> {
     match command {
-        Queue::Push(args) => push::push(global, args, voice),
-        Queue::Work(args) => run::work(global, args, voice),
-        Queue::Show(args) => show::show(global, args, voice),
-        Queue::List(args) => list::list(global, args, voice),
-        Queue::Dead(args) => dead::dead(global, args, voice),
-        Queue::Limit(args) => limit::limit(global, args, voice),
-        Queue::Pause(args) => steer::pause(global, args, voice),
-        Queue::Resume(args) => steer::resume(global, args, voice),
-        Queue::Purge(args) => steer::purge(global, args, voice),
-        Queue::Cancel(args) => steer::cancel(global, args, voice),
+        QueueSubcommand::Push(args) => push::push(global, args, voice),
+        QueueSubcommand::Work(args) => run::work(global, args, voice),
+        QueueSubcommand::Show(args) => show::show(global, args, voice),
+        QueueSubcommand::List(args) => list::list(global, args, voice),
+        QueueSubcommand::Dead(args) => dead::dead(global, args, voice),
+        QueueSubcommand::Limit(args) => limit::limit(global, args, voice),
+        QueueSubcommand::Pause(args) => steer::pause(global, args, voice),
+        QueueSubcommand::Resume(args) => steer::resume(global, args, voice),
+        QueueSubcommand::Purge(args) => steer::purge(global, args, voice),
+        QueueSubcommand::Cancel(args) => steer::cancel(global, args, voice),
     }
 }

@@ -1,20 +1,20 @@
 //! `serve`: pages and metrics, on a port.
 
 use crate::{
-    args::{Global, serve::Serve},
+    args::{Global, serve::ServeArgs},
     exit::{Exit, Failure},
     output::Voice,
 };
 
 /// Serves until a signal comes.
 #[cfg(feature = "serve")]
-pub(super) fn serve(global: &Global, args: &Serve, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<Exit, Failure> {
     with_pages::serve(global, args, voice)
 }
 
 /// Says how to build a program that can.
 #[cfg(not(feature = "serve"))]
-pub(super) fn serve(_global: &Global, _args: &Serve, _voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Result<Exit, Failure> {
     Err(Failure::usage(
         "this program was built without `serve`; `cargo install --path crates/cli --features serve` builds one that has it",
     ))
@@ -28,16 +28,16 @@ mod with_pages {
     use super::*;
     use crate::{
         connection::{connect, on_runtime},
-        output::Subject,
+        output::NamedStore,
         run::{Signals, ends_waiting},
         settings,
     };
 
-    pub(super) fn serve(global: &Global, args: &Serve, voice: Voice) -> Result<Exit, Failure> {
+    pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<Exit, Failure> {
         let options = options(args)?;
         let certificate = certificate(args)?;
         let choice = settings::choose(global)?;
-        let subject = Subject::new("", &choice.url);
+        let subject = NamedStore::new("", &choice.url);
         let ended = on_runtime(async {
             let mut signals = Signals::listen()?;
             let listener = listen(args).await?;
@@ -59,7 +59,7 @@ mod with_pages {
         ended.map_err(|failure| failure.about(subject))
     }
 
-    fn options(args: &Serve) -> Result<Options, Failure> {
+    fn options(args: &ServeArgs) -> Result<Options, Failure> {
         let tokens = args.token_file.as_ref().map(|path| {
             Tokens::read(path).map_err(|error| {
                 Failure::new(Exit::Conflict, format!("{}: {error}", path.display()))
@@ -90,13 +90,13 @@ mod with_pages {
         })
     }
 
-    fn certificate(args: &Serve) -> Result<Option<Certificate>, Failure> {
+    fn certificate(args: &ServeArgs) -> Result<Option<Certificate>, Failure> {
         let files = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
         let read = files.map(|(chain, key)| Certificate::read(chain, key)).transpose();
         read.map_err(|error| Failure::new(Exit::Conflict, error.to_string()))
     }
 
-    async fn listen(args: &Serve) -> Result<TcpListener, Failure> {
+    async fn listen(args: &ServeArgs) -> Result<TcpListener, Failure> {
         TcpListener::bind(args.listen).await.map_err(|error| {
             let words = format!(
                 "cannot listen on {}: {error}; choose another address with --listen",
@@ -106,7 +106,7 @@ mod with_pages {
         })
     }
 
-    fn announce(listener: &TcpListener, args: &Serve, voice: Voice) -> Result<(), Failure> {
+    fn announce(listener: &TcpListener, args: &ServeArgs, voice: Voice) -> Result<(), Failure> {
         let address = listener.local_addr().map_err(Failure::internal)?;
         let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
         voice.say(format!("serving on {scheme}://{address}{}/", args.base_path));

@@ -3,13 +3,13 @@
 use seinpaal::{About, Slots, Snapshot, Ticket};
 
 use crate::{
-    args::{Global, Show},
+    args::{Global, ShowArgs},
     command::ticket,
     connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Column, Room, Table},
+        table::{Column, Table, TableRoom},
         text::{age, held, plain},
         ticket::ShortTickets,
         why,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Shows one name, or why one of its waiters waits.
-pub(super) fn show(global: &Global, args: &Show, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exit, Failure> {
     let name = &args.which.name;
     let text = ask(global, voice, "seinpaal show", name, async |seinpaal| {
         let snapshot = seinpaal.semaphore(name).snapshot().await?;
@@ -40,7 +40,7 @@ fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String,
 }
 
 fn page(snapshot: &Snapshot, wide: bool) -> String {
-    let room = Room::of_stdout(wide);
+    let room = TableRoom::of_stdout(wide);
     let short = (!wide).then(|| ShortTickets::of(snapshot));
     let ticket = |ticket: Ticket| match &short {
         Some(short) => short.short(ticket),

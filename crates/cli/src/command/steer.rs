@@ -1,7 +1,7 @@
 //! `pause`, `resume`, `evict` and `ask`.
 
 use crate::{
-    args::{Ask, Global, NameAndTicket, OneName, Pause},
+    args::{AskArgs, Global, NameAndTicket, OneName, PauseArgs},
     command::ticket::find,
     connection::ask,
     exit::{Exit, Failure},
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Admits nobody new.
-pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal pause", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).pause(&args.reason).await?;
         voice.explain(format!("{}: paused", args.name));
@@ -37,7 +37,7 @@ pub(super) fn evict(global: &Global, args: &NameAndTicket, voice: Voice) -> Resu
 }
 
 /// Tells a holder that somebody wants what it holds.
-pub(super) fn ask_holder(global: &Global, args: &Ask, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn ask_holder(global: &Global, args: &AskArgs, voice: Voice) -> Result<Exit, Failure> {
     let NameAndTicket { name, ticket } = &args.which;
     let by = args.by.clone().unwrap_or_else(this_user);
     ask(global, voice, "seinpaal ask", name, async |seinpaal| {

@@ -3,7 +3,7 @@
 use seinpaal::{Semaphore, Snapshot, Ticket};
 
 use crate::{
-    args::{Global, NameAndTicket, Renew, TicketStart},
+    args::{Global, NameAndTicket, RenewArgs, TicketStart},
     connection::{ask, ask_at},
     exit::{Exit, Failure},
     output::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Extends a lease.
-pub(super) fn renew(global: &Global, args: &Renew, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn renew(global: &Global, args: &RenewArgs, voice: Voice) -> Result<Exit, Failure> {
     let NameAndTicket { name, ticket } = &args.which;
     let choice = settings::choose(global)?;
     let ttl = choice.ttl(args.ttl);

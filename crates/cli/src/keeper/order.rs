@@ -8,14 +8,14 @@ const ARGUMENT: &str = "--keeper";
 
 /// The descriptors that a keeper has from who started it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Order {
+pub(crate) struct KeeperOrder {
     /// The descriptor to which the keeper writes its events.
     pub(super) events: RawFd,
     /// The process until whose end it keeps the permits.
     pub(super) process: RawFd,
 }
 
-impl Order {
+impl KeeperOrder {
     pub(super) fn words(self) -> [String; 3] {
         [ARGUMENT.to_owned(), self.events.to_string(), self.process.to_string()]
     }
@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn an_order_is_read_as_it_was_written_and_the_rest_is_left() {
-        let order = Order { events: 5, process: 7 };
+        let order = KeeperOrder { events: 5, process: 7 };
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         let mut line = words(&["seinpaal"]);
         line.extend(order.words().map(OsString::from));
         line.extend(words(&["acquire", "a"]));
-        assert_eq!(Order::split(line), (Some(order), words(&["seinpaal", "acquire", "a"])));
+        assert_eq!(KeeperOrder::split(line), (Some(order), words(&["seinpaal", "acquire", "a"])));
         let plain = words(&["seinpaal", "acquire", "--keeper"]);
-        assert_eq!(Order::split(plain.clone()), (None, plain));
+        assert_eq!(KeeperOrder::split(plain.clone()), (None, plain));
     }
 }

@@ -16,7 +16,7 @@ use crate::raw;
 pub(crate) const ARGUMENT: &str = "--watcher";
 
 /// Why there is nothing more to watch.
-enum End {
+enum WatchEnd {
     /// The process has ended, or the ticket was never printed.
     Over,
     /// The permits are lost, or about to be.
@@ -26,7 +26,7 @@ enum End {
 /// Ends when the process ends. If the permits are lost before, the process gets the signal that was asked for.
 pub(crate) fn main() -> u8 {
     let Some((process, signal)) = order() else { return 1 };
-    if let Ok(End::Lost) = watch(&process)
+    if let Ok(WatchEnd::Lost) = watch(&process)
         && let Some(signal) = signal
     {
         send(&process, signal);
@@ -45,7 +45,7 @@ fn order() -> Option<(OwnedFd, Option<Signal>)> {
     Some((process, signal))
 }
 
-fn watch(process: &OwnedFd) -> std::io::Result<End> {
+fn watch(process: &OwnedFd) -> std::io::Result<WatchEnd> {
     let (told, tell) = UnixStream::pair()?;
     pipe::register(SIGTERM, tell)?;
     // A signal that came before this is delivered now: our keeper started us with it blocked.
@@ -65,15 +65,15 @@ fn watch(process: &OwnedFd) -> std::io::Result<End> {
         }
         let is_ready = |at: usize| watched.get(at).is_some_and(|fd| !fd.revents().is_empty());
         if is_ready(0) {
-            return Ok(End::Over);
+            return Ok(WatchEnd::Over);
         }
         if is_ready(1) {
-            return Ok(End::Lost);
+            return Ok(WatchEnd::Lost);
         }
         if is_ready(2) {
             // The pipe was closed without a byte: the process that was to print the ticket is gone.
             if rustix::io::read(stdin(), &mut [0; 1])? == 0 {
-                return Ok(End::Over);
+                return Ok(WatchEnd::Over);
             }
             stays = true;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub(crate) use seinpaal_words::json::{
-    Acquired, Explained, Guess, Limit, Renewed, Row, Shown, queue, slots, state,
+    Acquired, Explained, Guess, LimitJson, NameJson, Renewed, Shown, queue, slots, state,
 };
 
 /// One object on one line.
@@ -17,7 +17,7 @@ pub(crate) fn line(object: &impl Serialize) -> String {
 
 /// `doctor`. An outage is `null` where a permit lasts as long as its process.
 #[derive(Debug, Serialize)]
-pub(crate) struct Doctor<'a> {
+pub(crate) struct DoctorJson<'a> {
     pub(crate) store: String,
     pub(crate) facts: BTreeMap<&'static str, &'a str>,
     pub(crate) connected_in_ms: f64,

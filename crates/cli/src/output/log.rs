@@ -10,17 +10,17 @@ use tracing::{
 
 use super::{text::plain, voice::stderr};
 
-/// Whose words are printed.
+/// The targets whose events are printed.
 const TARGET: &str = "seinpaal";
 
 /// Prints events from now on. A process has one such printer.
 pub(crate) fn start() {
-    let _ = tracing::subscriber::set_global_default(Log);
+    let _ = tracing::subscriber::set_global_default(EventLog);
 }
 
-struct Log;
+struct EventLog;
 
-impl Subscriber for Log {
+impl Subscriber for EventLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event()
             && *metadata.level() <= Level::DEBUG
@@ -28,7 +28,7 @@ impl Subscriber for Log {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut words = Words::default();
+        let mut words = EventWords::default();
         event.record(&mut words);
         let level = event.metadata().level().as_str().to_ascii_lowercase();
         let line = format!("seinpaal: {level}: {}{}", words.message, words.fields);
@@ -51,12 +51,12 @@ impl Subscriber for Log {
 
 /// An event in words: its message, and ` field=value` for each field.
 #[derive(Default)]
-struct Words {
+struct EventWords {
     message: String,
     fields: String,
 }
 
-impl Visit for Words {
+impl Visit for EventWords {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         // Writing to a text does not fail.
         let _ = match field.name() {

@@ -34,7 +34,7 @@ const LONG_PARTING: Duration = Duration::from_secs(10);
 /// Where lines go. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Outlet {
-    shared: Arc<Shared>,
+    shared: Arc<SharedOutlet>,
     to: Arc<dyn AsFd + Send + Sync>,
 }
 
@@ -45,13 +45,13 @@ impl fmt::Debug for Outlet {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedOutlet {
+    state: Mutex<OutletState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutletState {
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
     is_writing: bool,
@@ -136,15 +136,15 @@ impl Outlet {
     }
 }
 
-impl State {
+impl OutletState {
     fn is_idle(&self) -> bool {
         self.is_over || self.lines.is_empty() && !self.is_writing
     }
 }
 
-impl Shared {
+impl SharedOutlet {
     /// Nothing here panics while it has the lock.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutletState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

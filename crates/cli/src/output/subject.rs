@@ -4,12 +4,12 @@ use seinpaal::store::url::StoreUrl;
 
 /// A name at a store. Either may be missing: `list` has no name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct NamedStore<'a> {
     pub(crate) name: &'a str,
     pub(crate) store: &'a StoreUrl,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> NamedStore<'a> {
     pub(crate) fn new(name: &'a str, store: &'a StoreUrl) -> Self {
         Self { name, store }
     }
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn name_and_store_stand_there_once() {
         let store = StoreUrl::parse("redis://ann:secret@cache").unwrap();
-        let line = |name, words: &str| Subject::new(name, &store).line(words);
+        let line = |name, words: &str| NamedStore::new(name, &store).line(words);
         assert_eq!(line("a", "evicted"), "a (redis://ann@cache:6379/0): evicted");
         assert_eq!(
             line("a", "redis://ann@cache:6379/0 is gone"),

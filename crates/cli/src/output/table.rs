@@ -3,7 +3,7 @@
 mod room;
 
 use super::text::{cut, cut_start, fill, plain, width};
-pub(crate) use room::{Room, may_be_bold};
+pub(crate) use room::{TableRoom, may_be_bold};
 
 const GAP: usize = 2;
 
@@ -82,7 +82,7 @@ impl Table {
     }
 
     /// The table with its heads, as the room allows.
-    pub(crate) fn render(&self, room: Room) -> String {
+    pub(crate) fn render(&self, room: TableRoom) -> String {
         let widths = self.widths(room);
         let heads = self.columns.iter().map(|column| column.head.to_owned()).collect::<Vec<_>>();
         let head = self.line(&heads, &widths);
@@ -96,7 +96,7 @@ impl Table {
     }
 
     /// Of each column, or `None` if it is left out.
-    fn widths(&self, room: Room) -> Vec<Option<usize>> {
+    fn widths(&self, room: TableRoom) -> Vec<Option<usize>> {
         let whole: Vec<_> = (0..self.columns.len()).map(|at| self.widest(at)).collect();
         let least = |at: usize| self.least(at, whole[at], room);
         let mut widths: Vec<_> = (0..whole.len()).map(|at| Some(least(at))).collect();
@@ -119,7 +119,7 @@ impl Table {
         width(self.columns[at].head).max(widest)
     }
 
-    fn least(&self, at: usize, whole: usize, room: Room) -> usize {
+    fn least(&self, at: usize, whole: usize, room: TableRoom) -> usize {
         let column = self.columns[at];
         match column.cut {
             Cut::End(least) => whole.min(least.max(width(column.head))),

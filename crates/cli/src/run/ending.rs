@@ -60,12 +60,12 @@ pub(super) fn silence(outage: &Outage) -> String {
 
 /// The message: `what`, then what becomes of CMD, then `remedy`.
 #[derive(Clone, Debug)]
-pub(super) struct Ending {
+pub(super) struct CmdEnding {
     pub(super) what: String,
     pub(super) remedy: &'static str,
 }
 
-impl Ending {
+impl CmdEnding {
     pub(super) fn danger(left: Duration, hindrance: &Hindrance) -> Self {
         let what =
             format!("the lease was not renewed, {}, and ends in {}", hindrance.why(), age(left));

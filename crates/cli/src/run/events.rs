@@ -14,7 +14,7 @@ use crate::{
 /// One line.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-pub(crate) enum Event<'a> {
+pub(crate) enum RunEvent<'a> {
     /// In the queue, with this many waiters in all.
     Queued {
         name: &'a str,
@@ -86,7 +86,7 @@ impl Events {
         if fd > 2 {
             raw::close_on_exec(fd).map_err(|_| refuse("not open"))?;
         }
-        Ok(Self(Some(Outlet::open(copy, |lines| line(&Event::Missed { lines })))))
+        Ok(Self(Some(Outlet::open(copy, |lines| line(&RunEvent::Missed { lines })))))
     }
 
     /// Nobody watches.
@@ -100,7 +100,7 @@ impl Events {
     }
 
     /// Hands over a line to be written, whole. Never waits: a reader that is too slow misses lines.
-    pub(crate) fn emit(&self, event: &Event<'_>) {
+    pub(crate) fn emit(&self, event: &RunEvent<'_>) {
         if let Some(outlet) = &self.0 {
             outlet.send(line(event));
         }
@@ -114,7 +114,7 @@ impl Events {
     }
 }
 
-fn line(event: &Event<'_>) -> Vec<u8> {
+fn line(event: &RunEvent<'_>) -> Vec<u8> {
     // Maps with other keys than text, which alone cannot be written, stand nowhere here.
     let mut line = serde_json::to_vec(event).unwrap_or_default();
     line.push(b'\n');
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_with_its_kind() {
-        let line = serde_json::to_string(&Event::Released { name: "a\nb" }).unwrap();
+        let line = serde_json::to_string(&RunEvent::Released { name: "a\nb" }).unwrap();
         assert_eq!(line, r#"{"event":"released","name":"a\nb"}"#);
     }
 }

@@ -24,15 +24,15 @@ use seinpaal::Schedule;
 
 use crate::{args::OnLost, exit::Failure};
 pub(crate) use note::ARGUMENT;
-use note::{NEVER, Note};
-pub(super) use note::{Times, duration, nanos, now};
+use note::{GuardNote, NEVER};
+pub(super) use note::{GuardTimes, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
 
 /// How to end CMD.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct KillTerms {
     pub(super) on_lost: OnLost,
     pub(super) kill_after: Duration,
     /// When the guard acts if we do not.
@@ -41,9 +41,9 @@ pub(super) struct Terms {
     pub(super) spare: Duration,
 }
 
-impl Terms {
+impl KillTerms {
     /// When the guard ends CMD whose lease lasts that long; `is_ending`: we are already ending CMD ourselves.
-    pub(super) fn times(self, left: Duration, is_ending: bool) -> Times {
+    pub(super) fn times(self, left: Duration, is_ending: bool) -> GuardTimes {
         let end = now() + left.saturating_sub(self.schedule.slack());
         let grace = self.kill_after.min(self.schedule.most_grace());
         let term = match self.on_lost {
@@ -52,7 +52,7 @@ impl Terms {
             OnLost::Warn => NEVER,
         };
         let end = end.saturating_add(self.spare);
-        Times { term, kill: if term == NEVER { NEVER } else { end }, end }
+        GuardTimes { term, kill: if term == NEVER { NEVER } else { end }, end }
     }
 }
 
@@ -63,31 +63,31 @@ pub(super) type Bonds = Arc<[OwnedFd]>;
 ///
 /// It looks after one CMD at a time.
 #[derive(Debug)]
-pub(super) struct Guard {
-    terms: Terms,
+pub(super) struct RunGuard {
+    terms: KillTerms,
     bonds: Bonds,
     child: Child,
     pipe: PipeWriter,
-    cmd: Option<Note>,
-    own: Times,
-    ancestors: Times,
+    cmd: Option<GuardNote>,
+    own: GuardTimes,
+    ancestors: GuardTimes,
 }
 
-impl Guard {
+impl RunGuard {
     /// Starts a guard, and waits until no signal to our group can end it.
-    pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
+    pub(super) fn start(terms: KillTerms) -> Result<Self, Failure> {
         Self::start_under(terms, Arc::new([]))
     }
 
     /// As above, for a CMD under an ancestor's permit: if we are killed, CMD is killed at once.
-    pub(super) fn start_under(terms: Terms, bonds: Bonds) -> Result<Self, Failure> {
+    pub(super) fn start_under(terms: KillTerms, bonds: Bonds) -> Result<Self, Failure> {
         Self::spawn(terms, bonds, &[])
             .map_err(|error| Failure::internal(format!("cannot start the guard: {error}")))
     }
 
     /// The first notes are in the pipe before there is anybody to read them: if we are killed right
     /// after this, they are found there.
-    fn spawn(terms: Terms, bonds: Bonds, first: &[Note]) -> io::Result<Self> {
+    fn spawn(terms: KillTerms, bonds: Bonds, first: &[GuardNote]) -> io::Result<Self> {
         let (reader, mut pipe) = io::pipe()?;
         // A guard that does not read must not hold us up.
         rustix::io::ioctl_fionbio(&pipe, true)?;
@@ -95,10 +95,14 @@ impl Guard {
             pipe.write_all(note.line().as_bytes())?;
         }
         let mut command = Command::new(ourselves()?);
+        // The guard may outlive us: it must not keep a directory busy, and needs no secrets of the
+        // environment.
         command.arg0("seinpaal").arg(ARGUMENT).env_clear().current_dir("/");
         command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = with_inherited(&bonds, || command.spawn())?;
         if let Some(mut ready) = child.stdout.take() {
+            // One byte says that the guard is in a group of its own. A signal to our group misses
+            // it from now on.
             ready.read_exact(&mut [0])?;
         }
         Ok(Self {
@@ -107,13 +111,13 @@ impl Guard {
             child,
             pipe,
             cmd: None,
-            own: Times::NEVER,
-            ancestors: Times::NEVER,
+            own: GuardTimes::NEVER,
+            ancestors: GuardTimes::NEVER,
         })
     }
 
     /// Says whom to guard, and until when, if its lease runs out by time.
-    pub(super) fn look_after(&mut self, group: Pid, times: Option<Times>) {
+    pub(super) fn look_after(&mut self, group: Pid, times: Option<GuardTimes>) {
         if let Some(times) = times {
             self.lease(times);
         }
@@ -123,28 +127,28 @@ impl Guard {
     fn protect(&mut self, group: Pid) {
         // Only we know when an ancestor gives back: without us, CMD goes at once.
         let is_under = !self.bonds.is_empty();
-        let Terms { kill_after, spare, .. } = self.terms;
+        let KillTerms { kill_after, spare, .. } = self.terms;
         let kill_after = if is_under { Duration::ZERO } else { kill_after + spare };
-        let note = Note::Cmd { group, kill_after };
+        let note = GuardNote::Cmd { group, kill_after };
         self.cmd = Some(note);
         self.tell(note);
     }
 
     /// Says when to act for the lease of our own.
-    pub(super) fn lease(&mut self, times: Times) {
+    pub(super) fn lease(&mut self, times: GuardTimes) {
         self.own = times;
         self.tell(self.note());
     }
 
     /// Says when to act for the leases of ancestors.
-    pub(super) fn follow(&mut self, times: Times) {
+    pub(super) fn follow(&mut self, times: GuardTimes) {
         if std::mem::replace(&mut self.ancestors, times) != times {
             self.tell(self.note());
         }
     }
 
-    fn note(&self) -> Note {
-        Note::Lease(self.own.or_earlier(self.ancestors))
+    fn note(&self) -> GuardNote {
+        GuardNote::Lease(self.own.or_earlier(self.ancestors))
     }
 
     /// Starts another guard if somebody killed this one.
@@ -161,8 +165,8 @@ impl Guard {
 
     /// CMD is gone, and the guard did not have to act: it may look after another.
     pub(super) fn rest(&mut self) {
-        (self.cmd, self.own, self.ancestors) = (None, Times::NEVER, Times::NEVER);
-        self.tell(Note::Rest);
+        (self.cmd, self.own, self.ancestors) = (None, GuardTimes::NEVER, GuardTimes::NEVER);
+        self.tell(GuardNote::Rest);
     }
 
     /// Returns whether the guard can take another command: it has not been killed.
@@ -172,12 +176,13 @@ impl Guard {
 
     /// Sends the guard home. Whether it had to act.
     pub(super) fn dismiss(mut self) -> bool {
-        self.tell(Note::Bye);
+        self.tell(GuardNote::Bye);
+        // The guard ends when the pipe is closed, also if the goodbye did not fit into it.
         drop(self.pipe);
         self.child.wait().is_ok_and(|status| status.code() == Some(ACTED))
     }
 
-    fn tell(&mut self, note: Note) {
+    fn tell(&mut self, note: GuardNote) {
         // A guard that is gone is noticed by `keep`.
         let _ = self.pipe.write_all(note.line().as_bytes());
     }

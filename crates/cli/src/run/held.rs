@@ -6,14 +6,14 @@ use seinpaal::{Fence, MOST_READERS, Name, Permit, Slots, Ticket};
 use serde::{Deserialize, Serialize};
 
 use super::sign::Sight;
-use crate::args::Entry;
+use crate::args::EntryArgs;
 
 /// The variable in CMD's environment.
 pub(super) const VARIABLE: &str = "SEINPAAL_HELD";
 
 /// Permits that CMD runs under, its own run's or an ancestor's.
 #[derive(Clone, Debug)]
-pub(super) struct Grant {
+pub(super) struct CmdGrant {
     pub(super) name: String,
     pub(super) ticket: Ticket,
     pub(super) fence: Fence,
@@ -23,7 +23,7 @@ pub(super) struct Grant {
     pub(super) limit: u32,
 }
 
-impl From<&Permit> for Grant {
+impl From<&Permit> for CmdGrant {
     fn from(permit: &Permit) -> Self {
         Self {
             name: permit.name().to_owned(),
@@ -47,7 +47,7 @@ pub(super) enum HeldAs {
 }
 
 impl HeldAs {
-    pub(super) fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &EntryArgs) -> Self {
         match (entry.shared, entry.exclusive) {
             (true, _) => Self::Shared,
             (_, true) => Self::Exclusive,
@@ -67,7 +67,7 @@ impl HeldAs {
 
 /// One name, held by one run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Held {
+pub(super) struct HeldName {
     /// For people: a ticket that holds there tells which store it is.
     pub(super) store: String,
     pub(super) name: String,
@@ -81,13 +81,13 @@ pub(super) struct Held {
 }
 
 /// The permits that the environment lists for the runs around this one. A value that cannot be read is ignored.
-pub(super) fn around_us() -> Vec<Held> {
+pub(super) fn around_us() -> Vec<HeldName> {
     let text = env::var(VARIABLE).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// The variable's value for the permits that are held around CMD.
-pub(super) fn variable(held: &[Held]) -> String {
+pub(super) fn variable(held: &[HeldName]) -> String {
     // Maps with other keys than text, which alone cannot be written, stand nowhere here.
     serde_json::to_string(held).unwrap_or_default()
 }
@@ -103,7 +103,7 @@ pub(super) struct Claim {
 }
 
 /// The innermost run around us that claims to hold `name` and lets us in.
-pub(super) fn claim(held: &[Held], name: &Name) -> Option<Claim> {
+pub(super) fn claim(held: &[HeldName], name: &Name) -> Option<Claim> {
     if held.is_empty() {
         return None;
     }
@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use crate::run::sign::Sign;
 
-    fn held(pid: u32, fd: RawFd) -> Held {
-        Held {
+    fn held(pid: u32, fd: RawFd) -> HeldName {
+        HeldName {
             store: "file:".to_owned(),
             name: "a".to_owned(),
             kind: HeldAs::Semaphore,

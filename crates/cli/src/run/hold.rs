@@ -18,28 +18,28 @@ use tokio::{
 };
 
 use super::{
-    Event, Events, Signals,
-    ending::Ending,
+    Events, RunEvent, Signals,
+    ending::CmdEnding,
     ends_waiting,
     leash::{Leash, until},
     once::Once,
-    process::Change,
+    process::CmdChange,
     terminal::Terminal,
     tie::{Tie, any_changed},
 };
 use crate::{
     exit::{Exit, Failure},
-    output::{Subject, Voice},
+    output::{NamedStore, Voice},
 };
 
 /// How often to see whether the runs that CMD left behind have ended.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and everything around it.
-pub(super) struct Hold<'a> {
+pub(super) struct HoldOfCmd<'a> {
     pub(super) leash: Leash,
     pub(super) seinpaal: &'a Seinpaal,
-    pub(super) subject: Subject<'a>,
+    pub(super) subject: NamedStore<'a>,
     pub(super) voice: Voice,
     pub(super) events: &'a Events,
     pub(super) signals: &'a mut Signals,
@@ -60,7 +60,7 @@ pub(super) struct Hold<'a> {
     pub(super) min_hold_at: Option<Instant>,
 }
 
-impl Hold<'_> {
+impl HoldOfCmd<'_> {
     /// Looks after CMD until it is gone, and gives the permit back: our own, where a run around us does not hold all.
     pub(super) async fn watch(
         mut self,
@@ -117,9 +117,9 @@ impl Hold<'_> {
     /// An ask ends nothing: the person or program that watches this run decides.
     fn hear(&self, name: &str, ask: &HandOverAsk) {
         let (by, reason) = (ask.by(), ask.reason());
-        self.events.emit(&Event::Asked { name, by, reason });
+        self.events.emit(&RunEvent::Asked { name, by, reason });
         let words = format!("{by} asks to hand over: {reason}");
-        self.voice.explain(Subject { name, ..self.subject }.line(&words));
+        self.voice.explain(NamedStore { name, ..self.subject }.line(&words));
     }
 
     /// The state of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
@@ -127,11 +127,11 @@ impl Hold<'_> {
         loop {
             match self.leash.change()? {
                 None => return Ok(None),
-                Some(Change::Ended(status)) => return Ok(Some(status)),
-                Some(Change::Killed(signal)) => {
+                Some(CmdChange::Ended(status)) => return Ok(Some(status)),
+                Some(CmdChange::Killed(signal)) => {
                     return Ok(Some(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
                 }
-                Some(Change::Stopped(signal)) => self.stop_with_cmd(signal),
+                Some(CmdChange::Stopped(signal)) => self.stop_with_cmd(signal),
             }
         }
     }
@@ -175,20 +175,20 @@ impl Hold<'_> {
     }
 
     fn reach_max_hold(&mut self, max_hold: Option<Duration>) {
-        let ending = Ending::max_hold(max_hold.unwrap_or_default());
+        let ending = CmdEnding::max_hold(max_hold.unwrap_or_default());
         self.end(self.subject.name, &ending, Exit::MaxHold, self.leash.terms.kill_after);
     }
 
-    fn end(&mut self, name: &str, ending: &Ending, exit: Exit, grace: Duration) {
+    fn end(&mut self, name: &str, ending: &CmdEnding, exit: Exit, grace: Duration) {
         if self.leash.end(grace) {
             self.exit = Some(exit);
             self.say_of(name, ending, "stopping the command");
         }
     }
 
-    fn say_of(&self, name: &str, ending: &Ending, then: &str) {
+    fn say_of(&self, name: &str, ending: &CmdEnding, then: &str) {
         let words = format!("{}; {then}; {}", ending.what, ending.remedy);
-        self.voice.say(Subject { name, ..self.subject }.line(&words));
+        self.voice.say(NamedStore { name, ..self.subject }.line(&words));
     }
 
     fn say(&self, words: &str) {

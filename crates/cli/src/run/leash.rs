@@ -10,8 +10,8 @@ use tokio::{
 };
 
 use super::{
-    guard::{Guard, Terms, Times},
-    process::{Change, Cmd},
+    guard::{GuardTimes, KillTerms, RunGuard},
+    process::{Cmd, CmdChange},
     sign::Sign,
 };
 use crate::exit::Failure;
@@ -25,8 +25,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Leash {
     pub(super) cmd: Cmd,
-    pub(super) terms: Terms,
-    guard: Option<Guard>,
+    pub(super) terms: KillTerms,
+    guard: Option<RunGuard>,
     /// The sign for the runs inside CMD.
     sign: Option<Sign>,
     /// CMD was told to end, and when it is told no more but killed.
@@ -43,8 +43,8 @@ impl Leash {
     /// runs out by time.
     pub(super) fn new(
         cmd: Cmd,
-        terms: Terms,
-        mut guard: Option<Guard>,
+        terms: KillTerms,
+        mut guard: Option<RunGuard>,
         left: Option<Duration>,
     ) -> Self {
         if let (Some(guard), Some(left)) = (&mut guard, left) {
@@ -59,11 +59,11 @@ impl Leash {
     }
 
     /// Has `guard` look after CMD, which goes on under an ancestor's permit until these times.
-    pub(super) fn follow(&mut self, times: Times) {
+    pub(super) fn follow(&mut self, times: GuardTimes) {
         let is_ending = self.kill_at.is_some();
         let term = if is_ending { times.kill } else { times.term };
         if let Some(guard) = &mut self.guard {
-            guard.follow(Times { term, ..times });
+            guard.follow(GuardTimes { term, ..times });
         }
     }
 
@@ -73,7 +73,7 @@ impl Leash {
     }
 
     /// The change of CMD's state since the last call, if there was one.
-    pub(super) fn change(&mut self) -> Result<Option<Change>, Failure> {
+    pub(super) fn change(&mut self) -> Result<Option<CmdChange>, Failure> {
         if let Some(guard) = &mut self.guard {
             guard.keep();
         }
@@ -164,7 +164,7 @@ impl Leash {
     }
 
     /// CMD is gone: the guard is free for something else.
-    pub(super) fn take_guard(&mut self) -> Option<Guard> {
+    pub(super) fn take_guard(&mut self) -> Option<RunGuard> {
         self.guard.take()
     }
 }

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 use seinpaal::{MAX_TTL, Name, PermitSet, Seinpaal};
 use tokio::time::timeout;
 
-use super::{Entrance, Signals, held::Grant};
+use super::{Entrance, Signals, held::CmdGrant};
 use crate::{
-    args::Run,
+    args::RunArgs,
     exit::{Exit, Failure},
     output::text::age,
-    settings::Choice,
+    settings::StoreChoice,
 };
 
 /// How long to wait for the store when CMD is gone, as for a release.
@@ -31,7 +31,7 @@ pub(super) struct Once {
 
 impl Once {
     /// The job of the flags, if they name one.
-    pub(super) fn of(args: &Run, choice: &Choice) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(args: &RunArgs, choice: &StoreChoice) -> Result<Option<Self>, Failure> {
         let Some(once_per) = &args.once_per else { return Ok(None) };
         let key = once_per.key(SystemTime::now());
         let marker = Name::new(&format!("{} once-per {key}", args.entry.name));
@@ -70,7 +70,7 @@ impl Once {
     }
 
     /// If NAME has several holders, a holder cannot know that no other one is doing the same job.
-    pub(super) fn check_alone(grants: &[Grant]) -> Result<(), Failure> {
+    pub(super) fn check_alone(grants: &[CmdGrant]) -> Result<(), Failure> {
         let first = grants.first();
         match first.filter(|grant| grant.permits < grant.limit) {
             None => Ok(()),

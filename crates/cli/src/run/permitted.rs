@@ -7,22 +7,22 @@ use rustix::process::Pid;
 use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, store::ChildRecord};
 
 use super::{
-    Event, Events, Signals,
-    guard::{Guard, Terms},
-    held::{self, Grant, Held, HeldAs},
-    hold::Hold,
+    Events, RunEvent, Signals,
+    guard::{KillTerms, RunGuard},
+    held::{self, CmdGrant, HeldAs, HeldName},
+    hold::HoldOfCmd,
     leash::{self, Leash},
     once::Once,
-    process::{Cmd, Note, Start},
+    process::{BeforeCmd, Cmd, CmdStart},
     sign::Sign,
     terminal::Terminal,
     tie::Tie,
     variables::variables,
 };
 use crate::{
-    args::Run,
+    args::RunArgs,
     exit::{Exit, Failure},
-    output::{Subject, Voice},
+    output::{NamedStore, Voice},
 };
 
 /// How long the watcher of `acquire --while-pid` may take to tell its process. The watcher ends as
@@ -33,21 +33,21 @@ const WATCHER_GRACE: Duration = Duration::from_secs(60);
 /// The command to run, and for whom.
 #[derive(Clone, Copy)]
 pub(super) struct PermittedCmd<'a> {
-    pub(super) args: &'a Run,
+    pub(super) args: &'a RunArgs,
     pub(super) schedule: Schedule,
     pub(super) program: &'a Path,
     pub(super) seinpaal: &'a Seinpaal,
     /// The permits of the runs around us.
-    pub(super) around_us: &'a [Held],
+    pub(super) around_us: &'a [HeldName],
     pub(super) once: Option<&'a Once>,
-    pub(super) subject: Subject<'a>,
+    pub(super) subject: NamedStore<'a>,
     pub(super) voice: Voice,
 }
 
 impl PermittedCmd<'_> {
     /// The permits that CMD runs under: NAME, then the others in the order of their flags.
-    pub(super) fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<Grant> {
-        let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(Grant::from);
+    pub(super) fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<CmdGrant> {
+        let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(CmdGrant::from);
         let all: Vec<_> = own.chain(ties.iter().map(|tie| tie.grant.clone())).collect();
         let also = self.args.also.iter().chain(&self.args.within).map(|(name, _)| name);
         let names = [&self.args.entry.name].into_iter().chain(also);
@@ -60,7 +60,7 @@ impl PermittedCmd<'_> {
         self,
         permits: Option<PermitSet>,
         mut ties: Vec<Tie>,
-        grants: &[Grant],
+        grants: &[CmdGrant],
         events: &Events,
         signals: &mut Signals,
     ) -> Result<Exit, Failure> {
@@ -81,14 +81,14 @@ impl PermittedCmd<'_> {
         let cmd = match started {
             Ok(cmd) => cmd,
             Err(failure) => {
-                guard.map(Guard::dismiss);
+                guard.map(RunGuard::dismiss);
                 self.give_back(permits, events).await;
                 return Err(failure);
             }
         };
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
-        let hold = Hold {
+        let hold = HoldOfCmd {
             leash,
             seinpaal: self.seinpaal,
             subject: self.subject,
@@ -112,12 +112,13 @@ impl PermittedCmd<'_> {
         if let Some(permits) = permits
             && permits.release().await.is_ok()
         {
-            events.emit(&Event::Released { name: self.subject.name });
+            events.emit(&RunEvent::Released { name: self.subject.name });
         }
     }
 
     /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a run around us.
-    fn guard(self, left: Option<Duration>, ties: &[Tie]) -> Result<Option<Guard>, Failure> {
+    /// The guard is there before CMD: if we are killed from then on, there is somebody to end it.
+    fn guard(self, left: Option<Duration>, ties: &[Tie]) -> Result<Option<RunGuard>, Failure> {
         if left.is_some() {
             self.explain_schedule();
         }
@@ -126,7 +127,7 @@ impl PermittedCmd<'_> {
         }
         let bonds = ties.iter().map(|tie| tie.sight().bond()).collect::<Result<Vec<_>, _>>();
         let bonds = bonds.map_err(|error| Failure::internal(format!("cannot go in: {error}")))?;
-        Guard::start_under(self.terms(), bonds.into()).map(Some)
+        RunGuard::start_under(self.terms(), bonds.into()).map(Some)
     }
 
     /// Without a sign, runs inside CMD wait in line.
@@ -145,16 +146,16 @@ impl PermittedCmd<'_> {
     }
 
     /// The permits that are held around CMD, by outer runs and by this one.
-    fn held(self, sign: Option<&Sign>, permits: Option<&PermitSet>) -> Vec<Held> {
+    fn held(self, sign: Option<&Sign>, permits: Option<&PermitSet>) -> Vec<HeldName> {
         let own = permits.map(PermitSet::permits).unwrap_or_default();
         let ours =
             sign.into_iter().flat_map(|sign| own.iter().map(|permit| self.entry(sign, permit)));
         self.around_us.iter().cloned().chain(ours).collect()
     }
 
-    fn entry(self, sign: &Sign, permit: &Permit) -> Held {
+    fn entry(self, sign: &Sign, permit: &Permit) -> HeldName {
         let is_first = permit.name() == self.subject.name;
-        Held {
+        HeldName {
             store: self.subject.store.to_string(),
             name: permit.name().to_owned(),
             kind: if is_first { HeldAs::of(&self.args.entry) } else { HeldAs::Semaphore },
@@ -177,19 +178,19 @@ impl PermittedCmd<'_> {
         ));
     }
 
-    fn terms(self) -> Terms {
-        let Run { on_lost, kill_after, kept_for, .. } = *self.args;
+    fn terms(self) -> KillTerms {
+        let RunArgs { on_lost, kill_after, kept_for, .. } = *self.args;
         let spare = kept_for.map_or(Duration::ZERO, |_| WATCHER_GRACE);
-        Terms { on_lost, kill_after, schedule: self.schedule, spare }
+        KillTerms { on_lost, kill_after, schedule: self.schedule, spare }
     }
 
     fn start(
         self,
-        grants: &[Grant],
-        held: &[Held],
+        grants: &[CmdGrant],
+        held: &[HeldName],
         counts: bool,
         terminal: Option<&mut Terminal>,
-        (guard, left): (&mut Option<Guard>, Option<Duration>),
+        (guard, left): (&mut Option<RunGuard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
         // The descriptors that make CMD count as a holder on this machine: CMD keeps them open for
@@ -202,7 +203,7 @@ impl PermittedCmd<'_> {
         let mut recorded = Ok(());
         let mut record = None;
         let note = match guard {
-            Some(guard) => Note::Us(Box::new(|cmd: Pid| {
+            Some(guard) => BeforeCmd::Us(Box::new(|cmd: Pid| {
                 guard.look_after(cmd, left.map(|left| terms.times(left, false)));
                 if presence.is_some() {
                     recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
@@ -210,10 +211,10 @@ impl PermittedCmd<'_> {
             })),
             None => {
                 record = self.record(presence.is_some());
-                Note::Store(record.clone())
+                BeforeCmd::Store(record.clone())
             }
         };
-        let start = Start {
+        let start = CmdStart {
             program: self.program,
             command: &self.args.command,
             variables,

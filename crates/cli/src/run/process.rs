@@ -33,7 +33,7 @@ use crate::{
 
 /// What CMD is started with, beyond what it inherits from us unchanged.
 #[derive(Debug)]
-pub(super) struct Start<'a> {
+pub(super) struct CmdStart<'a> {
     pub(super) program: &'a Path,
     /// The name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
@@ -53,7 +53,7 @@ pub(super) struct Start<'a> {
 }
 
 /// The one that is told of CMD before CMD begins.
-pub(super) enum Note<'a> {
+pub(super) enum BeforeCmd<'a> {
     /// This is called with its process id, on another thread.
     Us(Box<dyn FnOnce(Pid) + Send + 'a>),
     /// The store's directory alone, if it has a record: CMD signs that by itself.
@@ -62,7 +62,7 @@ pub(super) enum Note<'a> {
 
 /// The state of CMD, as the kernel tells it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Change {
+pub(super) enum CmdChange {
     /// CMD exited with this status.
     Ended(u8),
     /// This signal ended it.
@@ -82,10 +82,10 @@ pub(super) struct Cmd {
 impl Cmd {
     /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
     /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(mut start: Start<'_>, note: Note<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(mut start: CmdStart<'_>, note: BeforeCmd<'_>) -> Result<Self, Failure> {
         let name = &start.command[0];
         #[cfg(target_os = "linux")]
-        if let (Note::Store(record), None) = (&note, &start.stdin) {
+        if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
             match start_in_place(&start, record.clone()) {
                 // A script without a first line: there is a shell to be found for it.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::NOEXEC) => {}
@@ -104,12 +104,12 @@ impl Cmd {
             command.stdin(stdin);
         }
         let child = match note {
-            Note::Us(note) => Threshold::new().and_then(|(threshold, its)| {
+            BeforeCmd::Us(note) => Threshold::new().and_then(|(threshold, its)| {
                 let setup = setup(&start, move |parent| threshold::wait(&its, parent));
                 raw::before_exec(&mut command, setup);
                 threshold.start(&mut command, note)
             }),
-            Note::Store(record) => {
+            BeforeCmd::Store(record) => {
                 let setup = setup(&start, move |parent| sign(record.as_ref(), parent));
                 raw::before_exec(&mut command, setup);
                 command.spawn()
@@ -132,17 +132,18 @@ impl Cmd {
     }
 
     /// The change of CMD's state since the last call, if there was one.
-    pub(super) fn change(&self) -> io::Result<Option<Change>> {
+    pub(super) fn change(&self) -> io::Result<Option<CmdChange>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        // By number and not any child: the guard is a child, too, and is reaped elsewhere.
         let Some((_, status)) = waitpid(Some(self.pid), options)? else {
             return Ok(None);
         };
         let change = if let Some(code) = status.exit_status() {
-            Change::Ended(u8::try_from(code).unwrap_or(u8::MAX))
+            CmdChange::Ended(u8::try_from(code).unwrap_or(u8::MAX))
         } else if let Some(signal) = status.terminating_signal() {
-            Change::Killed(signal)
+            CmdChange::Killed(signal)
         } else if let Some(signal) = status.stopping_signal() {
-            Change::Stopped(signal)
+            CmdChange::Stopped(signal)
         } else {
             return Ok(None);
         };
@@ -164,6 +165,7 @@ impl Cmd {
     /// Asks every process of the group to end, also stopped ones.
     pub(super) fn terminate(&self) {
         self.signal_group(Signal::TERM);
+        // After TERM: a stopped process receives TERM only when it goes on.
         self.signal_group(Signal::CONT);
     }
 
@@ -207,7 +209,7 @@ pub(super) fn become_cmd(
 /// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not do: we would stand
 /// still until CMD has begun.
 #[cfg(target_os = "linux")]
-fn start_in_place(start: &Start<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
+fn start_in_place(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
     let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
     let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
     variables.extend(ours);
@@ -225,7 +227,7 @@ fn start_in_place(start: &Start<'_>, record: Option<ChildRecord>) -> io::Result<
 
 /// Has CMD wait at the threshold, and set up what it inherits; for use between fork and exec.
 fn setup(
-    start: &Start<'_>,
+    start: &CmdStart<'_>,
     mut threshold: impl FnMut(Pid) -> io::Result<()> + Send + Sync + 'static,
 ) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {
     let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);
@@ -243,6 +245,7 @@ fn setup(
         }
         // Until it begins, a signal would find our handlers here.
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
+        // CMD waits here until somebody else knows of it. If that fails, CMD never begins.
         threshold(parent)?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())

@@ -17,7 +17,7 @@ use std::{
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open, readlink};
 
-use super::guard::{Times, duration, nanos, now};
+use super::guard::{GuardTimes, duration, nanos, now};
 
 const NAME: &str = "seinpaal-run";
 /// The kernel's name for such a file.
@@ -31,14 +31,14 @@ const UP: u64 = 0x5e1e_9aa1;
 #[derive(Debug)]
 pub(super) struct Sign {
     file: File,
-    times: Times,
+    times: GuardTimes,
     is_ending: bool,
 }
 
 impl Sign {
     /// A sign that says: go on for as long as you like.
     pub(super) fn put_up() -> io::Result<Self> {
-        let sign = Self { file: in_memory()?, times: Times::NEVER, is_ending: false };
+        let sign = Self { file: in_memory()?, times: GuardTimes::NEVER, is_ending: false };
         sign.write(UP)?;
         Ok(sign)
     }
@@ -48,7 +48,7 @@ impl Sign {
     }
 
     /// Says when the guard would end CMD if it heard no more from us.
-    pub(super) fn show(&mut self, times: Times) {
+    pub(super) fn show(&mut self, times: GuardTimes) {
         if !self.is_ending {
             self.times = times;
             // Memory that was written once can be written again.
@@ -60,7 +60,7 @@ impl Sign {
     pub(super) fn show_end(&mut self, grace: Duration) {
         let term = now();
         let kill = term.saturating_add(grace).min(self.times.kill);
-        self.times = Times { term, kill, end: self.times.end };
+        self.times = GuardTimes { term, kill, end: self.times.end };
         self.is_ending = true;
         let _ = self.write(UP);
     }
@@ -73,7 +73,7 @@ impl Sign {
 
     /// Twice, so that a reader notices a write in between.
     fn write(&self, state: u64) -> io::Result<()> {
-        let Times { term, kill, end } = self.times;
+        let GuardTimes { term, kill, end } = self.times;
         let words = [state, nanos(term), nanos(kill), nanos(end)];
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
         self.file.write_all_at(&[bytes.as_slice(), &bytes].concat(), 0)
@@ -105,7 +105,7 @@ fn in_memory() -> io::Result<File> {
 #[derive(Clone, Debug)]
 pub(super) struct Sight {
     file: Arc<File>,
-    last: Times,
+    last: GuardTimes,
 }
 
 impl Sight {
@@ -117,14 +117,14 @@ impl Sight {
         }
         let file = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
         flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
-        let mut sight = Self { file: Arc::new(File::from(file)), last: Times::NEVER };
+        let mut sight = Self { file: Arc::new(File::from(file)), last: GuardTimes::NEVER };
         let (state, times) = sight.read()?;
         sight.last = times;
         (state == UP && now() < times.term.min(times.end)).then_some(sight)
     }
 
     /// The times that the sign shows now.
-    pub(super) fn times(&mut self) -> Times {
+    pub(super) fn times(&mut self) -> GuardTimes {
         if let Some((_, times)) = self.read() {
             self.last = times;
         }
@@ -132,13 +132,16 @@ impl Sight {
     }
 
     /// `None`: it is being written at this moment.
-    fn read(&self) -> Option<(u64, Times)> {
+    fn read(&self) -> Option<(u64, GuardTimes)> {
         let mut bytes = [0; STATE_BYTES * 2];
         self.file.read_exact_at(&mut bytes, 0).ok()?;
         let (one, other) = bytes.split_at(STATE_BYTES);
         let word = |at: usize| Some(u64::from_le_bytes(one[at * 8..][..8].try_into().ok()?));
-        let times =
-            Times { term: duration(word(1)?), kill: duration(word(2)?), end: duration(word(3)?) };
+        let times = GuardTimes {
+            term: duration(word(1)?),
+            kill: duration(word(2)?),
+            end: duration(word(3)?),
+        };
         (one == other).then_some((word(0)?, times))
     }
 
@@ -173,9 +176,9 @@ mod tests {
     fn a_sign_says_until_when_to_go_on() {
         let mut sign = Sign::put_up().unwrap();
         let mut seen = sight(&sign).unwrap();
-        assert_eq!(seen.times(), Times::NEVER);
+        assert_eq!(seen.times(), GuardTimes::NEVER);
         let at = |seconds| now() + Duration::from_secs(seconds);
-        let times = Times { term: at(10), kill: at(20), end: at(30) };
+        let times = GuardTimes { term: at(10), kill: at(20), end: at(30) };
         sign.show(times);
         assert_eq!(seen.times(), times);
         sign.show_end(Duration::from_secs(5));

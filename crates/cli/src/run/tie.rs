@@ -14,9 +14,9 @@ use tokio::{
 };
 
 use super::{
-    ending::Ending,
-    guard::{Times, now},
-    held::{Claim, Grant},
+    ending::CmdEnding,
+    guard::{GuardTimes, now},
+    held::{Claim, CmdGrant},
     sign::Sight,
 };
 use crate::exit::Failure;
@@ -27,26 +27,26 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// CMD goes on under this.
 #[derive(Debug)]
 pub(super) struct Tie {
-    pub(super) grant: Grant,
+    pub(super) grant: CmdGrant,
     sight: Sight,
     /// The run that holds.
-    holder: Process,
+    holder: TiedProcess,
     /// CMD of the run around us.
-    cmd: Process,
+    cmd: TiedProcess,
 }
 
 /// Why CMD must end, and how long it may take.
 #[derive(Debug)]
 pub(super) struct Fall {
-    pub(super) ending: Ending,
+    pub(super) ending: CmdEnding,
     pub(super) grace: Duration,
 }
 
 impl Tie {
     /// `None`: the run around us is gone already.
-    pub(super) fn new(claim: Claim, grant: Grant) -> Result<Option<Self>, Failure> {
+    pub(super) fn new(claim: Claim, grant: CmdGrant) -> Result<Option<Self>, Failure> {
         let process = |pid| {
-            Process::open(pid)
+            TiedProcess::open(pid)
                 .map_err(|error| Failure::internal(format!("cannot watch process {pid}: {error}")))
         };
         let (Some(holder), Some(cmd)) = (process(claim.pid)?, process(claim.cmd)?) else {
@@ -59,7 +59,7 @@ impl Tie {
         &self.sight
     }
 
-    pub(super) fn times(&mut self) -> Times {
+    pub(super) fn times(&mut self) -> GuardTimes {
         self.sight.times()
     }
 
@@ -78,10 +78,11 @@ impl Tie {
         self.cmd.look();
         let (times, now) = (self.times(), now());
         if !self.holder.is_gone {
+            // The run around us still lives, so its own times count and not ours.
             let grace = times.kill.saturating_sub(now);
-            return (now >= times.term).then(|| Fall { ending: Ending::around_us(), grace });
+            return (now >= times.term).then(|| Fall { ending: CmdEnding::around_us(), grace });
         }
-        let grace = if times != Times::NEVER {
+        let grace = if times != GuardTimes::NEVER {
             kill_after.min(times.end.saturating_sub(now))
         } else if self.cmd.is_gone {
             // The permit was free as soon as that CMD was gone.
@@ -90,7 +91,7 @@ impl Tie {
             // The process was the lease, and its CMD is now.
             return None;
         };
-        Some(Fall { ending: Ending::killed_around_us(), grace })
+        Some(Fall { ending: CmdEnding::killed_around_us(), grace })
     }
 }
 
@@ -116,13 +117,13 @@ fn hold(_pid: Pid) -> rustix::io::Result<OwnedFd> {
 
 /// A process that is not our child.
 #[derive(Debug)]
-struct Process {
+struct TiedProcess {
     /// Told by a thread that waits for the end: the runtime has no way to wait for it.
     ended: oneshot::Receiver<()>,
     is_gone: bool,
 }
 
-impl Process {
+impl TiedProcess {
     /// `None`: it is gone.
     fn open(pid: u32) -> io::Result<Option<Self>> {
         let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };

@@ -2,12 +2,12 @@
 
 use seinpaal::Slots;
 
-use super::held::Grant;
+use super::held::CmdGrant;
 
 /// Longer lists of slots are given as ranges: the kernel refuses a variable above 128 KiB.
 const MOST_SLOTS_TEXT: usize = 64 * 1024;
 
-pub(super) fn variables(grants: &[Grant]) -> Vec<(&'static str, String)> {
+pub(super) fn variables(grants: &[CmdGrant]) -> Vec<(&'static str, String)> {
     let Some((grant, also)) = grants.split_first() else { return Vec::new() };
     let mut variables = vec![
         ("SEINPAAL_NAME", grant.name.clone()),
@@ -23,14 +23,15 @@ pub(super) fn variables(grants: &[Grant]) -> Vec<(&'static str, String)> {
         variables.push(("SEINPAAL_SLOT_NAMES", grant.slot_names.join(",")));
     }
     if !also.is_empty() {
-        let each = |what: fn(&Grant) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
+        let each =
+            |what: fn(&CmdGrant) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
         variables.push(("SEINPAAL_ALSO_FENCES", each(|grant| grant.fence.to_string())));
         variables.push(("SEINPAAL_ALSO_SLOTS", each(slot)));
     }
     variables
 }
 
-fn slot(grant: &Grant) -> String {
+fn slot(grant: &CmdGrant) -> String {
     grant.slots.lowest().unwrap_or_default().to_string()
 }
 

@@ -18,14 +18,14 @@ use tokio::sync::mpsc;
 
 use super::{Events, Signals, ending::silence, ends_waiting, signals};
 use crate::{
-    args::Entry,
+    args::EntryArgs,
     exit::{Exit, Failure},
-    output::{Subject, Voice, text::age},
+    output::{NamedStore, Voice, text::age},
 };
 use refusal::unreachable;
 pub(crate) use vigil::full;
-pub(super) use vigil::{News, Vigil, WORTH_A_LINE};
-use waiter::Waiting;
+pub(super) use vigil::{StoreNews, StoreVigil, WORTH_A_LINE};
+use waiter::ToldWaiter;
 
 /// How long a store may be silent for a request that does not wait (`-n`).
 const HURRY: Duration = Duration::from_secs(3);
@@ -34,7 +34,7 @@ const HURRY: Duration = Duration::from_secs(3);
 #[derive(Clone, Copy)]
 pub(crate) struct Entrance<'a> {
     pub(crate) seinpaal: &'a Seinpaal,
-    pub(crate) entry: &'a Entry,
+    pub(crate) entry: &'a EntryArgs,
     /// Of these names, too, or none at all.
     pub(crate) also: &'a [(Name, u32)],
     /// And then of these, from narrow to wide.
@@ -43,18 +43,18 @@ pub(crate) struct Entrance<'a> {
     pub(crate) held: &'a [Name],
     /// The permits will be detached, and are not renewed on a schedule.
     pub(crate) to_detach: bool,
-    pub(crate) subject: Subject<'a>,
+    pub(crate) subject: NamedStore<'a>,
     pub(crate) voice: Voice,
 }
 
 /// The request for one name.
-struct Part {
+struct NamePart {
     semaphore: Semaphore,
     name: Name,
     permits: u32,
 }
 
-type Answer = Result<Option<PermitSet>, AcquireAllError>;
+type EnterResult = Result<Option<PermitSet>, AcquireAllError>;
 
 impl Entrance<'_> {
     /// Takes the permits, or says why not. A signal that ends the waiting leaves the queue at once.
@@ -80,8 +80,8 @@ impl Entrance<'_> {
         }
     }
 
-    fn parts(self) -> Vec<Part> {
-        let part = |(name, permits): &(Name, u32)| Part {
+    fn parts(self) -> Vec<NamePart> {
+        let part = |(name, permits): &(Name, u32)| NamePart {
             semaphore: self.seinpaal.semaphore(name),
             name: name.clone(),
             permits: *permits,
@@ -97,15 +97,15 @@ impl Entrance<'_> {
         parts
     }
 
-    fn first_part(self) -> Part {
-        let Entry { name, shared, exclusive, .. } = self.entry;
+    fn first_part(self) -> NamePart {
+        let EntryArgs { name, shared, exclusive, .. } = self.entry;
         let (semaphore, permits) = if *shared || *exclusive {
             let semaphore = self.seinpaal.rwlock(name).as_semaphore().clone();
             (semaphore, if *exclusive { MOST_READERS } else { 1 })
         } else {
             (self.semaphore(), self.entry.permits)
         };
-        Part { semaphore, name: name.clone(), permits }
+        NamePart { semaphore, name: name.clone(), permits }
     }
 
     fn semaphore(self) -> Semaphore {
@@ -123,7 +123,11 @@ impl Entrance<'_> {
         self.entry.nonblock || self.entry.wait.is_some_and(|wait| wait.is_zero())
     }
 
-    async fn try_once(self, parts: &[Part], signals: &mut Signals) -> Result<Answer, Failure> {
+    async fn try_once(
+        self,
+        parts: &[NamePart],
+        signals: &mut Signals,
+    ) -> Result<EnterResult, Failure> {
         let requests = parts.iter().map(|part| {
             let request = part.semaphore.try_acquire().permits(part.permits);
             let mut request = request.priority(self.entry.priority);
@@ -139,27 +143,27 @@ impl Entrance<'_> {
                 .fold(request, |request, (key, value)| request.label(key, value))
         });
         let mut answer = self.seinpaal.try_acquire_all(requests).into_future();
-        let mut vigil = Vigil::keep(self.seinpaal);
+        let mut vigil = StoreVigil::keep(self.seinpaal);
         loop {
             tokio::select! {
                 biased;
                 signal = signals.next() => heed(signals, signal)?,
                 answer = &mut answer => return Ok(answer),
                 news = vigil.next() => match news {
-                    News::Full(error) => return Err(error.into()),
-                    News::Silent(outage) if outage.lasted >= HURRY => return Err(unreachable(&outage)),
-                    News::Silent(_) | News::Back => {}
+                    StoreNews::Full(error) => return Err(error.into()),
+                    StoreNews::Silent(outage) if outage.lasted >= HURRY => return Err(unreachable(&outage)),
+                    StoreNews::Silent(_) | StoreNews::Back => {}
                 },
             }
         }
     }
 
     /// The wished slots belong to the name itself, and not to others that are taken with it.
-    fn slots_of(self, part: &Part) -> Vec<String> {
+    fn slots_of(self, part: &NamePart) -> Vec<String> {
         if part.name == self.entry.name { self.entry.slots.clone() } else { Vec::new() }
     }
 
-    fn request(self, part: &Part) -> Acquire {
+    fn request(self, part: &NamePart) -> Acquire {
         let mut request = part.semaphore.acquire().permits(part.permits);
         request = request.priority(self.entry.priority);
         for slot in self.slots_of(part) {
@@ -176,10 +180,10 @@ impl Entrance<'_> {
 
     async fn wait(
         self,
-        parts: &[Part],
+        parts: &[NamePart],
         events: &Events,
         signals: &mut Signals,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<EnterResult, Failure> {
         let (tell, mut queued) = mpsc::unbounded_channel();
         let requests = parts.iter().enumerate().map(|(at, part)| {
             let tell = tell.clone();
@@ -195,8 +199,8 @@ impl Entrance<'_> {
             request = request.in_given_order();
         }
         let mut request = request.into_future();
-        let mut waiting = Waiting::new(self, events);
-        let mut vigil = Vigil::keep(self.seinpaal);
+        let mut waiting = ToldWaiter::new(self, events);
+        let mut vigil = StoreVigil::keep(self.seinpaal);
         loop {
             tokio::select! {
                 biased;

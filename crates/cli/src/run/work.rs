@@ -16,16 +16,16 @@ use futures_util::future::join_all;
 use seinpaal::{BackOff, Counts, Seinpaal};
 use tokio::time::timeout;
 
-use super::{Signals, find, guard::Terms};
+use super::{Signals, find, guard::KillTerms};
 use crate::{
-    args::{Global, OnLost, queue::Work},
+    args::{Global, OnLost, queue::WorkArgs},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{Subject, Voice},
-    settings::{self, Choice},
+    output::{NamedStore, Voice},
+    settings::{self, StoreChoice},
 };
-use crew::Crew;
-use slot::Slot;
+use crew::CmdCrew;
+use slot::WorkSlot;
 
 /// The name of the client in the store's lists.
 const CLIENT: &str = "seinpaal queue work";
@@ -37,13 +37,13 @@ const MOST_CONNECTIONS: u32 = 16;
 const PARTING: Duration = Duration::from_secs(3);
 
 /// Runs CMD for each item. What can be known to be wrong is found before an item is taken.
-pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, Failure> {
+pub(crate) fn work(global: &Global, args: &WorkArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
-    let subject = Subject::new(&args.name, &choice.url);
+    let subject = NamedStore::new(&args.name, &choice.url);
     let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
     let worked = on_runtime(async {
         let mut signals = Signals::listen()?;
-        let crew = Rc::new(Crew::new(signals.mask, voice));
+        let crew = Rc::new(CmdCrew::new(signals.mask, voice));
         let queue_work = QueueWork { args, choice: &choice, program, crew };
         let slots = queue_work.slots(&mut signals).await?;
         let worked = tokio::select! {
@@ -61,16 +61,16 @@ pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, F
 
 /// The command to run, and its queue.
 struct QueueWork<'a> {
-    args: &'a Work,
-    choice: &'a Choice,
+    args: &'a WorkArgs,
+    choice: &'a StoreChoice,
     program: PathBuf,
-    crew: Rc<Crew>,
+    crew: Rc<CmdCrew>,
 }
 
 impl QueueWork<'_> {
     /// Where the process itself is the lease, each CMD has a connection of its own, as long as they are few: if we
     /// are killed, it is the holder of its own item and of nothing else. Elsewhere one connection serves all.
-    async fn slots(&self, signals: &mut Signals) -> Result<Vec<Slot<'_>>, Failure> {
+    async fn slots(&self, signals: &mut Signals) -> Result<Vec<WorkSlot<'_>>, Failure> {
         let all = self.args.concurrency;
         let mut next = self.connect(signals, self.crew.voice).await?;
         let connections = if next.presence_fds().is_some() { all.min(MOST_CONNECTIONS) } else { 1 };
@@ -88,12 +88,12 @@ impl QueueWork<'_> {
         connect(self.choice, self.args.ttl, CLIENT, voice, signals).await
     }
 
-    fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> Slot<'_> {
+    fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> WorkSlot<'_> {
         let kill_after = self.args.kill_after;
         let schedule = seinpaal.schedule(self.choice.ttl(self.args.ttl));
         let (on_lost, spare) = (OnLost::Term, Duration::ZERO);
-        let terms = Terms { on_lost, kill_after, schedule, spare };
-        Slot {
+        let terms = KillTerms { on_lost, kill_after, schedule, spare };
+        WorkSlot {
             args: self.args,
             program: Path::new(&self.program),
             store: &self.choice.url,
@@ -105,7 +105,7 @@ impl QueueWork<'_> {
         }
     }
 
-    async fn work(&self, slots: &[Slot<'_>]) -> Result<Exit, Failure> {
+    async fn work(&self, slots: &[WorkSlot<'_>]) -> Result<Exit, Failure> {
         let worked = join_all(slots.iter().map(|slot| self.work_at(slot))).await;
         if let Some(failure) = self.crew.take_failure() {
             return Err(failure);
@@ -118,8 +118,8 @@ impl QueueWork<'_> {
         Ok(self.crew.exit(self.args.until_empty))
     }
 
-    async fn work_at(&self, slot: &Slot<'_>) -> Result<Counts, Failure> {
-        let Work { retry_base, retry_max, .. } = *self.args;
+    async fn work_at(&self, slot: &WorkSlot<'_>) -> Result<Counts, Failure> {
+        let WorkArgs { retry_base, retry_max, .. } = *self.args;
         let queue = slot.seinpaal.queue(&self.args.name);
         let mut worker = queue
             .worker(slot.concurrency, |item| slot.work_on(item))

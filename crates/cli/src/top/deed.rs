@@ -6,7 +6,7 @@ use crate::command::{queue::dead::replay_all, steer::this_user};
 
 /// Something to be done to a name or a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Deed {
+pub(super) enum TopDeed {
     Limit(u32),
     Unset,
     Pause(String),
@@ -24,7 +24,7 @@ pub(super) enum Deed {
     DropAll,
 }
 
-impl Deed {
+impl TopDeed {
     /// The question before the action: whom it affects, and how.
     pub(super) fn question(&self, name: &Name) -> String {
         match self {

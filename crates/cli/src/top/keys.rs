@@ -26,9 +26,9 @@ pub(super) enum Key {
 }
 
 /// The keys that are pressed, in order.
-pub(super) struct Keys(mpsc::UnboundedReceiver<Key>);
+pub(super) struct KeyPresses(mpsc::UnboundedReceiver<Key>);
 
-impl Keys {
+impl KeyPresses {
     /// The next key. If stdin has ended, this never returns. Cancel safe.
     pub(super) async fn next(&mut self) -> Key {
         match self.0.recv().await {
@@ -40,14 +40,14 @@ impl Keys {
 
 /// Reads keys in a thread of its own, which ends with the program: reading a terminal cannot be cancelled, and
 /// `O_NONBLOCK` belongs to the open file, which the caller of this program shares.
-pub(super) fn listen() -> Keys {
+pub(super) fn listen() -> KeyPresses {
     let (sender, keys) = mpsc::unbounded_channel();
     if io::stdin().is_terminal() {
         let reader = thread::Builder::new().name("seinpaal-keys".into());
         // Without a thread there are no keys; signals still end us.
         drop(reader.spawn(move || read_on(&sender)));
     }
-    Keys(keys)
+    KeyPresses(keys)
 }
 
 fn read_on(sender: &mpsc::UnboundedSender<Key>) {

@@ -2,18 +2,18 @@
 
 use seinpaal::{ItemId, MAX_LIMIT, Name, Ticket};
 
-use super::{deed::Deed, keys::Key};
+use super::{deed::TopDeed, keys::Key};
 
 /// The longest reason, in characters.
 const MOST_REASON: usize = 200;
 
 /// The row at the cursor.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Target {
+pub(super) enum CursorTarget {
     /// A name, and of its holders and waiters the one at the cursor, as it is shown.
     Name { name: Name, is_paused: bool, row: Option<TicketRow> },
     /// A queue, and what of it is at the cursor.
-    Queue { name: Name, is_paused: bool, row: Option<QueueRow> },
+    Queue { name: Name, is_paused: bool, row: Option<QueueTarget> },
 }
 
 /// A holder or a waiter.
@@ -26,7 +26,7 @@ pub(super) struct TicketRow {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum QueueRow {
+pub(super) enum QueueTarget {
     InWork(ItemId),
     Dead(ItemId),
 }
@@ -35,30 +35,30 @@ pub(super) enum QueueRow {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Prompt {
     name: Name,
-    step: Step,
+    step: PromptStep,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Step {
+enum PromptStep {
     /// A key for each action.
-    Choose(Vec<Choice>),
+    Choose(Vec<PromptChoice>),
     /// A number or a reason.
-    Type { of: Field, text: String, complaint: &'static str },
+    Type { of: PromptField, text: String, complaint: &'static str },
     /// `y`, or the name itself.
-    Confirm { deed: Deed, typed: String },
+    Confirm { deed: TopDeed, typed: String },
 }
 
-type Choice = (char, String, Then);
+type PromptChoice = (char, String, Then);
 
 /// The result of a choice.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Then {
-    Ask(Field),
-    Confirm(Deed),
+    Ask(PromptField),
+    Confirm(TopDeed),
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Field {
+enum PromptField {
     Limit,
     QueueLimit,
     Reason,
@@ -69,84 +69,88 @@ enum Field {
 
 /// The result of a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum PromptOutcome {
     /// It goes on.
     Open,
     /// Nothing is done.
     Left,
-    Do(Name, Deed),
+    Do(Name, TopDeed),
 }
 
 impl Prompt {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: CursorTarget) -> Self {
         let (name, choices) = match target {
-            Target::Name { name, is_paused, row } => (name, of_name(is_paused, row)),
-            Target::Queue { name, is_paused, row } => (name, of_queue(is_paused, row)),
+            CursorTarget::Name { name, is_paused, row } => (name, of_name(is_paused, row)),
+            CursorTarget::Queue { name, is_paused, row } => (name, of_queue(is_paused, row)),
         };
-        Self { name, step: Step::Choose(choices) }
+        Self { name, step: PromptStep::Choose(choices) }
     }
 
     /// The line as it stands.
     pub(super) fn line(&self) -> String {
         let name = &self.name;
         match &self.step {
-            Step::Choose(choices) => {
+            PromptStep::Choose(choices) => {
                 let words = choices.iter().map(|(key, words, _)| format!("{key}: {words}"));
                 format!("{name}: {} · esc: leave", words.collect::<Vec<_>>().join(" · "))
             }
-            Step::Type { of, text, complaint } => {
+            PromptStep::Type { of, text, complaint } => {
                 let asked = match of {
-                    Field::Limit => "new limit (0 admits nobody)",
-                    Field::QueueLimit => "how many in work at once, or none",
-                    Field::Reason | Field::QueueReason => "reason, shown to people",
-                    Field::AskReason(..) => "reason, told to the holder and shown to people",
+                    PromptField::Limit => "new limit (0 admits nobody)",
+                    PromptField::QueueLimit => "how many in work at once, or none",
+                    PromptField::Reason | PromptField::QueueReason => "reason, shown to people",
+                    PromptField::AskReason(..) => "reason, told to the holder and shown to people",
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
-            Step::Confirm { deed, typed } if deed.is_typed() => {
+            PromptStep::Confirm { deed, typed } if deed.is_typed() => {
                 format!("{} · type {name} to confirm: {typed}_", deed.question(name))
             }
-            Step::Confirm { deed, .. } => {
+            PromptStep::Confirm { deed, .. } => {
                 format!("{} · y: yes · any other key: no", deed.question(name))
             }
         }
     }
 
-    pub(super) fn press(&mut self, key: Key) -> Outcome {
+    pub(super) fn press(&mut self, key: Key) -> PromptOutcome {
         if key == Key::Escape {
-            return Outcome::Left;
+            return PromptOutcome::Left;
         }
         match &mut self.step {
-            Step::Choose(choices) => {
+            PromptStep::Choose(choices) => {
                 let wanted = choices.iter().find(|(letter, ..)| key == Key::Char(*letter));
-                let Some((_, _, then)) = wanted else { return Outcome::Open };
+                let Some((_, _, then)) = wanted else { return PromptOutcome::Open };
                 self.step = match then.clone() {
-                    Then::Ask(of) => Step::Type { of, text: String::new(), complaint: "" },
-                    Then::Confirm(deed) => Step::Confirm { deed, typed: String::new() },
+                    Then::Ask(of) => PromptStep::Type { of, text: String::new(), complaint: "" },
+                    Then::Confirm(deed) => PromptStep::Confirm { deed, typed: String::new() },
                 };
-                Outcome::Open
+                PromptOutcome::Open
             }
-            Step::Type { of, text, complaint } => {
+            PromptStep::Type { of, text, complaint } => {
                 if key != Key::Enter {
                     edit(text, key);
-                    return Outcome::Open;
+                    return PromptOutcome::Open;
                 }
                 match of.deed(text) {
-                    Some(deed) => self.step = Step::Confirm { deed, typed: String::new() },
+                    Some(deed) => self.step = PromptStep::Confirm { deed, typed: String::new() },
                     None => *complaint = of.complaint(),
                 }
-                Outcome::Open
+                PromptOutcome::Open
             }
-            Step::Confirm { deed, typed } if deed.is_typed() && key != Key::Enter => {
+            PromptStep::Confirm { deed, typed } if deed.is_typed() && key != Key::Enter => {
                 edit(typed, key);
-                Outcome::Open
+                PromptOutcome::Open
             }
-            Step::Confirm { deed, typed } => {
+            PromptStep::Confirm { deed, typed } => {
                 let is_sure = match deed.is_typed() {
                     true => *typed == self.name.as_str(),
                     false => key == Key::Char('y'),
                 };
-                if is_sure { Outcome::Do(self.name.clone(), deed.clone()) } else { Outcome::Left }
+                if is_sure {
+                    PromptOutcome::Do(self.name.clone(), deed.clone())
+                } else {
+                    PromptOutcome::Left
+                }
             }
         }
     }
@@ -161,7 +165,7 @@ pub(super) fn edit(text: &mut String, key: Key) {
     }
 }
 
-impl Field {
+impl PromptField {
     fn complaint(&self) -> &'static str {
         match self {
             Self::AskReason(..) => "  (type a reason)",
@@ -169,59 +173,59 @@ impl Field {
         }
     }
 
-    fn deed(&self, text: &str) -> Option<Deed> {
+    fn deed(&self, text: &str) -> Option<TopDeed> {
         let number = || text.trim().parse().ok().filter(|number| *number <= MAX_LIMIT);
         Some(match self {
-            Self::Limit => Deed::Limit(number()?),
-            Self::QueueLimit if text.trim() == "none" => Deed::QueueLimit(None),
-            Self::QueueLimit => Deed::QueueLimit(Some(number()?)),
-            Self::Reason => Deed::Pause(text.to_owned()),
-            Self::QueueReason => Deed::QueuePause(text.to_owned()),
+            Self::Limit => TopDeed::Limit(number()?),
+            Self::QueueLimit if text.trim() == "none" => TopDeed::QueueLimit(None),
+            Self::QueueLimit => TopDeed::QueueLimit(Some(number()?)),
+            Self::Reason => TopDeed::Pause(text.to_owned()),
+            Self::QueueReason => TopDeed::QueuePause(text.to_owned()),
             Self::AskReason(ticket, shown) => {
                 let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty())?;
-                Deed::Ask { ticket: *ticket, shown: shown.clone(), reason }
+                TopDeed::Ask { ticket: *ticket, shown: shown.clone(), reason }
             }
         })
     }
 }
 
-fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<Choice> {
+fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
     let mut choices = vec![
-        ('l', "limit".to_owned(), Then::Ask(Field::Limit)),
-        ('u', "unset the limit".to_owned(), Then::Confirm(Deed::Unset)),
+        ('l', "limit".to_owned(), Then::Ask(PromptField::Limit)),
+        ('u', "unset the limit".to_owned(), Then::Confirm(TopDeed::Unset)),
         match is_paused {
-            true => ('r', "resume".to_owned(), Then::Confirm(Deed::Resume)),
-            false => ('p', "pause".to_owned(), Then::Ask(Field::Reason)),
+            true => ('r', "resume".to_owned(), Then::Confirm(TopDeed::Resume)),
+            false => ('p', "pause".to_owned(), Then::Ask(PromptField::Reason)),
         },
     ];
     let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
     if holds {
-        let reason = Field::AskReason(ticket, shown.clone());
+        let reason = PromptField::AskReason(ticket, shown.clone());
         choices.push(('a', "ask it to hand over".to_owned(), Then::Ask(reason)));
     }
-    choices.push(('e', format!("evict {shown}"), Then::Confirm(Deed::Evict { ticket, shown })));
+    choices.push(('e', format!("evict {shown}"), Then::Confirm(TopDeed::Evict { ticket, shown })));
     choices
 }
 
-fn of_queue(is_paused: bool, row: Option<QueueRow>) -> Vec<Choice> {
+fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
     let confirm = |key, words: &str, deed| (key, words.to_owned(), Then::Confirm(deed));
     let mut choices = vec![
-        ('l', "limit".to_owned(), Then::Ask(Field::QueueLimit)),
+        ('l', "limit".to_owned(), Then::Ask(PromptField::QueueLimit)),
         match is_paused {
-            true => confirm('r', "resume", Deed::QueueResume),
-            false => ('p', "pause".to_owned(), Then::Ask(Field::QueueReason)),
+            true => confirm('r', "resume", TopDeed::QueueResume),
+            false => ('p', "pause".to_owned(), Then::Ask(PromptField::QueueReason)),
         },
-        confirm('x', "purge", Deed::Purge),
+        confirm('x', "purge", TopDeed::Purge),
     ];
     match row {
-        Some(QueueRow::InWork(id)) => {
-            choices.push(confirm('c', &format!("cancel {id}"), Deed::Cancel(id)));
+        Some(QueueTarget::InWork(id)) => {
+            choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
         }
-        Some(QueueRow::Dead(id)) => choices.extend([
-            confirm('t', &format!("replay {id}"), Deed::Replay(id)),
-            confirm('d', &format!("drop {id}"), Deed::Drop(id)),
-            confirm('T', "replay all", Deed::ReplayAll),
-            confirm('D', "drop all", Deed::DropAll),
+        Some(QueueTarget::Dead(id)) => choices.extend([
+            confirm('t', &format!("replay {id}"), TopDeed::Replay(id)),
+            confirm('d', &format!("drop {id}"), TopDeed::Drop(id)),
+            confirm('T', "replay all", TopDeed::ReplayAll),
+            confirm('D', "drop all", TopDeed::DropAll),
         ]),
         None => {}
     }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::view::{Line, Size};
+use super::view::{Size, ViewLine};
 use crate::{exit::Failure, output::Outlet};
 
 /// The other screen, without a cursor and without lines that go on in the next row.
@@ -20,7 +20,7 @@ const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
 /// A terminal in our hands. Its drop gives it back.
-pub(super) struct Screen {
+pub(super) struct TopScreen {
     outlet: Outlet,
     drawn: Drawn,
     /// The terminal's settings before. `None` while we do not have the terminal, or if stdin is
@@ -29,7 +29,7 @@ pub(super) struct Screen {
     is_entered: bool,
 }
 
-impl Screen {
+impl TopScreen {
     /// Takes the terminal.
     pub(super) fn enter() -> Result<Self, Failure> {
         let outlet = Outlet::open(rustix::stdio::stdout(), |_| Vec::new());
@@ -76,7 +76,7 @@ impl Screen {
     }
 
     /// Draws the rows that have changed. A terminal that accepts nothing (`^S`) is skipped.
-    pub(super) fn draw(&mut self, lines: &[Line], bold: bool) {
+    pub(super) fn draw(&mut self, lines: &[ViewLine], bold: bool) {
         if self.outlet.is_idle() {
             let frame = self.drawn.frame(lines, self.size(), bold);
             if !frame.is_empty() {
@@ -86,7 +86,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TopScreen {
     fn drop(&mut self) {
         self.leave();
     }
@@ -107,7 +107,7 @@ struct Drawn {
 impl Drawn {
     /// The output that makes the terminal show these lines: the rows that differ from what it
     /// shows.
-    fn frame(&mut self, lines: &[Line], size: Size, bold: bool) -> String {
+    fn frame(&mut self, lines: &[ViewLine], size: Size, bold: bool) -> String {
         let is_whole = self.size != Some(size) || self.frames >= WHOLE_AFTER;
         self.frames = if is_whole { 0 } else { self.frames + 1 };
         let rows: Vec<_> = lines.iter().map(|line| row(line, bold)).collect();
@@ -126,10 +126,10 @@ impl Drawn {
     }
 }
 
-fn row(line: &Line, bold: bool) -> String {
+fn row(line: &ViewLine, bold: bool) -> String {
     let (on, off) = match line {
-        Line::Head(_) if bold => ("\x1b[1m", "\x1b[0m"),
-        Line::Chosen(_) if bold => ("\x1b[7m", "\x1b[0m"),
+        ViewLine::Head(_) if bold => ("\x1b[1m", "\x1b[0m"),
+        ViewLine::Chosen(_) if bold => ("\x1b[7m", "\x1b[0m"),
         _ => ("", ""),
     };
     format!("{on}{}{off}", line.text())
@@ -141,8 +141,8 @@ mod tests {
 
     const SIZE: Size = Size { columns: 80, rows: 24 };
 
-    fn lines(last: &str) -> [Line; 3] {
-        [Line::Head("a".into()), Line::Chosen("b".into()), Line::Plain(last.into())]
+    fn lines(last: &str) -> [ViewLine; 3] {
+        [ViewLine::Head("a".into()), ViewLine::Chosen("b".into()), ViewLine::Plain(last.into())]
     }
 
     fn shown(frame: &str) -> String {

@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rows::Row;
+use rows::OpenRow;
 use seinpaal::{Name, QueueSnapshot, Snapshot};
 
 use super::{
-    deed::Deed,
+    deed::TopDeed,
     keys::Key,
-    prompt::{Outcome, Prompt, edit},
-    watch::{Look, OpenQueue, Seen, Tab},
+    prompt::{Prompt, PromptOutcome, edit},
+    watch::{ListTab, OpenQueue, StoreAnswer, StoreQuestion},
 };
 use crate::args::SortBy;
 
@@ -25,19 +25,19 @@ const TOLD: Duration = Duration::from_secs(15);
 
 /// The request of a key to the loop.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum KeyRequest {
     Leave,
     /// The screen shows something else: read it from the store.
     Look,
-    Do(Name, Deed),
+    Do(Name, TopDeed),
     Nothing,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct TopState {
     pub(super) store: String,
     pub(super) sort: SortBy,
-    pub(super) look: Look,
+    pub(super) look: StoreQuestion,
     pub(super) names: Vec<Snapshot>,
     pub(super) queues: Vec<QueueSnapshot>,
     pub(super) seen: Option<Box<Snapshot>>,
@@ -50,7 +50,7 @@ pub(super) struct State {
     pub(super) shows_help: bool,
     /// The name or queue that the cursor is on: it stays there when others come and go.
     chosen: Option<Name>,
-    chosen_row: Option<Row>,
+    chosen_row: Option<OpenRow>,
     /// How many rows a page has, as drawn last.
     pub(super) page: usize,
     told: Option<(String, Instant)>,
@@ -60,12 +60,12 @@ pub(super) struct State {
     patience: Duration,
 }
 
-impl State {
+impl TopState {
     pub(super) fn new(store: String, sort: SortBy, interval: Duration) -> Self {
         Self {
             store,
             sort,
-            look: Look::default(),
+            look: StoreQuestion::default(),
             names: Vec::new(),
             queues: Vec::new(),
             seen: None,
@@ -86,15 +86,15 @@ impl State {
     }
 
     /// Takes what the store said.
-    pub(super) fn take(&mut self, seen: Seen) {
+    pub(super) fn take(&mut self, seen: StoreAnswer) {
         match seen {
-            Seen::Nothing(error) => return self.error = Some(error),
-            Seen::Names { names, open } => {
+            StoreAnswer::Nothing(error) => return self.error = Some(error),
+            StoreAnswer::Names { names, open } => {
                 self.names = names;
                 self.seen = open.filter(|open| Some(&open.name) == self.look.open.as_ref());
                 self.arrange();
             }
-            Seen::Queues { queues, open } => {
+            StoreAnswer::Queues { queues, open } => {
                 self.queues = queues;
                 self.queues.sort_by(|a, b| a.name.cmp(&b.name));
                 self.queue = open.filter(|open| Some(&open.seen.name) == self.look.open.as_ref());
@@ -127,29 +127,29 @@ impl State {
         is_long.then_some((silent, self.error.as_deref()))
     }
 
-    pub(super) fn press(&mut self, key: Key) -> Heard {
+    pub(super) fn press(&mut self, key: Key) -> KeyRequest {
         if let Some(prompt) = &mut self.prompt {
             let outcome = prompt.press(key);
             return self.after_prompt(outcome);
         }
         if self.is_filtering {
             self.type_filter(key);
-            return Heard::Nothing;
+            return KeyRequest::Nothing;
         }
         if std::mem::take(&mut self.shows_help) {
-            return Heard::Nothing;
+            return KeyRequest::Nothing;
         }
         self.command(key)
     }
 
-    fn after_prompt(&mut self, outcome: Outcome) -> Heard {
-        if outcome == Outcome::Open {
-            return Heard::Nothing;
+    fn after_prompt(&mut self, outcome: PromptOutcome) -> KeyRequest {
+        if outcome == PromptOutcome::Open {
+            return KeyRequest::Nothing;
         }
         self.prompt = None;
         match outcome {
-            Outcome::Do(name, deed) => Heard::Do(name, deed),
-            _ => Heard::Nothing,
+            PromptOutcome::Do(name, deed) => KeyRequest::Do(name, deed),
+            _ => KeyRequest::Nothing,
         }
     }
 
@@ -161,9 +161,9 @@ impl State {
         }
     }
 
-    fn command(&mut self, key: Key) -> Heard {
+    fn command(&mut self, key: Key) -> KeyRequest {
         match key {
-            Key::Char('q') => return Heard::Leave,
+            Key::Char('q') => return KeyRequest::Leave,
             Key::Enter | Key::Right | Key::Char('l') if self.look.open.is_none() => {
                 return self.enter();
             }
@@ -180,38 +180,38 @@ impl State {
             Key::Char('?') => self.shows_help = true,
             key => self.step(key),
         }
-        Heard::Nothing
+        KeyRequest::Nothing
     }
 
-    fn enter(&mut self) -> Heard {
+    fn enter(&mut self) -> KeyRequest {
         let Some(chosen) = self.listed().get(self.cursor()).map(|name| (*name).clone()) else {
-            return Heard::Nothing;
+            return KeyRequest::Nothing;
         };
         // What the list knows of it, until the store has answered.
         let known = self.names.iter().find(|seen| seen.name == chosen);
-        self.seen = known.filter(|_| self.look.tab == Tab::Names).cloned().map(Box::new);
+        self.seen = known.filter(|_| self.look.tab == ListTab::Names).cloned().map(Box::new);
         self.look.open = Some(chosen);
-        Heard::Look
+        KeyRequest::Look
     }
 
-    fn back(&mut self) -> Heard {
+    fn back(&mut self) -> KeyRequest {
         if self.look.open.is_none() {
             self.filter = None;
-            return Heard::Nothing;
+            return KeyRequest::Nothing;
         }
         (self.look.open, self.seen, self.queue, self.chosen_row) = (None, None, None, None);
-        Heard::Look
+        KeyRequest::Look
     }
 
     /// From names to queues, and back.
-    fn turn(&mut self) -> Heard {
+    fn turn(&mut self) -> KeyRequest {
         self.back();
         self.look.tab = match self.look.tab {
-            Tab::Names => Tab::Queues,
-            Tab::Queues => Tab::Names,
+            ListTab::Names => ListTab::Queues,
+            ListTab::Queues => ListTab::Names,
         };
         (self.chosen, self.has_heard) = (None, false);
-        Heard::Look
+        KeyRequest::Look
     }
 
     fn step(&mut self, key: Key) {
@@ -240,8 +240,10 @@ impl State {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
         let is_wanted = |name: &&Name| wanted.is_empty() || name.to_lowercase().contains(&wanted);
         match self.look.tab {
-            Tab::Names => self.names.iter().map(|seen| &seen.name).filter(is_wanted).collect(),
-            Tab::Queues => self.queues.iter().map(|seen| &seen.name).filter(is_wanted).collect(),
+            ListTab::Names => self.names.iter().map(|seen| &seen.name).filter(is_wanted).collect(),
+            ListTab::Queues => {
+                self.queues.iter().map(|seen| &seen.name).filter(is_wanted).collect()
+            }
         }
     }
 

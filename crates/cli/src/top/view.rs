@@ -6,7 +6,7 @@ mod queue;
 
 use seinpaal::{Name, Snapshot};
 
-use super::{state::State, watch::Tab};
+use super::{state::TopState, watch::ListTab};
 use crate::{
     command::list::held_in_short,
     output::{
@@ -24,7 +24,7 @@ pub(super) struct Size {
 
 /// A line of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Line {
+pub(super) enum ViewLine {
     Plain(String),
     /// A heading.
     Head(String),
@@ -32,7 +32,7 @@ pub(super) enum Line {
     Chosen(String),
 }
 
-impl Line {
+impl ViewLine {
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Plain(text) | Self::Head(text) | Self::Chosen(text) => text,
@@ -57,48 +57,49 @@ impl Line {
 }
 
 /// All lines of the screen: at most as many as it has rows.
-pub(super) fn lines(state: &mut State, size: Size) -> Vec<Line> {
-    let mut lines = vec![Line::Head(head(state)), Line::Plain(trouble(state))];
+pub(super) fn lines(state: &mut TopState, size: Size) -> Vec<ViewLine> {
+    let mut lines = vec![ViewLine::Head(head(state)), ViewLine::Plain(trouble(state))];
     let foot = foot(state, size);
     let above = size.rows.saturating_sub(foot.len());
     let rows = above.saturating_sub(lines.len());
     let body = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
         (true, ..) => help::lines(),
-        (_, true, Tab::Names) => open::lines(state, rows, size.columns),
-        (_, true, Tab::Queues) => queue::open(state, rows),
-        (_, false, Tab::Names) => names(state, rows, size.columns),
-        (_, false, Tab::Queues) => queue::all(state, rows, size.columns),
+        (_, true, ListTab::Names) => open::lines(state, rows, size.columns),
+        (_, true, ListTab::Queues) => queue::open(state, rows),
+        (_, false, ListTab::Names) => names(state, rows, size.columns),
+        (_, false, ListTab::Queues) => queue::all(state, rows, size.columns),
     };
     lines.extend(body);
     lines.truncate(above);
-    lines.resize(above, Line::Plain(String::new()));
+    lines.resize(above, ViewLine::Plain(String::new()));
     lines.extend(foot);
     lines.into_iter().map(|line| line.cut(size.columns)).collect()
 }
 
 /// The question, in as many lines as it needs; or the keys.
-fn foot(state: &State, size: Size) -> Vec<Line> {
+fn foot(state: &TopState, size: Size) -> Vec<ViewLine> {
     let asked = state.prompt.as_ref().map(|prompt| wrap(&plain(&prompt.line()), size.columns));
     let mut foot = asked.unwrap_or_else(|| vec![keys(state)]);
     // Where there is room for little, the end says what can be pressed.
     let most = (size.rows / 2).max(1);
     foot.drain(..foot.len().saturating_sub(most));
-    let line = |text| if state.prompt.is_some() { Line::Head(text) } else { Line::Plain(text) };
+    let line =
+        |text| if state.prompt.is_some() { ViewLine::Head(text) } else { ViewLine::Plain(text) };
     foot.into_iter().map(line).collect()
 }
 
-fn head(state: &State) -> String {
+fn head(state: &TopState) -> String {
     let count = |number: usize, one: &str| match number {
         1 => format!("1 {one}"),
         number => format!("{number} {one}s"),
     };
     let what = match state.look.tab {
-        Tab::Names => {
+        ListTab::Names => {
             let waiting: u64 = state.names.iter().map(|name| u64::from(name.waiting_total)).sum();
             let names = count(state.names.len(), "name");
             format!("{names}, {waiting} waiting, by {}", state.sort.word())
         }
-        Tab::Queues => {
+        ListTab::Queues => {
             let ready: u64 = state.queues.iter().map(|queue| u64::from(queue.ready)).sum();
             format!("{}, {ready} ready", count(state.queues.len(), "queue"))
         }
@@ -110,7 +111,7 @@ fn head(state: &State) -> String {
 
 /// The result of an action, or the news that the store is silent. The head has the store's part of
 /// the error already.
-fn trouble(state: &State) -> String {
+fn trouble(state: &TopState) -> String {
     let told = state.told().unwrap_or_default().to_owned();
     let Some((silent, error)) = state.silence() else { return told };
     let error = error.unwrap_or("it does not answer");
@@ -118,7 +119,7 @@ fn trouble(state: &State) -> String {
     format!("store unreachable for {}, still trying: {error}", age(silent))
 }
 
-fn keys(state: &State) -> String {
+fn keys(state: &TopState) -> String {
     if state.is_filtering {
         let text = state.filter.as_deref().unwrap_or_default();
         return format!("/{text}_   enter: keep · esc: all");
@@ -126,10 +127,10 @@ fn keys(state: &State) -> String {
     let words = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
         (true, ..) => "any key: back",
         (_, true, _) => "up/down: choose · a: actions · esc: back · ?: help · q: leave",
-        (_, _, Tab::Names) => {
+        (_, _, ListTab::Names) => {
             "enter: open · s: sort · /: find · a: actions · tab: queues · ?: help · q: leave"
         }
-        (_, _, Tab::Queues) => {
+        (_, _, ListTab::Queues) => {
             "enter: open · /: find · a: actions · tab: names · ?: help · q: leave"
         }
     };
@@ -143,14 +144,14 @@ const COLUMNS: Columns<4> = [("HELD", 11), ("WAITING", 7), ("OLDEST", 7), ("STAT
 const LEAST_NAME: usize = 4;
 const GAP: usize = 2;
 
-fn names(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
+fn names(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     state.page = rows.saturating_sub(1).max(1);
     let at = state.cursor();
     let listed = state.listed();
     let others: usize = COLUMNS.iter().map(|(_, width)| width + GAP).sum();
     let name_width = name_width(&listed, columns.saturating_sub(others + 1));
     let head = COLUMNS.map(|(head, _)| head.to_owned());
-    let mut lines = vec![Line::Head(format!(" {}", row("NAME", &head, COLUMNS, name_width)))];
+    let mut lines = vec![ViewLine::Head(format!(" {}", row("NAME", &head, COLUMNS, name_width)))];
     if listed.is_empty() {
         lines.push(nothing(state, "nothing is held or waited for"));
         return lines;
@@ -158,7 +159,7 @@ fn names(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let is_listed = |seen: &&Snapshot| matches_filter(state, &seen.name);
     let shown = state.names.iter().filter(is_listed).enumerate();
     for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
-        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
+        lines.push(ViewLine::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
     }
     lines
 }
@@ -169,20 +170,20 @@ fn name_width(listed: &[&Name], most: usize) -> usize {
     longest.clamp(LEAST_NAME, most.max(LEAST_NAME))
 }
 
-fn matches_filter(state: &State, name: &Name) -> bool {
+fn matches_filter(state: &TopState, name: &Name) -> bool {
     let wanted = state.filter.as_deref().unwrap_or_default().to_lowercase();
     wanted.is_empty() || name.to_lowercase().contains(&wanted)
 }
 
 /// Why a list is empty.
-fn nothing(state: &State, usual: &str) -> Line {
+fn nothing(state: &TopState, usual: &str) -> ViewLine {
     let is_filtered = state.filter.as_deref().is_some_and(|text| !text.is_empty());
     let words = match (state.has_heard(), is_filtered) {
         (false, _) => "looking",
         (true, true) => "no name contains that text",
         (true, false) => usual,
     };
-    Line::Plain(format!(" {words}"))
+    ViewLine::Plain(format!(" {words}"))
 }
 
 fn cells(name: &Snapshot) -> [String; 4] {

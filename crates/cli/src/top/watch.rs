@@ -14,7 +14,7 @@ use tokio::{
 
 /// Which list is shown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Tab {
+pub(super) enum ListTab {
     #[default]
     Names,
     Queues,
@@ -22,8 +22,8 @@ pub(super) enum Tab {
 
 /// The question to the store.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Look {
-    pub(super) tab: Tab,
+pub(super) struct StoreQuestion {
+    pub(super) tab: ListTab,
     /// The name, or the queue, that is open.
     pub(super) open: Option<Name>,
 }
@@ -37,7 +37,7 @@ pub(super) struct OpenQueue {
 
 /// The last answer of the store.
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(super) enum StoreAnswer {
     /// All names, and the one that is open.
     Names { names: Vec<Snapshot>, open: Option<Box<Snapshot>> },
     /// All queues, and the one that is open.
@@ -50,12 +50,12 @@ pub(super) enum Seen {
 const LETTERS: u32 = 100;
 
 /// The past of the names that were opened.
-struct Past {
+struct OpenedNames {
     began: Instant,
     names: HashMap<Name, HoldTimes>,
 }
 
-impl Past {
+impl OpenedNames {
     fn new() -> Self {
         Self { began: Instant::now(), names: HashMap::new() }
     }
@@ -67,15 +67,15 @@ impl Past {
 }
 
 /// The task that asks. Ends when it is dropped.
-pub(super) struct Watch {
+pub(super) struct StoreWatch {
     task: JoinHandle<()>,
-    look: watch::Sender<Look>,
-    seen: mpsc::Receiver<Seen>,
+    look: watch::Sender<StoreQuestion>,
+    seen: mpsc::Receiver<StoreAnswer>,
 }
 
-impl Watch {
+impl StoreWatch {
     pub(super) fn start(seinpaal: &Seinpaal, prefix: &str, interval: Duration) -> Self {
-        let (look, wanted) = watch::channel(Look::default());
+        let (look, wanted) = watch::channel(StoreQuestion::default());
         let (sender, seen) = mpsc::channel(1);
         let task =
             tokio::spawn(ask_on(seinpaal.clone(), prefix.to_owned(), interval, wanted, sender));
@@ -83,12 +83,12 @@ impl Watch {
     }
 
     /// Asks for this, at once.
-    pub(super) fn look_at(&self, look: Look) {
+    pub(super) fn look_at(&self, look: StoreQuestion) {
         self.look.send_replace(look);
     }
 
     /// The next answer. Cancel safe.
-    pub(super) async fn next(&mut self) -> Seen {
+    pub(super) async fn next(&mut self) -> StoreAnswer {
         match self.seen.recv().await {
             Some(seen) => seen,
             None => std::future::pending().await,
@@ -96,7 +96,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for StoreWatch {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -106,14 +106,14 @@ async fn ask_on(
     seinpaal: Seinpaal,
     prefix: String,
     interval: Duration,
-    mut look: watch::Receiver<Look>,
-    sender: mpsc::Sender<Seen>,
+    mut look: watch::Receiver<StoreQuestion>,
+    sender: mpsc::Sender<StoreAnswer>,
 ) {
-    let mut past = Past::new();
+    let mut past = OpenedNames::new();
     loop {
         let wanted = look.borrow_and_update().clone();
         let mut seen = ask(&seinpaal, &prefix, wanted).await;
-        if let Seen::Names { open: Some(open), .. } = &mut seen {
+        if let StoreAnswer::Names { open: Some(open), .. } = &mut seen {
             past.look(open);
         }
         if sender.send(seen).await.is_err() {
@@ -124,15 +124,19 @@ async fn ask_on(
     }
 }
 
-async fn ask(seinpaal: &Seinpaal, prefix: &str, look: Look) -> Seen {
+async fn ask(seinpaal: &Seinpaal, prefix: &str, look: StoreQuestion) -> StoreAnswer {
     let seen = match look.tab {
-        Tab::Names => names(seinpaal, prefix, look.open).await,
-        Tab::Queues => queues(seinpaal, prefix, look.open).await,
+        ListTab::Names => names(seinpaal, prefix, look.open).await,
+        ListTab::Queues => queues(seinpaal, prefix, look.open).await,
     };
-    seen.unwrap_or_else(Seen::Nothing)
+    seen.unwrap_or_else(StoreAnswer::Nothing)
 }
 
-async fn names(seinpaal: &Seinpaal, prefix: &str, open: Option<Name>) -> Result<Seen, String> {
+async fn names(
+    seinpaal: &Seinpaal,
+    prefix: &str,
+    open: Option<Name>,
+) -> Result<StoreAnswer, String> {
     let names = seinpaal.list(prefix).await.map_err(|error| error.to_string())?;
     let open = match open {
         None => None,
@@ -141,16 +145,20 @@ async fn names(seinpaal: &Seinpaal, prefix: &str, open: Option<Name>) -> Result<
             Some(Box::new(seen.map_err(|error| error.to_string())?))
         }
     };
-    Ok(Seen::Names { names, open })
+    Ok(StoreAnswer::Names { names, open })
 }
 
-async fn queues(seinpaal: &Seinpaal, prefix: &str, open: Option<Name>) -> Result<Seen, String> {
+async fn queues(
+    seinpaal: &Seinpaal,
+    prefix: &str,
+    open: Option<Name>,
+) -> Result<StoreAnswer, String> {
     let queues = seinpaal.queues(prefix).await.map_err(|error| error.to_string())?;
     let open = match open {
         None => None,
         Some(name) => Some(Box::new(queue(seinpaal, &name).await.map_err(|e| e.to_string())?)),
     };
-    Ok(Seen::Queues { queues, open })
+    Ok(StoreAnswer::Queues { queues, open })
 }
 
 async fn queue(seinpaal: &Seinpaal, name: &Name) -> Result<OpenQueue, QueueError> {

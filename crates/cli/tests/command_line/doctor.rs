@@ -1,6 +1,6 @@
 //! `doctor`.
 
-use seinpaal_rig::{Act, Clocks, FakeServer, RedisServer, SentinelServers};
+use seinpaal_rig::{Clocks, FakeAnswer, FakeServer, RedisServer, SentinelServers};
 
 use super::support::{World, both};
 
@@ -132,9 +132,9 @@ fn a_server_that_is_too_old_is_78_and_says_which_is_not() {
     let old = FakeServer::start(|words| match words[0].as_str() {
         "INFO" => {
             let text = "redis_version:6.0.16\r\nredis_mode:standalone\r\nrole:master\r\n";
-            Act::Say(format!("${}\r\n{text}\r\n", text.len()).into_bytes())
+            FakeAnswer::Say(format!("${}\r\n{text}\r\n", text.len()).into_bytes())
         }
-        _ => Act::AsUsual,
+        _ => FakeAnswer::AsUsual,
     });
     let (code, said) = refused(&old.url());
     assert_eq!(code, 78, "{said}");

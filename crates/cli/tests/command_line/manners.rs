@@ -17,7 +17,7 @@ fn permits_are_kept_for_min_hold_though_the_command_has_ended() {
                 && command.status().unwrap().code() == Some(9)
         });
         assert_eq!(world.show("tick")["permits_held"], 1);
-        // Whoever wants it back sooner says so.
+        // TERM gives it back sooner.
         held.signal("TERM");
         let done = held.end();
         assert_eq!((done.code, done.err.as_str()), (3, ""), "the status is CMD's");

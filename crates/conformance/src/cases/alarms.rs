@@ -6,7 +6,7 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     member::{Member, pass},
 };
 
@@ -16,7 +16,7 @@ const AGES: [Duration; 2] = [Duration::from_millis(24), Duration::from_millis(4_
 /// The default ttl, and one that is slightly longer than a place lasts.
 const TTLS: [Micros; 2] = [DEFAULT_TTL, WAITER_TTL / 5 * 6];
 
-pub async fn what_was_waited_for_is_certain_for_two_thirds_of_its_ttl(stage: &Stage) {
+pub async fn what_was_waited_for_is_certain_for_two_thirds_of_its_ttl(stage: &CaseStage) {
     for (ttl, age) in TTLS.into_iter().flat_map(|ttl| AGES.map(|age| (ttl, age))) {
         let handed = HandedOver::after(stage, ttl, age).await;
         let (waiter, until) = (&handed.waiter, handed.until);
@@ -26,7 +26,7 @@ pub async fn what_was_waited_for_is_certain_for_two_thirds_of_its_ttl(stage: &St
     }
 }
 
-pub async fn what_was_waited_for_is_renewed_before_anybody_is_alarmed(stage: &Stage) {
+pub async fn what_was_waited_for_is_renewed_before_anybody_is_alarmed(stage: &CaseStage) {
     for (ttl, age) in TTLS.into_iter().flat_map(|ttl| AGES.map(|age| (ttl, age))) {
         let mut handed = HandedOver::after(stage, ttl, age).await;
         let waiter = &mut handed.waiter;
@@ -47,7 +47,7 @@ struct HandedOver<'a> {
 
 impl<'a> HandedOver<'a> {
     /// Returns when the waiter's place has this age.
-    async fn after(stage: &'a Stage, ttl: Micros, age: Duration) -> Self {
+    async fn after(stage: &'a CaseStage, ttl: Micros, age: Duration) -> Self {
         let (mut holder, mut waiter) =
             (Member::join(stage, ttl).await, Member::join(stage, ttl).await);
         let (first, ticket) = (holder.want(), waiter.want());

@@ -1,15 +1,15 @@
 use seinpaal_proto::{Acquire, Cause, Reply, Ticket, TicketReply, What};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{ask, ask_holder, evict, renew, renew_all},
-    client::Client,
+    client::InboxClient,
     stage::{lease, tickets},
 };
 
-/// Who has asked for a ticket, as the answer to its renewal says.
+/// The people that have asked for a ticket, as the answer to its renewal says.
 async fn told_by_renewal(
-    holder: &Client,
+    holder: &InboxClient,
     lease: seinpaal_proto::LeaseId,
     of: Ticket,
 ) -> Vec<String> {
@@ -20,7 +20,7 @@ async fn told_by_renewal(
     asks.iter().map(|ask| ask.by().to_owned()).collect()
 }
 
-pub async fn a_holder_that_is_asked_is_told_and_holds_on(stage: &Stage) {
+pub async fn a_holder_that_is_asked_is_told_and_holds_on(stage: &CaseStage) {
     let (mut holder, [a]) = (stage.client().await, tickets());
     holder.take(&ask(a)).await;
     assert_eq!(holder.anonymously(ask_holder(a, "eve")).await, Reply::Asked { ticket: a });
@@ -30,7 +30,7 @@ pub async fn a_holder_that_is_asked_is_told_and_holds_on(stage: &Stage) {
     holder.release(a).await;
 }
 
-pub async fn a_holder_that_hears_no_wakeup_is_told_by_its_renewal(stage: &Stage) {
+pub async fn a_holder_that_hears_no_wakeup_is_told_by_its_renewal(stage: &CaseStage) {
     let (holder, [a, b], shared) = (stage.limited(2).await, tickets(), lease());
     for ticket in [a, b] {
         holder.take(&Acquire { lease: shared, ..ask(ticket) }).await;
@@ -47,7 +47,7 @@ pub async fn a_holder_that_hears_no_wakeup_is_told_by_its_renewal(stage: &Stage)
     assert_eq!(holder.one(renew_all(shared, &[a, b])).await, Reply::Differs);
 }
 
-pub async fn only_a_ticket_that_holds_can_be_asked_for(stage: &Stage) {
+pub async fn only_a_ticket_that_holds_can_be_asked_for(stage: &CaseStage) {
     let (holder, waiter) = (stage.client().await, stage.client().await);
     let [a, b, c] = tickets();
     holder.take(&ask(a)).await;
@@ -60,7 +60,7 @@ pub async fn only_a_ticket_that_holds_can_be_asked_for(stage: &Stage) {
     assert_eq!(holder.anonymously(ask_holder(a, "eve")).await, ended);
 }
 
-pub async fn people_see_what_was_asked_until_the_grant_ends(stage: &Stage) {
+pub async fn people_see_what_was_asked_until_the_grant_ends(stage: &CaseStage) {
     let (holder, [a, b]) = (stage.client().await, tickets());
     holder.take(&ask(a)).await;
     holder.anonymously(ask_holder(a, "eve")).await;

@@ -1,15 +1,17 @@
 use seinpaal_proto::{Acquire, Cause, Reply, Request, TicketReply, What};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{
         TTL_MICROS, acquire, ask, attach, cancel, detach, evict, permits, release, renew, renew_all,
     },
-    client::{Client, granted},
+    client::{InboxClient, granted},
     stage::{lease, tickets},
 };
 
-pub async fn attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before(stage: &Stage) {
+pub async fn attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before(
+    stage: &CaseStage,
+) {
     let (mut giver, mut taker) = (stage.limited(3).await, stage.client().await);
     let ([a, b], shared) = (tickets(), lease());
     let before = giver.take(&Acquire { lease: shared, ..permits(a, 2) }).await;
@@ -26,7 +28,7 @@ pub async fn attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_befor
 }
 
 pub async fn nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let ([a], lease) = (tickets(), lease());
@@ -46,7 +48,7 @@ pub async fn nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_n
     taker.release(a).await;
 }
 
-pub async fn the_same_attach_twice_is_one_grant(stage: &Stage) {
+pub async fn the_same_attach_twice_is_one_grant(stage: &CaseStage) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let ([a], lease) = (tickets(), lease());
     giver.take(&ask(a)).await;
@@ -58,7 +60,9 @@ pub async fn the_same_attach_twice_is_one_grant(stage: &Stage) {
     assert_eq!(taker.holders().await, []);
 }
 
-pub async fn of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_back(stage: &Stage) {
+pub async fn of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_back(
+    stage: &CaseStage,
+) {
     let (giver, mut first) = (stage.client().await, stage.client().await);
     let (second, [a]) = (stage.client().await, tickets());
     let (early, late) = (lease(), lease());
@@ -73,7 +77,7 @@ pub async fn of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_b
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
 }
 
-pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(stage: &Stage) {
+pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(stage: &CaseStage) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let [a] = tickets();
     let before = giver.take(&ask(a)).await;
@@ -85,7 +89,7 @@ pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(
     assert!(after.fence > before.fence, "{after:?} after {before:?}");
 }
 
-pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage: &Stage) {
+pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage: &CaseStage) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let ([a], lease) = (tickets(), lease());
     giver.take(&ask(a)).await;
@@ -96,7 +100,7 @@ pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage:
     giver.release(a).await;
 }
 
-pub async fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps(stage: &Stage) {
+pub async fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     let held = client.take(&ask(a)).await;
@@ -108,8 +112,9 @@ pub async fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps(stage: &Stage)
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
 }
 
-pub async fn a_holder_whose_ticket_somebody_gives_back_is_told(stage: &Stage) {
-    let (mut holder, mut waiter): (Client, Client) = (stage.client().await, stage.client().await);
+pub async fn a_holder_whose_ticket_somebody_gives_back_is_told(stage: &CaseStage) {
+    let (mut holder, mut waiter): (InboxClient, InboxClient) =
+        (stage.client().await, stage.client().await);
     let [a, b] = tickets();
     holder.take(&ask(a)).await;
     waiter.one(acquire(&ask(b))).await;

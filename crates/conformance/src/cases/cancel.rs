@@ -2,12 +2,12 @@ use futures_util::future::join;
 use seinpaal_proto::{Cause, Reply};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, acquire, ask, cancel, permits, release},
     stage::tickets,
 };
 
-pub async fn a_waiter_that_cancels_is_never_granted(stage: &Stage) {
+pub async fn a_waiter_that_cancels_is_never_granted(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -18,7 +18,7 @@ pub async fn a_waiter_that_cancels_is_never_granted(stage: &Stage) {
     assert_eq!(client.acquire(&ask(b)).await, Reply::Ended { ticket: b, cause: Cause::Cancelled });
 }
 
-pub async fn a_cancel_that_comes_after_the_grant_gives_the_permit_back(stage: &Stage) {
+pub async fn a_cancel_that_comes_after_the_grant_gives_the_permit_back(stage: &CaseStage) {
     let (holder, mut next) = (stage.client().await, stage.client().await);
     let [a, b, c] = tickets();
     holder.take(&ask(a)).await;
@@ -29,7 +29,7 @@ pub async fn a_cancel_that_comes_after_the_grant_gives_the_permit_back(stage: &S
     next.told_of_grant(c).await;
 }
 
-pub async fn a_cancel_that_races_a_grant_leaves_nothing_behind(stage: &Stage) {
+pub async fn a_cancel_that_races_a_grant_leaves_nothing_behind(stage: &CaseStage) {
     let (holder, fickle) = (stage.client().await, stage.client().await);
     let mut next = stage.client().await;
     for _ in 0..20 {
@@ -44,7 +44,7 @@ pub async fn a_cancel_that_races_a_grant_leaves_nothing_behind(stage: &Stage) {
     assert_eq!(holder.snapshot().await.held, 0);
 }
 
-pub async fn a_cancel_that_overtakes_its_acquire_wins(stage: &Stage) {
+pub async fn a_cancel_that_overtakes_its_acquire_wins(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.one(cancel(a)).await;
@@ -55,7 +55,7 @@ pub async fn a_cancel_that_overtakes_its_acquire_wins(stage: &Stage) {
     client.take(&ask(a)).await;
 }
 
-pub async fn cancelling_the_large_request_at_the_head_lets_the_small_ones_in(stage: &Stage) {
+pub async fn cancelling_the_large_request_at_the_head_lets_the_small_ones_in(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b, c, d] = tickets();
     client.take(&ask(a)).await;
@@ -66,7 +66,7 @@ pub async fn cancelling_the_large_request_at_the_head_lets_the_small_ones_in(sta
     assert_eq!(client.holders().await, [a, c, d]);
 }
 
-pub async fn cancelling_a_held_ticket_gives_it_back(stage: &Stage) {
+pub async fn cancelling_a_held_ticket_gives_it_back(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.take(&ask(a)).await;
@@ -75,7 +75,7 @@ pub async fn cancelling_a_held_ticket_gives_it_back(stage: &Stage) {
     assert_eq!(client.one(release(a)).await, Reply::Ended { ticket: a, cause: Cause::Cancelled });
 }
 
-pub async fn a_request_and_its_cancel_in_one_call_leave_nothing(stage: &Stage) {
+pub async fn a_request_and_its_cancel_in_one_call_leave_nothing(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
     client.send(vec![acquire(&permits(a, 2)), cancel(a)]).await;

@@ -4,13 +4,13 @@ use futures_util::future::join_all;
 use seinpaal_proto::{Busy, Name, Reply, Request};
 
 use crate::{
-    Client, Stage,
+    CaseStage, InboxClient,
     ask::{acquire, ask, limit, permits, release, try_ask},
     client::granted,
     stage::tickets,
 };
 
-pub async fn no_more_than_the_limit_hold(stage: &Stage) {
+pub async fn no_more_than_the_limit_hold(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b, c] = tickets();
     client.take(&ask(a)).await;
@@ -19,7 +19,7 @@ pub async fn no_more_than_the_limit_hold(stage: &Stage) {
     assert_eq!(client.holders().await, [a, b]);
 }
 
-pub async fn a_permit_that_was_given_back_can_be_had_again(stage: &Stage) {
+pub async fn a_permit_that_was_given_back_can_be_had_again(stage: &CaseStage) {
     let (one, other) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
     one.take(&try_ask(a)).await;
@@ -29,7 +29,7 @@ pub async fn a_permit_that_was_given_back_can_be_had_again(stage: &Stage) {
     other.take(&try_ask(b)).await;
 }
 
-pub async fn the_permits_of_a_request_are_had_all_or_none(stage: &Stage) {
+pub async fn the_permits_of_a_request_are_had_all_or_none(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b] = tickets();
     client.take(&permits(a, 2)).await;
@@ -39,7 +39,7 @@ pub async fn the_permits_of_a_request_are_had_all_or_none(stage: &Stage) {
     assert_eq!(client.snapshot().await.held, 2);
 }
 
-pub async fn names_do_not_share_permits_whatever_is_in_them(stage: &Stage) {
+pub async fn names_do_not_share_permits_whatever_is_in_them(stage: &CaseStage) {
     let client = stage.client().await;
     let own = stage.name();
     let odd =
@@ -52,7 +52,7 @@ pub async fn names_do_not_share_permits_whatever_is_in_them(stage: &Stage) {
     }
 }
 
-pub async fn the_longest_name_is_as_good_as_any(stage: &Stage) {
+pub async fn the_longest_name_is_as_good_as_any(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     let name = format!("{}{}", stage.name(), "é".repeat(300));
@@ -75,7 +75,7 @@ pub async fn the_longest_name_is_as_good_as_any(stage: &Stage) {
     assert!(matches!(busy, Reply::Busy { .. }), "{busy:?}");
 }
 
-pub async fn of_clients_that_race_for_one_permit_one_has_it(stage: &Stage) {
+pub async fn of_clients_that_race_for_one_permit_one_has_it(stage: &CaseStage) {
     let clients = join_all((0..16).map(|_| stage.client())).await;
     let replies = join_all(clients.iter().map(async |client| {
         let [ticket] = tickets();
@@ -85,10 +85,10 @@ pub async fn of_clients_that_race_for_one_permit_one_has_it(stage: &Stage) {
     assert_eq!(replies.await.iter().filter(granted).count(), 1);
 }
 
-pub async fn clients_that_come_and_go_never_hold_more_than_the_limit(stage: &Stage) {
+pub async fn clients_that_come_and_go_never_hold_more_than_the_limit(stage: &CaseStage) {
     let first = stage.limited(3).await;
     let (inside, most) = (AtomicU32::new(0), AtomicU32::new(0));
-    let visit = async |mut client: Client| {
+    let visit = async |mut client: InboxClient| {
         for _ in 0..12 {
             let [ticket] = tickets();
             if let Reply::Queued { .. } = client.acquire(&ask(ticket)).await {
@@ -107,7 +107,7 @@ pub async fn clients_that_come_and_go_never_hold_more_than_the_limit(stage: &Sta
     assert_eq!(first.snapshot().await.held, 0);
 }
 
-pub async fn what_a_batch_frees_its_later_requests_can_take(stage: &Stage) {
+pub async fn what_a_batch_frees_its_later_requests_can_take(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     let replies = client

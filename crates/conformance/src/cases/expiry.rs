@@ -3,7 +3,7 @@ use std::time::Duration;
 use seinpaal_proto::{Acquire, Cause, Reply, Ticket, time::UNBOUNDED};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, acquire, ask, cancel, lasting, permits, release, try_ask},
     client::granted,
     stage::tickets,
@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const FORTY_YEARS: Duration = Duration::from_secs(40 * 365 * 86_400);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-pub async fn a_lease_that_nobody_renews_ends(stage: &Stage) {
+pub async fn a_lease_that_nobody_renews_ends(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take_anonymously(&lasting(a, TTL)).await;
@@ -24,7 +24,7 @@ pub async fn a_lease_that_nobody_renews_ends(stage: &Stage) {
     assert_eq!(client.one(release(a)).await, Reply::Ended { ticket: a, cause: Cause::Expired });
 }
 
-pub async fn the_lease_of_a_client_that_listens_ends_too(stage: &Stage) {
+pub async fn the_lease_of_a_client_that_listens_ends_too(stage: &CaseStage) {
     let mut client = stage.client().await;
     let [a] = tickets();
     client.take(&lasting(a, TTL)).await;
@@ -34,7 +34,7 @@ pub async fn the_lease_of_a_client_that_listens_ends_too(stage: &Stage) {
     assert_eq!(client.holders().await, []);
 }
 
-pub async fn a_client_that_lives_holds_without_renewing(stage: &Stage) {
+pub async fn a_client_that_lives_holds_without_renewing(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     assert_eq!(client.take(&lasting(a, TTL)).await.valid_for, None);
@@ -44,17 +44,17 @@ pub async fn a_client_that_lives_holds_without_renewing(stage: &Stage) {
     }
 }
 
-pub async fn a_client_whose_clock_is_years_behind_is_treated_as_any(stage: &Stage) {
+pub async fn a_client_whose_clock_is_years_behind_is_treated_as_any(stage: &CaseStage) {
     stage.advance(FORTY_YEARS + FORTY_YEARS);
     a_lease_that_nobody_renews_ends(stage).await;
 }
 
-pub async fn a_client_whose_clock_is_years_ahead_is_treated_as_any(stage: &Stage) {
+pub async fn a_client_whose_clock_is_years_ahead_is_treated_as_any(stage: &CaseStage) {
     stage.harness().set_now(1_000_000);
     a_lease_that_nobody_renews_ends(stage).await;
 }
 
-pub async fn each_lease_has_the_length_its_holder_named(stage: &Stage) {
+pub async fn each_lease_has_the_length_its_holder_named(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [long, short, middle] = tickets();
     client.take_anonymously(&lasting(long, TTL)).await;
@@ -66,7 +66,7 @@ pub async fn each_lease_has_the_length_its_holder_named(stage: &Stage) {
     assert_eq!(client.holders().await, [long]);
 }
 
-pub async fn a_ttl_of_a_day_outlives_a_short_one_asked_for_later(stage: &Stage) {
+pub async fn a_ttl_of_a_day_outlives_a_short_one_asked_for_later(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [day, moment] = tickets();
     client.take_anonymously(&lasting(day, 24 * HOUR)).await;
@@ -75,7 +75,7 @@ pub async fn a_ttl_of_a_day_outlives_a_short_one_asked_for_later(stage: &Stage) 
     assert_eq!(client.holders().await, [day]);
 }
 
-pub async fn what_a_dead_holder_held_is_free_at_once(stage: &Stage) {
+pub async fn what_a_dead_holder_held_is_free_at_once(stage: &CaseStage) {
     let (dying, mut waiter) = (stage.limited(2).await, stage.client().await);
     let [a, b] = tickets();
     dying.take(&permits(a, 2)).await;
@@ -85,7 +85,7 @@ pub async fn what_a_dead_holder_held_is_free_at_once(stage: &Stage) {
 }
 
 pub async fn what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_looked(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let (dying, other) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
@@ -95,7 +95,7 @@ pub async fn what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_l
     other.take(&try_ask(b)).await;
 }
 
-pub async fn a_dead_waiter_at_the_head_holds_up_nobody(stage: &Stage) {
+pub async fn a_dead_waiter_at_the_head_holds_up_nobody(stage: &CaseStage) {
     let (holder, dying) = (stage.limited(2).await, stage.client().await);
     let mut next = stage.client().await;
     let [a, b, c] = tickets();
@@ -107,7 +107,7 @@ pub async fn a_dead_waiter_at_the_head_holds_up_nobody(stage: &Stage) {
     next.told_of_grant(c).await;
 }
 
-pub async fn a_waiter_that_died_is_not_granted_later(stage: &Stage) {
+pub async fn a_waiter_that_died_is_not_granted_later(stage: &CaseStage) {
     let (holder, dying) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
     holder.take(&ask(a)).await;
@@ -119,7 +119,7 @@ pub async fn a_waiter_that_died_is_not_granted_later(stage: &Stage) {
     assert_eq!((seen.held, seen.waiting_total), (0, 0));
 }
 
-pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &Stage) {
+pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take_anonymously(&lasting(a, HOUR)).await;
@@ -129,7 +129,7 @@ pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &Sta
     assert_eq!((client.holders().await, client.waiters().await), (vec![a], vec![]));
 }
 
-pub async fn a_waiter_that_asks_again_keeps_its_place(stage: &Stage) {
+pub async fn a_waiter_that_asks_again_keeps_its_place(stage: &CaseStage) {
     let client = stage.client().await;
     let line: [Ticket; 3] = tickets();
     client.take_anonymously(&lasting(line[0], HOUR)).await;
@@ -142,7 +142,7 @@ pub async fn a_waiter_that_asks_again_keeps_its_place(stage: &Stage) {
     assert_eq!(client.waiters().await, line[1..]);
 }
 
-pub async fn a_clock_that_jumps_forward_ends_no_lease_whose_holder_listens(stage: &Stage) {
+pub async fn a_clock_that_jumps_forward_ends_no_lease_whose_holder_listens(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -152,7 +152,7 @@ pub async fn a_clock_that_jumps_forward_ends_no_lease_whose_holder_listens(stage
     client.release(a).await;
 }
 
-pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &Stage) {
+pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take_anonymously(&ask(a)).await;
@@ -162,7 +162,7 @@ pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &Stage)
     client.take(&try_ask(b)).await;
 }
 
-pub async fn the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down(stage: &Stage) {
+pub async fn the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     let grant = client.take_anonymously(&lasting(a, TTL)).await;
@@ -172,7 +172,7 @@ pub async fn the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down(stage: 
     assert_eq!((again.fence, again.valid_for), (grant.fence, Some(20_000_000)));
 }
 
-pub async fn a_name_that_was_used_up_is_forgotten(stage: &Stage) {
+pub async fn a_name_that_was_used_up_is_forgotten(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c] = tickets();
     let brief = |ticket| Acquire { margin: UNBOUNDED, ..ask(ticket) };

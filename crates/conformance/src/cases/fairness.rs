@@ -3,12 +3,12 @@ use std::time::Duration;
 use seinpaal_proto::{Acquire, Batch, Fence, Reply, Ticket, time::UNBOUNDED};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL_MICROS, acquire, ask, limit, permits, ranked, try_ask},
     stage::{many_tickets, tickets},
 };
 
-pub async fn who_comes_first_is_served_first(stage: &Stage) {
+pub async fn who_comes_first_is_served_first(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.client().await, stage.client().await);
     let line: [Ticket; 6] = tickets();
     holder.take(&ask(line[0])).await;
@@ -22,7 +22,7 @@ pub async fn who_comes_first_is_served_first(stage: &Stage) {
     }
 }
 
-pub async fn a_newcomer_does_not_pass_a_waiter(stage: &Stage) {
+pub async fn a_newcomer_does_not_pass_a_waiter(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b, c] = tickets();
     client.take(&permits(a, 2)).await;
@@ -31,7 +31,7 @@ pub async fn a_newcomer_does_not_pass_a_waiter(stage: &Stage) {
     assert!(matches!(reply, Reply::Busy { held: 2, waiting: 1, .. }), "{reply:?}");
 }
 
-pub async fn a_large_request_at_the_head_is_not_passed_by_small_ones(stage: &Stage) {
+pub async fn a_large_request_at_the_head_is_not_passed_by_small_ones(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b, c, d] = tickets();
     client.take(&ask(a)).await;
@@ -45,7 +45,7 @@ pub async fn a_large_request_at_the_head_is_not_passed_by_small_ones(stage: &Sta
     assert_eq!(client.holders().await, [c, d]);
 }
 
-pub async fn higher_priority_comes_first(stage: &Stage) {
+pub async fn higher_priority_comes_first(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, low, middle, high] = tickets();
     client.take(&ask(a)).await;
@@ -55,7 +55,7 @@ pub async fn higher_priority_comes_first(stage: &Stage) {
     assert_eq!(client.waiters().await, [high, middle, low]);
 }
 
-pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &Stage) {
+pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, old, young] = tickets();
     let patient = |ticket, priority| Acquire {
@@ -71,7 +71,7 @@ pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &Stage)
     assert_eq!(client.waiters().await, [old, young]);
 }
 
-pub async fn ten_thousand_waiters_at_one_name_are_served_in_order(stage: &Stage) {
+pub async fn ten_thousand_waiters_at_one_name_are_served_in_order(stage: &CaseStage) {
     const MANY: usize = 10_000;
     let client = stage.limited(0).await;
     let line = many_tickets(MANY);

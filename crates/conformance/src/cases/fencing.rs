@@ -3,13 +3,13 @@ use std::time::Duration;
 use seinpaal_proto::{Acquire, Batch, Fence, Ticket, time::UNBOUNDED};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, acquire, ask, permits},
     client::granted,
     stage::tickets,
 };
 
-pub async fn every_grant_has_a_greater_fence_than_all_before(stage: &Stage) {
+pub async fn every_grant_has_a_greater_fence_than_all_before(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let mut last = Fence(0);
     for _ in 0..10 {
@@ -21,7 +21,7 @@ pub async fn every_grant_has_a_greater_fence_than_all_before(stage: &Stage) {
     }
 }
 
-pub async fn grants_made_in_one_step_have_fences_of_their_own(stage: &Stage) {
+pub async fn grants_made_in_one_step_have_fences_of_their_own(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let line: [Ticket; 4] = tickets();
     client.take(&permits(line[0], 3)).await;
@@ -33,7 +33,7 @@ pub async fn grants_made_in_one_step_have_fences_of_their_own(stage: &Stage) {
     assert!(fences.len() == 3 && fences.windows(2).all(|two| two[0] < two[1]), "{fences:?}");
 }
 
-pub async fn fences_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &Stage) {
+pub async fn fences_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     let before = client.take(&Acquire { margin: UNBOUNDED, ..ask(a) }).await.fence;
@@ -43,7 +43,7 @@ pub async fn fences_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &St
     assert!(client.take(&ask(b)).await.fence > before);
 }
 
-pub async fn fences_grow_over_the_end_of_a_lease(stage: &Stage) {
+pub async fn fences_grow_over_the_end_of_a_lease(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     let before = client.take_anonymously(&ask(a)).await.fence;
@@ -51,7 +51,7 @@ pub async fn fences_grow_over_the_end_of_a_lease(stage: &Stage) {
     assert!(client.take(&ask(b)).await.fence > before);
 }
 
-pub async fn fences_grow_though_the_clock_jumps_back(stage: &Stage) {
+pub async fn fences_grow_though_the_clock_jumps_back(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b] = tickets();
     let before = client.take(&ask(a)).await.fence;
@@ -59,7 +59,7 @@ pub async fn fences_grow_though_the_clock_jumps_back(stage: &Stage) {
     assert!(client.take(&ask(b)).await.fence > before);
 }
 
-pub async fn a_fence_that_a_client_has_seen_is_never_given_again(stage: &Stage) {
+pub async fn a_fence_that_a_client_has_seen_is_never_given_again(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     stage.advance(Duration::from_secs(1));
@@ -69,7 +69,7 @@ pub async fn a_fence_that_a_client_has_seen_is_never_given_again(stage: &Stage) 
     assert_eq!(granted(reply).fence, Fence(seen + 1));
 }
 
-pub async fn within_a_slot_fences_grow(stage: &Stage) {
+pub async fn within_a_slot_fences_grow(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b, c] = tickets();
     let first = client.take(&ask(a)).await;

@@ -3,12 +3,12 @@ use std::time::Duration;
 use seinpaal_proto::{About, Acquire, Name, RecentHolds, Reply, Request};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{acquire, ask, evict, lasting, limit, pause, permits, release, try_ask},
     stage::{random, tickets},
 };
 
-pub async fn a_snapshot_agrees_with_what_was_granted(stage: &Stage) {
+pub async fn a_snapshot_agrees_with_what_was_granted(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b] = tickets();
     let grant = client.take_anonymously(&Acquire { ttl: 30_000_000, ..permits(a, 2) }).await;
@@ -24,7 +24,7 @@ pub async fn a_snapshot_agrees_with_what_was_granted(stage: &Stage) {
     assert_eq!((waiter.priority, waiter.unreachable), (0, false));
 }
 
-pub async fn a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back(stage: &Stage) {
+pub async fn a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back(stage: &CaseStage) {
     let client = stage.limited(2).await;
     assert_eq!(client.snapshot().await.recent, RecentHolds::NONE);
     let all = tickets::<4>();
@@ -46,7 +46,7 @@ pub async fn a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back(
     }
 }
 
-pub async fn a_snapshot_never_shows_what_has_run_out(stage: &Stage) {
+pub async fn a_snapshot_never_shows_what_has_run_out(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.take_anonymously(&lasting(a, Duration::from_secs(1))).await;
@@ -54,7 +54,7 @@ pub async fn a_snapshot_never_shows_what_has_run_out(stage: &Stage) {
     assert_eq!(client.snapshot().await.held, 0);
 }
 
-pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &Stage) {
+pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &CaseStage) {
     let client = stage.limited(5).await;
     let all = tickets::<9>();
     client.send(all.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
@@ -64,12 +64,12 @@ pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &Stage)
     assert_eq!((seen.holders_total, seen.waiting_total), (5, 4));
 }
 
-pub async fn what_a_client_says_of_itself_comes_back_as_it_was(stage: &Stage) {
+pub async fn what_a_client_says_of_itself_comes_back_as_it_was(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     let odd = [("k", ""), ("", "v"), ("号", "\"'\\{}:;,%|"), ("new\u{a0}line", "🚦")];
     let labels = odd.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-    let about = About { client: "x 1.0".into(), host: "häst".into(), pid: 7, labels };
+    let about = About::new("x 1.0", "häst", 7).with_labels(labels);
     client.take(&Acquire { about: about.encode(), ..ask(a) }).await;
     client.queue(&Acquire { about: about.encode(), ..ask(b) }).await;
     let seen = client.snapshot().await;
@@ -77,14 +77,14 @@ pub async fn what_a_client_says_of_itself_comes_back_as_it_was(stage: &Stage) {
     assert_eq!(About::decode(&seen.waiters[0].about), about);
 }
 
-pub async fn looking_at_a_name_does_not_make_it(stage: &Stage) {
+pub async fn looking_at_a_name_does_not_make_it(stage: &CaseStage) {
     let client = stage.client().await;
     let seen = client.snapshot().await;
     assert_eq!((seen.limit, seen.held, seen.holders_total), (1, 0, 0));
     assert_eq!(client.store().list(stage.name()).await.unwrap(), []);
 }
 
-pub async fn the_list_has_every_name_in_use_that_begins_so(stage: &Stage) {
+pub async fn the_list_has_every_name_in_use_that_begins_so(stage: &CaseStage) {
     let client = stage.client().await;
     let prefix = format!("list*[{:x}]", random());
     let name = |suffix: &str| Name::new(&format!("{prefix}{suffix}")).unwrap();
@@ -102,7 +102,7 @@ pub async fn the_list_has_every_name_in_use_that_begins_so(stage: &Stage) {
     assert_eq!(listed[2].1.paused.as_deref(), Some("repairs"));
 }
 
-pub async fn a_listed_name_shows_its_first_waiters_and_counts_all(stage: &Stage) {
+pub async fn a_listed_name_shows_its_first_waiters_and_counts_all(stage: &CaseStage) {
     let client = stage.limited(0).await;
     let all = tickets::<70>();
     for some in all.chunks(35) {

@@ -1,7 +1,7 @@
 use seinpaal_proto::{Acquire, Kind, LimitRule, OnMismatch, Reply, Ticket};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, ask, limit, release_slots},
     stage::tickets,
 };
@@ -19,7 +19,7 @@ fn writer(ticket: Ticket) -> Acquire {
     of(Kind::RwLock, Acquire { permits: Kind::writer(), ..ask(ticket) })
 }
 
-pub async fn a_name_is_one_kind_of_lock_at_a_time(stage: &Stage) {
+pub async fn a_name_is_one_kind_of_lock_at_a_time(stage: &CaseStage) {
     let client = stage.client().await;
     for stored in Kind::ALL {
         let [a, b] = tickets();
@@ -35,7 +35,7 @@ pub async fn a_name_is_one_kind_of_lock_at_a_time(stage: &Stage) {
     }
 }
 
-pub async fn a_name_that_was_used_up_can_become_another_kind(stage: &Stage) {
+pub async fn a_name_that_was_used_up_can_become_another_kind(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&of(Kind::Mutex, ask(a))).await;
@@ -44,7 +44,7 @@ pub async fn a_name_that_was_used_up_can_become_another_kind(stage: &Stage) {
     client.take(&of(Kind::Semaphore, ask(b))).await;
 }
 
-pub async fn the_limit_of_a_mutex_cannot_be_changed(stage: &Stage) {
+pub async fn the_limit_of_a_mutex_cannot_be_changed(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.take(&of(Kind::Mutex, ask(a))).await;
@@ -53,7 +53,7 @@ pub async fn the_limit_of_a_mutex_cannot_be_changed(stage: &Stage) {
     assert_eq!(client.snapshot().await.limit, 1);
 }
 
-pub async fn a_name_whose_limit_was_set_on_purpose_is_a_semaphore(stage: &Stage) {
+pub async fn a_name_whose_limit_was_set_on_purpose_is_a_semaphore(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.one(limit(1)).await;
@@ -62,7 +62,7 @@ pub async fn a_name_whose_limit_was_set_on_purpose_is_a_semaphore(stage: &Stage)
     assert_eq!(client.acquire(&of(Kind::Mutex, ask(a))).await, refused);
 }
 
-pub async fn readers_share_and_a_writer_excludes(stage: &Stage) {
+pub async fn readers_share_and_a_writer_excludes(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c] = tickets();
     client.take(&reader(a)).await;
@@ -74,7 +74,7 @@ pub async fn readers_share_and_a_writer_excludes(stage: &Stage) {
     assert_eq!(client.holders().await, [c]);
 }
 
-pub async fn readers_that_come_after_a_waiting_writer_wait_for_it(stage: &Stage) {
+pub async fn readers_that_come_after_a_waiting_writer_wait_for_it(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c, d] = tickets();
     client.take(&reader(a)).await;
@@ -87,7 +87,7 @@ pub async fn readers_that_come_after_a_waiting_writer_wait_for_it(stage: &Stage)
     assert_eq!(client.holders().await, [c, d]);
 }
 
-pub async fn a_writer_that_becomes_a_reader_lets_readers_in_and_no_writer(stage: &Stage) {
+pub async fn a_writer_that_becomes_a_reader_lets_readers_in_and_no_writer(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c] = tickets();
     client.take(&writer(a)).await;
@@ -99,7 +99,7 @@ pub async fn a_writer_that_becomes_a_reader_lets_readers_in_and_no_writer(stage:
     assert_eq!(client.waiters().await, [c]);
 }
 
-pub async fn a_writer_gets_all_permits_in_one_piece_whatever_readers_left(stage: &Stage) {
+pub async fn a_writer_gets_all_permits_in_one_piece_whatever_readers_left(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c, d] = tickets();
     for ticket in [a, b, c] {

@@ -4,33 +4,25 @@ use std::time::Duration;
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
-    Acquire, Batch, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch,
-    Permits, Request, Ticket, execute,
+    Acquire, Batch, Enqueue, Kind, LeaseId, MemoryState, OnMismatch, Permits, Request, Ticket,
+    execute,
 };
 
 use crate::{
-    Client, Stage,
+    CaseStage, InboxClient,
     ask::{
         ask, attach, cancel, detach, evict, give_up_attach, limit, pause, ranked, release,
         release_slots, renew, renew_all, resume, stating,
     },
-    stage::{random, tickets},
+    stage::{Everybody, random, tickets},
 };
 
 const STEPS: usize = 400;
 
-struct Everybody(Contact);
-
-impl Contacts for Everybody {
-    fn contact(&mut self, _: Inbox) -> Contact {
-        self.0
-    }
-}
-
 /// Requests that follow from a seed.
-struct Dice(Draw);
+struct PermitDice(Draw);
 
-impl Dice {
+impl PermitDice {
     fn acquire(&mut self, ticket: Ticket, lease: LeaseId) -> Acquire {
         let rule = self.0.pick(&[
             OnMismatch::Refuse,
@@ -73,16 +65,16 @@ impl Dice {
     }
 }
 
-pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &Stage) {
+pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseStage) {
     let seed = random() as u64 | 1;
-    let (mut dice, mut state) = (Dice(Draw::new(seed)), MemoryState::default());
+    let (mut dice, mut state) = (PermitDice(Draw::new(seed)), MemoryState::default());
     let clients = [stage.client().await, stage.client().await, stage.client().await];
     let (pool, leases) = (tickets::<14>(), tickets::<4>().map(LeaseId::from));
     for step in 0..STEPS {
         stage.advance(dice.0.pick(&[0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)));
         let who = dice.0.index(4);
         let requests = (0..dice.0.index(5)).map(|_| dice.request(&pool, leases[who])).collect();
-        let inbox = clients.get(who).map(Client::inbox);
+        let inbox = clients.get(who).map(InboxClient::inbox);
         let batch = Batch { inbox, ..clients[0].batch(requests) };
         let asked = clients[who.min(2)].call(&batch).await;
         let mut everybody = Everybody(stage.harness().contact());

@@ -1,26 +1,26 @@
 use seinpaal_proto::{Acquire, Busy, Cause, Configure, Enqueue, OnMismatch, Reply, Request, What};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, ask, lasting, limit, permits, stating},
     stage::tickets,
 };
 
-pub async fn the_limit_is_one_until_somebody_says_otherwise(stage: &Stage) {
+pub async fn the_limit_is_one_until_somebody_says_otherwise(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     assert_eq!(client.take(&ask(a)).await.limit, 1);
     client.queue(&ask(b)).await;
 }
 
-pub async fn the_limit_that_the_first_states_holds_for_all(stage: &Stage) {
+pub async fn the_limit_that_the_first_states_holds_for_all(stage: &CaseStage) {
     let (first, second) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
     first.take(&stating(a, 3, OnMismatch::Refuse)).await;
     assert_eq!(second.take(&ask(b)).await.limit, 3);
 }
 
-pub async fn who_states_another_limit_is_told_both_numbers(stage: &Stage) {
+pub async fn who_states_another_limit_is_told_both_numbers(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&stating(a, 3, OnMismatch::Refuse)).await;
@@ -29,7 +29,7 @@ pub async fn who_states_another_limit_is_told_both_numbers(stage: &Stage) {
     assert_eq!(client.holders().await, [a]);
 }
 
-pub async fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds(stage: &Stage) {
+pub async fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -37,7 +37,7 @@ pub async fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds(stage
     assert_eq!(client.acquire(&stating(b, 5, OnMismatch::Refuse)).await, refused);
 }
 
-pub async fn what_is_stated_goes_with_the_last_holder_at_once(stage: &Stage) {
+pub async fn what_is_stated_goes_with_the_last_holder_at_once(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&stating(a, 5, OnMismatch::Refuse)).await;
@@ -45,7 +45,7 @@ pub async fn what_is_stated_goes_with_the_last_holder_at_once(stage: &Stage) {
     assert_eq!(client.take(&stating(b, 1, OnMismatch::Refuse)).await.limit, 1);
 }
 
-pub async fn a_pinned_limit_is_adopted_unless_exactly_another_is_wanted(stage: &Stage) {
+pub async fn a_pinned_limit_is_adopted_unless_exactly_another_is_wanted(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b] = tickets();
     assert_eq!(client.take(&stating(a, 3, OnMismatch::Refuse)).await.limit, 2);
@@ -55,7 +55,7 @@ pub async fn a_pinned_limit_is_adopted_unless_exactly_another_is_wanted(stage: &
     assert_eq!((seen.limit, seen.stated, seen.pinned), (2, Some(3), Some(2)));
 }
 
-pub async fn a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served(stage: &Stage) {
+pub async fn a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served(stage: &CaseStage) {
     let (operator, mut waiter) = (stage.limited(0).await, stage.client().await);
     let [a] = tickets();
     waiter.queue(&ask(a)).await;
@@ -64,13 +64,13 @@ pub async fn a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served(sta
     waiter.told_of_grant(a).await;
 }
 
-pub async fn who_adopts_goes_by_the_stored_limit(stage: &Stage) {
+pub async fn who_adopts_goes_by_the_stored_limit(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a] = tickets();
     assert_eq!(client.take(&stating(a, 1, OnMismatch::Adopt)).await.limit, 3);
 }
 
-pub async fn who_sets_the_limit_lets_in_who_waits(stage: &Stage) {
+pub async fn who_sets_the_limit_lets_in_who_waits(stage: &CaseStage) {
     let (setter, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b, c] = tickets();
     setter.take(&ask(a)).await;
@@ -79,7 +79,7 @@ pub async fn who_sets_the_limit_lets_in_who_waits(stage: &Stage) {
     waiter.told_of_grant(b).await;
 }
 
-pub async fn more_permits_than_exist_are_refused_and_never_queued(stage: &Stage) {
+pub async fn more_permits_than_exist_are_refused_and_never_queued(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a] = tickets();
     let refused = Reply::TooMany { ticket: a, permits: 4, limit: 3 };
@@ -87,7 +87,7 @@ pub async fn more_permits_than_exist_are_refused_and_never_queued(stage: &Stage)
     assert_eq!(client.waiters().await, []);
 }
 
-pub async fn a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody(stage: &Stage) {
+pub async fn a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b, c, d] = tickets();
     for ticket in [a, b, c] {
@@ -103,7 +103,7 @@ pub async fn a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody(stag
     assert_eq!(client.holders().await, [d]);
 }
 
-pub async fn raising_the_limit_serves_the_queue(stage: &Stage) {
+pub async fn raising_the_limit_serves_the_queue(stage: &CaseStage) {
     let (client, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b, c, d] = tickets();
     client.take(&ask(a)).await;
@@ -116,7 +116,7 @@ pub async fn raising_the_limit_serves_the_queue(stage: &Stage) {
     assert_eq!(client.waiters().await, [d]);
 }
 
-pub async fn a_limit_of_zero_admits_nobody_and_keeps_the_waiters(stage: &Stage) {
+pub async fn a_limit_of_zero_admits_nobody_and_keeps_the_waiters(stage: &CaseStage) {
     let client = stage.limited(0).await;
     let [a, b] = tickets();
     client.queue(&permits(a, 2)).await;
@@ -125,7 +125,7 @@ pub async fn a_limit_of_zero_admits_nobody_and_keeps_the_waiters(stage: &Stage) 
     assert_eq!(client.holders().await, [a, b]);
 }
 
-pub async fn a_waiter_that_can_never_be_served_any_more_is_told(stage: &Stage) {
+pub async fn a_waiter_that_can_never_be_served_any_more_is_told(stage: &CaseStage) {
     let (client, mut waiter) = (stage.limited(3).await, stage.client().await);
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -134,7 +134,7 @@ pub async fn a_waiter_that_can_never_be_served_any_more_is_told(stage: &Stage) {
     assert_eq!(waiter.told().await, (b, What::Ended(Cause::TooMany)));
 }
 
-pub async fn a_limit_set_on_purpose_stays_when_nobody_is_here(stage: &Stage) {
+pub async fn a_limit_set_on_purpose_stays_when_nobody_is_here(stage: &CaseStage) {
     let client = stage.limited(7).await;
     let [a] = tickets();
     client.take(&lasting(a, TTL)).await;
@@ -144,14 +144,14 @@ pub async fn a_limit_set_on_purpose_stays_when_nobody_is_here(stage: &Stage) {
     assert_eq!((seen.limit, seen.pinned), (7, Some(7)));
 }
 
-pub async fn a_limit_that_is_let_go_is_forgotten_with_the_name(stage: &Stage) {
+pub async fn a_limit_that_is_let_go_is_forgotten_with_the_name(stage: &CaseStage) {
     let client = stage.limited(7).await;
     client.one(Request::Configure(Configure::Unpin)).await;
     let seen = client.snapshot().await;
     assert_eq!((seen.limit, seen.pinned), (1, None));
 }
 
-pub async fn only_as_many_wait_as_the_caller_allows(stage: &Stage) {
+pub async fn only_as_many_wait_as_the_caller_allows(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c] = tickets();
     client.take(&ask(a)).await;

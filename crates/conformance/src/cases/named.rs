@@ -1,7 +1,7 @@
 use seinpaal_proto::{Acquire, Configure, Grant, Permits, Reply, Request, Ticket};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{ask, limit, permits, release_slots, try_ask},
     stage::tickets,
 };
@@ -22,7 +22,7 @@ fn names(grant: &Grant) -> String {
     grant.names.to_string()
 }
 
-pub async fn a_holder_is_told_the_names_of_its_slots(stage: &Stage) {
+pub async fn a_holder_is_told_the_names_of_its_slots(stage: &CaseStage) {
     let (client, mut next) = (stage.client().await, stage.client().await);
     let [a, b, c] = tickets();
     assert_eq!(client.one(naming(THREE)).await, Reply::Configured { limit: 3 });
@@ -35,7 +35,7 @@ pub async fn a_holder_is_told_the_names_of_its_slots(stage: &Stage) {
     assert_eq!(client.snapshot().await.slot_names.to_string(), THREE);
 }
 
-pub async fn who_wishes_waits_for_its_slot_and_holds_up_nobody_else(stage: &Stage) {
+pub async fn who_wishes_waits_for_its_slot_and_holds_up_nobody_else(stage: &CaseStage) {
     let (client, mut next) = (stage.client().await, stage.client().await);
     let [a, b, c, d] = tickets();
     client.one(naming(THREE)).await;
@@ -50,7 +50,7 @@ pub async fn who_wishes_waits_for_its_slot_and_holds_up_nobody_else(stage: &Stag
     assert_eq!(names(&next.take(&wishing(b, "board b")).await), "board b");
 }
 
-pub async fn a_slot_that_somebody_waits_for_goes_to_nobody_later(stage: &Stage) {
+pub async fn a_slot_that_somebody_waits_for_goes_to_nobody_later(stage: &CaseStage) {
     let (client, mut next) = (stage.client().await, stage.client().await);
     let [a, b, c, d] = tickets();
     client.one(naming(THREE)).await;
@@ -64,7 +64,7 @@ pub async fn a_slot_that_somebody_waits_for_goes_to_nobody_later(stage: &Stage) 
     next.told_of_grant(b).await;
 }
 
-pub async fn a_wish_for_a_name_that_no_slot_has_is_refused(stage: &Stage) {
+pub async fn a_wish_for_a_name_that_no_slot_has_is_refused(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b] = tickets();
     let reply = client.acquire(&wishing(a, "0")).await;
@@ -75,7 +75,7 @@ pub async fn a_wish_for_a_name_that_no_slot_has_is_refused(stage: &Stage) {
     assert!(client.holders().await.is_empty());
 }
 
-pub async fn names_are_only_added_at_the_end_while_somebody_goes_by_them(stage: &Stage) {
+pub async fn names_are_only_added_at_the_end_while_somebody_goes_by_them(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.one(naming("a,b")).await;

@@ -1,12 +1,12 @@
 use seinpaal_proto::{Busy, Reply, TicketReply};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, ask, pause, release, renew, resume, try_ask},
     stage::{lease, tickets},
 };
 
-pub async fn who_holds_when_a_name_is_paused_holds_on(stage: &Stage) {
+pub async fn who_holds_when_a_name_is_paused_holds_on(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
     client.take(&ask(a)).await;
@@ -16,7 +16,7 @@ pub async fn who_holds_when_a_name_is_paused_holds_on(stage: &Stage) {
     assert_eq!(client.one(release(a)).await, Reply::Released { ticket: a, left: 0 });
 }
 
-pub async fn nobody_is_admitted_to_a_name_that_is_paused(stage: &Stage) {
+pub async fn nobody_is_admitted_to_a_name_that_is_paused(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b, c] = tickets();
     client.take(&ask(a)).await;
@@ -28,7 +28,7 @@ pub async fn nobody_is_admitted_to_a_name_that_is_paused(stage: &Stage) {
     assert_eq!((client.holders().await, client.waiters().await), (vec![], vec![b]));
 }
 
-pub async fn resuming_serves_the_queue_in_order(stage: &Stage) {
+pub async fn resuming_serves_the_queue_in_order(stage: &CaseStage) {
     let (client, mut waiter) = (stage.limited(2).await, stage.client().await);
     let [a, b, c] = tickets();
     client.one(pause("repairs")).await;
@@ -41,7 +41,7 @@ pub async fn resuming_serves_the_queue_in_order(stage: &Stage) {
     assert_eq!(client.waiters().await, [c]);
 }
 
-pub async fn the_reason_is_shown_and_stays_when_nobody_is_here(stage: &Stage) {
+pub async fn the_reason_is_shown_and_stays_when_nobody_is_here(stage: &CaseStage) {
     let client = stage.client().await;
     client.one(pause("Ümbau {7}")).await;
     stage.advance(100 * TTL);

@@ -4,9 +4,9 @@
 use seinpaal::store::{Certainty, StoreErrorKind};
 use seinpaal_proto::{Inbox, queue::Batch};
 
-use crate::{Ability, Stage};
+use crate::{Ability, CaseStage};
 
-pub async fn a_store_keeps_queues_or_says_that_it_keeps_none(stage: &Stage) {
+pub async fn a_store_keeps_queues_or_says_that_it_keeps_none(stage: &CaseStage) {
     let client = stage.client().await;
     let (name, session) = (stage.name().clone(), Inbox(1));
     let batch = Batch { name, session, number: 0, not_after: 0, seen: 0, requests: vec![] };

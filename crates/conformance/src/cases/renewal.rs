@@ -3,14 +3,14 @@ use std::time::Duration;
 use seinpaal_proto::{Acquire, Batch, Cause, Reply, TicketReply, time::UNBOUNDED};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, TTL_MICROS, acquire, ask, evict, lasting, release, renew, renew_all},
     stage::{lease, many_tickets, tickets},
 };
 
 const INSTANT: Duration = Duration::from_micros(1);
 
-pub async fn renewing_a_lease_extends_all_that_stands_under_it(stage: &Stage) {
+pub async fn renewing_a_lease_extends_all_that_stands_under_it(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let (both, lease) = (tickets::<2>(), lease());
     for ticket in both {
@@ -23,7 +23,7 @@ pub async fn renewing_a_lease_extends_all_that_stands_under_it(stage: &Stage) {
     assert_eq!(client.holders().await, both);
 }
 
-pub async fn renewing_with_a_wrong_digest_renews_nothing(stage: &Stage) {
+pub async fn renewing_with_a_wrong_digest_renews_nothing(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let ([a, b, c], lease) = (tickets(), lease());
     for ticket in [a, b] {
@@ -37,7 +37,7 @@ pub async fn renewing_with_a_wrong_digest_renews_nothing(stage: &Stage) {
     assert_eq!(client.holders().await, []);
 }
 
-pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &Stage) {
+pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &CaseStage) {
     let client = stage.limited(4).await;
     let ([live, released, evicted, expired, unknown], lease) = (tickets(), lease());
     client.take_anonymously(&lasting(expired, TTL / 2)).await;
@@ -58,7 +58,7 @@ pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &Stage) {
     assert_eq!(tickets[4], TicketReply::Unknown);
 }
 
-pub async fn renewing_never_revives_an_ended_ticket(stage: &Stage) {
+pub async fn renewing_never_revives_an_ended_ticket(stage: &CaseStage) {
     let client = stage.client().await;
     let ([a], lease) = (tickets(), lease());
     client.take(&Acquire { lease, ..ask(a) }).await;
@@ -68,7 +68,7 @@ pub async fn renewing_never_revives_an_ended_ticket(stage: &Stage) {
     assert_eq!(client.holders().await, []);
 }
 
-pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &Stage) {
+pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &CaseStage) {
     let client = stage.client().await;
     let ([a, b], lease) = (tickets(), lease());
     client.take(&ask(a)).await;
@@ -78,7 +78,7 @@ pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &Stage) {
     assert_eq!(client.holders().await, [a]);
 }
 
-pub async fn a_renewal_behind_a_release_proves_what_the_release_hands_over(stage: &Stage) {
+pub async fn a_renewal_behind_a_release_proves_what_the_release_hands_over(stage: &CaseStage) {
     let mut client = stage.client().await;
     let ([a, b], lease) = (tickets(), lease());
     client.take(&ask(a)).await;
@@ -93,7 +93,7 @@ pub async fn a_renewal_behind_a_release_proves_what_the_release_hands_over(stage
     assert_eq!(client.holders().await, [b]);
 }
 
-pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &Stage) {
+pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &CaseStage) {
     let client = stage.client().await;
     let ([a, b, c], waiter_lease) = (tickets(), lease());
     client.take_anonymously(&lasting(a, 100 * TTL)).await;
@@ -109,7 +109,7 @@ pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &Stage) {
     assert_eq!(client.waiters().await, [b, c]);
 }
 
-pub async fn five_hundred_tickets_are_renewed_in_one_call(stage: &Stage) {
+pub async fn five_hundred_tickets_are_renewed_in_one_call(stage: &CaseStage) {
     let client = stage.limited(Batch::MOST_TICKETS as u32).await;
     let (all, lease) = (many_tickets(Batch::MOST_TICKETS), lease());
     for some in all.chunks(Batch::MOST) {

@@ -4,7 +4,7 @@ use futures_util::{FutureExt, pin_mut};
 use seinpaal_proto::{Acquire, Cause, Reply, Request};
 
 use crate::{
-    Client, Stage,
+    CaseStage, InboxClient,
     ask::{
         TTL, acquire, ask, cancel, evict, lasting, limit, pause, permits, release, release_slots,
         renew, renew_all, resume,
@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// Sends a request twice, as if the first reply had been lost.
-async fn twice(client: &Client, request: Request) -> [Reply; 2] {
+async fn twice(client: &InboxClient, request: Request) -> [Reply; 2] {
     let first = client.one(request.clone()).await;
     [first, client.one(request).await]
 }
 
-pub async fn an_acquire_whose_reply_was_lost_is_one_grant(stage: &Stage) {
+pub async fn an_acquire_whose_reply_was_lost_is_one_grant(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
     let [first, second] = twice(&client, acquire(&ask(a))).await;
@@ -26,7 +26,7 @@ pub async fn an_acquire_whose_reply_was_lost_is_one_grant(stage: &Stage) {
     assert_eq!(client.snapshot().await.held, 1);
 }
 
-pub async fn an_acquire_whose_reply_was_lost_is_one_place(stage: &Stage) {
+pub async fn an_acquire_whose_reply_was_lost_is_one_place(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c] = tickets();
     client.take(&ask(a)).await;
@@ -37,7 +37,7 @@ pub async fn an_acquire_whose_reply_was_lost_is_one_place(stage: &Stage) {
     assert_eq!(client.waiters().await, [b, c]);
 }
 
-pub async fn an_acquire_that_was_granted_meanwhile_is_told_so(stage: &Stage) {
+pub async fn an_acquire_that_was_granted_meanwhile_is_told_so(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -48,7 +48,7 @@ pub async fn an_acquire_that_was_granted_meanwhile_is_told_so(stage: &Stage) {
     assert_eq!((seen.held, seen.holders[0].fence), (1, grant.fence));
 }
 
-pub async fn a_release_whose_reply_was_lost_releases_once(stage: &Stage) {
+pub async fn a_release_whose_reply_was_lost_releases_once(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -59,7 +59,7 @@ pub async fn a_release_whose_reply_was_lost_releases_once(stage: &Stage) {
     assert_eq!(client.holders().await, [b]);
 }
 
-pub async fn slots_given_back_twice_are_given_back_once(stage: &Stage) {
+pub async fn slots_given_back_twice_are_given_back_once(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b] = tickets();
     client.take(&permits(a, 3)).await;
@@ -70,7 +70,7 @@ pub async fn slots_given_back_twice_are_given_back_once(stage: &Stage) {
     assert_eq!(client.snapshot().await.held, 3);
 }
 
-pub async fn every_other_request_sent_twice_is_answered_as_if_sent_once(stage: &Stage) {
+pub async fn every_other_request_sent_twice_is_answered_as_if_sent_once(stage: &CaseStage) {
     let client = stage.limited(4).await;
     let ([a, b, c], one, other) = (tickets(), lease(), lease());
     client.take(&Acquire { lease: one, ..permits(a, 3) }).await;
@@ -92,7 +92,7 @@ pub async fn every_other_request_sent_twice_is_answered_as_if_sent_once(stage: &
     }
 }
 
-pub async fn an_acquire_that_arrives_again_after_the_release_makes_no_lease(stage: &Stage) {
+pub async fn an_acquire_that_arrives_again_after_the_release_makes_no_lease(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     client.take(&ask(a)).await;
@@ -102,7 +102,7 @@ pub async fn an_acquire_that_arrives_again_after_the_release_makes_no_lease(stag
     assert_eq!(client.holders().await, []);
 }
 
-pub async fn numbers_of_one_series_are_granted_once_each(stage: &Stage) {
+pub async fn numbers_of_one_series_are_granted_once_each(stage: &CaseStage) {
     let client = stage.client().await;
     let [first] = tickets();
     for number in 1..=3 {
@@ -115,7 +115,7 @@ pub async fn numbers_of_one_series_are_granted_once_each(stage: &Stage) {
     assert_eq!(client.holders().await, []);
 }
 
-pub async fn a_late_release_does_not_free_the_next_permit_of_its_client(stage: &Stage) {
+pub async fn a_late_release_does_not_free_the_next_permit_of_its_client(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -125,7 +125,7 @@ pub async fn a_late_release_does_not_free_the_next_permit_of_its_client(stage: &
     assert_eq!(client.holders().await, [b]);
 }
 
-pub async fn a_release_after_the_end_does_not_free_the_permit_of_another(stage: &Stage) {
+pub async fn a_release_after_the_end_does_not_free_the_permit_of_another(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take_anonymously(&lasting(a, TTL)).await;
@@ -135,7 +135,7 @@ pub async fn a_release_after_the_end_does_not_free_the_permit_of_another(stage: 
     assert_eq!(client.holders().await, [b]);
 }
 
-pub async fn a_request_that_comes_after_its_deadline_is_refused(stage: &Stage) {
+pub async fn a_request_that_comes_after_its_deadline_is_refused(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     let now = client.send(vec![]).await.now;
@@ -147,13 +147,13 @@ pub async fn a_request_that_comes_after_its_deadline_is_refused(stage: &Stage) {
 }
 
 /// A client needs the store's clock for the deadline of its very first request.
-pub async fn a_store_tells_its_clock_when_it_is_opened(stage: &Stage) {
+pub async fn a_store_tells_its_clock_when_it_is_opened(stage: &CaseStage) {
     stage.advance(Duration::from_secs(2));
     let client = stage.client().await;
     assert_eq!(client.store().first_reading().shows, stage.now());
 }
 
-pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &Stage) {
+pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
     for polls in 0..6 {

@@ -1,10 +1,10 @@
 use crate::{
-    Stage,
+    CaseStage,
     ask::{ask, limit, permits, release_slots},
     stage::tickets,
 };
 
-pub async fn the_lowest_free_slots_are_given_first(stage: &Stage) {
+pub async fn the_lowest_free_slots_are_given_first(stage: &CaseStage) {
     let client = stage.limited(6).await;
     let [a, b, c, d, e] = tickets();
     assert_eq!(client.take(&permits(a, 2)).await.slots.to_string(), "0-1");
@@ -15,7 +15,7 @@ pub async fn the_lowest_free_slots_are_given_first(stage: &Stage) {
     assert_eq!(client.take(&permits(e, 2)).await.slots.to_string(), "1,5");
 }
 
-pub async fn some_slots_can_be_given_back_and_the_rest_stays(stage: &Stage) {
+pub async fn some_slots_can_be_given_back_and_the_rest_stays(stage: &CaseStage) {
     let (holder, mut next) = (stage.limited(4).await, stage.client().await);
     let [a, b] = tickets();
     holder.take(&permits(a, 4)).await;
@@ -27,7 +27,7 @@ pub async fn some_slots_can_be_given_back_and_the_rest_stays(stage: &Stage) {
     assert_eq!(slots, [(a, "0,2".to_owned()), (b, "1,3".to_owned())]);
 }
 
-pub async fn slots_that_another_holds_are_not_given_back(stage: &Stage) {
+pub async fn slots_that_another_holds_are_not_given_back(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b] = tickets();
     client.take(&ask(a)).await;
@@ -36,7 +36,7 @@ pub async fn slots_that_another_holds_are_not_given_back(stage: &Stage) {
     assert_eq!(client.snapshot().await.held, 3);
 }
 
-pub async fn slots_stay_below_a_limit_that_was_lowered(stage: &Stage) {
+pub async fn slots_stay_below_a_limit_that_was_lowered(stage: &CaseStage) {
     let client = stage.limited(4).await;
     let [a, b, c] = tickets();
     client.take(&permits(a, 3)).await;
@@ -46,7 +46,7 @@ pub async fn slots_stay_below_a_limit_that_was_lowered(stage: &Stage) {
     assert_eq!(client.take(&ask(c)).await.slots.to_string(), "0");
 }
 
-pub async fn slots_begin_at_zero_again_when_everybody_has_left(stage: &Stage) {
+pub async fn slots_begin_at_zero_again_when_everybody_has_left(stage: &CaseStage) {
     let client = stage.limited(5).await;
     let [a, b, c] = tickets();
     client.take(&ask(a)).await;
@@ -56,7 +56,7 @@ pub async fn slots_begin_at_zero_again_when_everybody_has_left(stage: &Stage) {
     assert_eq!(client.take(&permits(c, 5)).await.slots.to_string(), "0-4");
 }
 
-pub async fn ten_thousand_permits_are_had_in_one_request(stage: &Stage) {
+pub async fn ten_thousand_permits_are_had_in_one_request(stage: &CaseStage) {
     let client = stage.limited(10_000).await;
     let [a, b] = tickets();
     assert_eq!(client.take(&permits(a, 10_000)).await.slots.to_string(), "0-9999");

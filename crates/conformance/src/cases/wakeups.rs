@@ -3,12 +3,12 @@ use std::time::Duration;
 use seinpaal_proto::{Acquire, Cause, Reply, Ticket, What, time::UNBOUNDED};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{acquire, ask, evict, lasting, permits, release},
     stage::tickets,
 };
 
-pub async fn a_release_wakes_the_winner_and_nobody_else(stage: &Stage) {
+pub async fn a_release_wakes_the_winner_and_nobody_else(stage: &CaseStage) {
     let (holder, mut second) = (stage.client().await, stage.client().await);
     let mut third = stage.client().await;
     let [a, b, c] = tickets();
@@ -21,7 +21,7 @@ pub async fn a_release_wakes_the_winner_and_nobody_else(stage: &Stage) {
     third.told_of_grant(c).await;
 }
 
-pub async fn a_wakeup_says_what_was_granted(stage: &Stage) {
+pub async fn a_wakeup_says_what_was_granted(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.limited(3).await, stage.client().await);
     let [a, b] = tickets();
     holder.take(&permits(a, 2)).await;
@@ -33,7 +33,7 @@ pub async fn a_wakeup_says_what_was_granted(stage: &Stage) {
     assert_eq!(what, What::Granted { fence: row.fence, slots: row.slots, limit: 3 });
 }
 
-pub async fn a_client_hears_of_its_own_other_tickets(stage: &Stage) {
+pub async fn a_client_hears_of_its_own_other_tickets(stage: &CaseStage) {
     let mut client = stage.client().await;
     let [a, b] = tickets();
     let replies = client.send(vec![acquire(&ask(a)), acquire(&ask(b)), release(a)]).await.replies;
@@ -41,7 +41,7 @@ pub async fn a_client_hears_of_its_own_other_tickets(stage: &Stage) {
     client.told_of_grant(b).await;
 }
 
-pub async fn a_holder_that_is_evicted_is_told(stage: &Stage) {
+pub async fn a_holder_that_is_evicted_is_told(stage: &CaseStage) {
     let (mut holder, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
     holder.take(&ask(a)).await;
@@ -53,7 +53,7 @@ pub async fn a_holder_that_is_evicted_is_told(stage: &Stage) {
     assert_eq!(holder.one(release(a)).await, ended);
 }
 
-pub async fn a_waiter_that_is_evicted_is_told(stage: &Stage) {
+pub async fn a_waiter_that_is_evicted_is_told(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
     holder.take(&ask(a)).await;
@@ -63,13 +63,13 @@ pub async fn a_waiter_that_is_evicted_is_told(stage: &Stage) {
     assert_eq!(waiter.acquire(&ask(b)).await, Reply::Ended { ticket: b, cause: Cause::Evicted });
 }
 
-pub async fn who_is_not_here_cannot_be_evicted(stage: &Stage) {
+pub async fn who_is_not_here_cannot_be_evicted(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     assert_eq!(client.one(evict(a)).await, Reply::Unknown { ticket: a });
 }
 
-pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage: &Stage) {
+pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage: &CaseStage) {
     let (dying, waiter) = (stage.client().await, stage.client().await);
     let other = stage.client().await;
     let [a, b, c] = tickets();
@@ -82,7 +82,7 @@ pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage
     waiter.take(&patient(b)).await;
 }
 
-pub async fn a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place(stage: &Stage) {
+pub async fn a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place(stage: &CaseStage) {
     let (holder, mut deaf) = (stage.client().await, stage.client().await);
     let mut next = stage.client().await;
     let [a, b, c, d] = tickets::<4>();
@@ -99,7 +99,7 @@ pub async fn a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place(
     assert_eq!(next.waiters().await, [b, d]);
 }
 
-pub async fn a_hundred_grants_in_one_step_are_all_told(stage: &Stage) {
+pub async fn a_hundred_grants_in_one_step_are_all_told(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.limited(100).await, stage.client().await);
     let line: [Ticket; 101] = tickets();
     holder.take(&permits(line[0], 100)).await;

@@ -9,9 +9,9 @@ use std::{
 use seinpaal_rig::{RedisServer, until};
 
 use super::{
-    field::Busy,
-    load::Load,
-    tally::{Tally, Times},
+    field::BusyField,
+    load::ClientLoad,
+    tally::{FieldTally, SortedTimes},
 };
 
 /// The ttl of permits. The guard of a run must be a quarter longer.
@@ -36,9 +36,9 @@ pub struct AmnesiaPlan {
 #[derive(Clone, Debug, Default)]
 pub struct AmnesiaReport {
     /// What the clients saw.
-    pub tally: Tally,
+    pub tally: FieldTally,
     /// How long each mishap was followed by no grant.
-    pub pauses: Times,
+    pub pauses: SortedTimes,
 }
 
 impl fmt::Display for AmnesiaReport {
@@ -55,8 +55,8 @@ impl fmt::Display for AmnesiaReport {
 #[must_use]
 pub fn run(plan: &AmnesiaPlan) -> AmnesiaReport {
     let mut server = RedisServer::start();
-    let field = Busy::start(load(plan), &server.url(&format!("?{}", plan.option)));
-    let mut pauses = Times::default();
+    let field = BusyField::start(load(plan), &server.url(&format!("?{}", plan.option)));
+    let mut pauses = SortedTimes::default();
     for mishap in 0..plan.mishaps {
         // Waits until all clients are back, and then somewhat longer, so that the mishap meets
         // leases of different ages.
@@ -73,8 +73,8 @@ pub fn run(plan: &AmnesiaPlan) -> AmnesiaReport {
     AmnesiaReport { tally: field.end().0, pauses }
 }
 
-fn load(plan: &AmnesiaPlan) -> Load {
-    Load {
+fn load(plan: &AmnesiaPlan) -> ClientLoad {
+    ClientLoad {
         clients: plan.clients,
         names: vec![("under fire".to_owned(), plan.limit)],
         ttl: Some(TTL),

@@ -8,9 +8,9 @@ use std::{
 use seinpaal_rig::RedisCluster;
 
 use super::{
-    field::Busy,
-    load::Load,
-    tally::{Tally, Times},
+    field::BusyField,
+    load::ClientLoad,
+    tally::{FieldTally, SortedTimes},
 };
 
 /// The ttl of permits: long enough to keep a permit over a fail-over.
@@ -42,11 +42,11 @@ pub struct ClusterPlan {
 #[derive(Clone, Debug, Default)]
 pub struct ClusterReport {
     /// What the clients saw.
-    pub tally: Tally,
+    pub tally: FieldTally,
     /// For each fault and each client that it hit, the time until the client's next permit.
-    pub recoveries: Times,
+    pub recoveries: SortedTimes,
     /// For each kill, the time until another node had the slots.
-    pub promotions: Times,
+    pub promotions: SortedTimes,
 }
 
 impl fmt::Display for ClusterReport {
@@ -62,10 +62,10 @@ impl fmt::Display for ClusterReport {
 }
 
 /// A run under way.
-struct Run {
+struct ClusterRun {
     cluster: RedisCluster,
     names: Vec<String>,
-    field: Busy,
+    field: BusyField,
     report: ClusterReport,
 }
 
@@ -77,16 +77,16 @@ struct Run {
 pub fn run(plan: &ClusterPlan) -> ClusterReport {
     let cluster = RedisCluster::start();
     let names = names(&cluster);
-    let field = Busy::start(load(plan, &names), &format!("{}{}", cluster.url(), plan.options));
-    let mut run = Run { cluster, names, field, report: ClusterReport::default() };
+    let field = BusyField::start(load(plan, &names), &format!("{}{}", cluster.url(), plan.options));
+    let mut run = ClusterRun { cluster, names, field, report: ClusterReport::default() };
     drop(run.field.until_all_had_one(&run.field.clients_at(|_| true)));
     (0..plan.kills).for_each(|_| run.kill_one());
     (0..plan.moves).for_each(|_| run.move_all());
     ClusterReport { tally: run.field.end().0, ..run.report }
 }
 
-fn load(plan: &ClusterPlan, names: &[String]) -> Load {
-    Load {
+fn load(plan: &ClusterPlan, names: &[String]) -> ClientLoad {
+    ClientLoad {
         clients: plan.clients,
         names: names.iter().map(|name| (name.clone(), plan.limit)).collect(),
         ttl: Some(TTL),
@@ -118,7 +118,7 @@ fn key(name: &str) -> String {
     format!("seinpaal:{{{name}}}")
 }
 
-impl Run {
+impl ClusterRun {
     /// Kills a master after some more grants, and starts it again, empty, once its replica has
     /// taken over.
     fn kill_one(&mut self) {

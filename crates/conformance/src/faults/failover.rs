@@ -8,9 +8,9 @@ use std::{
 use seinpaal_rig::{SentinelServers, until};
 
 use super::{
-    field::Busy,
-    load::{Load, Pace},
-    tally::{Tally, Times},
+    field::BusyField,
+    load::{ClientLoad, Pace},
+    tally::{FieldTally, SortedTimes},
 };
 
 /// The ttl of permits: long enough to keep a permit over a fail-over.
@@ -55,14 +55,14 @@ pub enum MasterFault {
 #[derive(Clone, Debug, Default)]
 pub struct FailoverReport {
     /// What the clients saw.
-    pub tally: Tally,
+    pub tally: FieldTally,
     /// For each kill and each client that does not hold on, the time until the client's next
     /// permit.
-    pub recoveries: Times,
+    pub recoveries: SortedTimes,
     /// For each kill, the time until most sentinels knew the next master.
-    pub promotions: Times,
+    pub promotions: SortedTimes,
     /// For each kill, the time until the next master had all its replicas.
-    pub wholes: Times,
+    pub wholes: SortedTimes,
 }
 
 impl fmt::Display for FailoverReport {
@@ -80,10 +80,10 @@ impl fmt::Display for FailoverReport {
 }
 
 /// A run under way.
-struct Run<'a> {
+struct FailoverRun<'a> {
     plan: &'a FailoverPlan,
     servers: SentinelServers,
-    field: Busy,
+    field: BusyField,
     report: FailoverReport,
 }
 
@@ -95,8 +95,8 @@ struct Run<'a> {
 pub fn run(plan: &FailoverPlan) -> FailoverReport {
     let servers = SentinelServers::start(plan.replicas);
     let options = plan.replicated.map(|n| format!("?replicated={n}")).unwrap_or_default();
-    let field = Busy::start(load(plan), &servers.url(&options));
-    let mut run = Run { plan, servers, field, report: FailoverReport::default() };
+    let field = BusyField::start(load(plan), &servers.url(&options));
+    let mut run = FailoverRun { plan, servers, field, report: FailoverReport::default() };
     drop(run.field.until_all_had_one(&run.impatient()));
     for kill in 0..plan.kills {
         if kill > 0 {
@@ -107,8 +107,8 @@ pub fn run(plan: &FailoverPlan) -> FailoverReport {
     FailoverReport { tally: run.field.end().0, ..run.report }
 }
 
-fn load(plan: &FailoverPlan) -> Load {
-    Load {
+fn load(plan: &FailoverPlan) -> ClientLoad {
+    ClientLoad {
         clients: plan.clients,
         names: vec![("under fire".to_owned(), plan.limit)],
         ttl: Some(TTL),
@@ -127,7 +127,7 @@ fn is_patient(client: usize) -> bool {
     client.is_multiple_of(PATIENT)
 }
 
-impl Run<'_> {
+impl FailoverRun<'_> {
     /// The clients that do not hold on.
     fn impatient(&self) -> Vec<usize> {
         (0..self.plan.clients).filter(|client| !is_patient(*client)).collect()

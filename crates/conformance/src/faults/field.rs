@@ -17,53 +17,53 @@ use seinpaal_rig::until;
 
 use super::{
     draws::Draws,
-    load::{HeldPermit, Load, Pace},
-    tally::Tally,
+    load::{ClientLoad, HeldPermit, Pace},
+    tally::FieldTally,
 };
 
 /// The names, the clients, and what the judge saw of each client.
 #[derive(Debug)]
-pub struct Field {
-    load: Load,
-    state: Mutex<State>,
+pub struct ClientField {
+    load: ClientLoad,
+    state: Mutex<FieldState>,
     draws: Draws,
     is_over: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FieldState {
     pace: Pace,
     /// The permit that each client has in hand.
     hands: Vec<Option<Permit>>,
-    /// When each client first got a permit since [`Field::mark`].
+    /// When each client first got a permit since [`ClientField::mark`].
     first: Vec<Option<Instant>>,
     /// When each permit was granted.
     grants: Vec<Instant>,
     /// The permits that were given back or lost.
     ended: Vec<HeldPermit>,
-    tally: Tally,
+    tally: FieldTally,
 }
 
 /// A field with its clients at work.
 #[derive(Debug)]
-pub struct Busy {
-    field: Arc<Field>,
+pub struct BusyField {
+    field: Arc<ClientField>,
     clients: thread::JoinHandle<()>,
 }
 
-impl Deref for Busy {
-    type Target = Field;
+impl Deref for BusyField {
+    type Target = ClientField;
 
-    fn deref(&self) -> &Field {
+    fn deref(&self) -> &ClientField {
         &self.field
     }
 }
 
-impl Busy {
+impl BusyField {
     /// Lets all clients work at the store with this URL.
     #[must_use]
-    pub fn start(load: Load, url: &str) -> Self {
-        let field = Arc::new(Field::new(load));
+    pub fn start(load: ClientLoad, url: &str) -> Self {
+        let field = Arc::new(ClientField::new(load));
         let (theirs, url) = (Arc::clone(&field), url.to_owned());
         Self { field, clients: thread::spawn(move || theirs.populate(&url)) }
     }
@@ -74,7 +74,7 @@ impl Busy {
     /// # Panics
     /// If a client has panicked.
     #[must_use]
-    pub fn end(self) -> (Tally, Vec<HeldPermit>) {
+    pub fn end(self) -> (FieldTally, Vec<HeldPermit>) {
         self.field.is_over.store(true, Ordering::SeqCst);
         self.clients.join().expect("the clients end");
         let mut state = self.field.lock();
@@ -82,9 +82,9 @@ impl Busy {
     }
 }
 
-impl Field {
-    fn new(load: Load) -> Self {
-        let mut state = State::default();
+impl ClientField {
+    fn new(load: ClientLoad) -> Self {
+        let mut state = FieldState::default();
         state.hands.resize_with(load.clients, || None);
         state.first.resize(load.clients, None);
         let draws = Draws::new(load.seed);
@@ -93,7 +93,7 @@ impl Field {
 
     /// What the clients have seen so far.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> FieldTally {
         self.lock().tally
     }
 
@@ -174,7 +174,7 @@ impl Field {
         client % self.load.names.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FieldState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

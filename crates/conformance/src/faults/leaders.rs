@@ -15,9 +15,9 @@ use seinpaal::{Seinpaal, Ticket, store::zookeeper};
 use seinpaal_rig::ZookeeperEnsemble;
 
 use super::{
-    field::Busy,
-    load::{HeldPermit, Load},
-    tally::{Tally, Times},
+    field::BusyField,
+    load::{ClientLoad, HeldPermit},
+    tally::{FieldTally, SortedTimes},
 };
 pub use verdict::{broken, table};
 
@@ -46,13 +46,13 @@ pub struct LeadersPlan {
 #[derive(Clone, Debug, Default)]
 pub struct LeadersReport {
     /// What the clients saw.
-    pub tally: Tally,
+    pub tally: FieldTally,
     /// Each permit that was given back or lost.
     pub held: Vec<HeldPermit>,
     /// The line, each time that the observer saw it.
     pub lines: Vec<Vec<Ticket>>,
     /// The longest time without a grant around each kill.
-    pub recoveries: Times,
+    pub recoveries: SortedTimes,
     /// Writes that were tried.
     pub attempts: u64,
     /// How many of them were tried again.
@@ -75,7 +75,7 @@ pub fn run(plan: &LeadersPlan) -> LeadersReport {
     let url = format!("{}/leaders", ensemble.url());
     let [attempts, repeats, lost] = zookeeper::counted();
     let (begun, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
-    let field = Busy::start(load(plan), &url);
+    let field = BusyField::start(load(plan), &url);
     let observer = {
         let is_over = Arc::clone(&is_over);
         thread::spawn(move || observe(&url, &is_over))
@@ -98,8 +98,8 @@ pub fn run(plan: &LeadersPlan) -> LeadersReport {
     }
 }
 
-fn load(plan: &LeadersPlan) -> Load {
-    Load {
+fn load(plan: &LeadersPlan) -> ClientLoad {
+    ClientLoad {
         clients: plan.clients,
         names: vec![(NAME.to_owned(), plan.limit)],
         ttl: None,
@@ -110,8 +110,12 @@ fn load(plan: &LeadersPlan) -> Load {
     }
 }
 
-fn kill_leaders(ensemble: &mut ZookeeperEnsemble, plan: &LeadersPlan, field: &Busy) -> Times {
-    let mut recoveries = Times::default();
+fn kill_leaders(
+    ensemble: &mut ZookeeperEnsemble,
+    plan: &LeadersPlan,
+    field: &BusyField,
+) -> SortedTimes {
+    let mut recoveries = SortedTimes::default();
     for _ in 0..plan.kills {
         field.until_grants(plan.grants_between);
         let leader = ensemble.leader().expect("somebody leads");

@@ -17,11 +17,11 @@ pub enum Pace {
 }
 
 /// Returns how long a client holds a permit, from a number that is drawn for it and the pace.
-pub type Hold = fn(client: usize, pace: Pace, drawn: u64) -> Duration;
+pub type HoldLength = fn(client: usize, pace: Pace, drawn: u64) -> Duration;
 
 /// What the clients of a field do.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub struct ClientLoad {
     /// How many clients, each with a connection of its own. They are spread over the names in turn.
     pub clients: usize,
     /// The names, each with its limit.
@@ -31,7 +31,7 @@ pub struct Load {
     /// How long a client waits for a permit before it asks again. `None` waits as long as it takes.
     pub wait: Option<Duration>,
     /// How long a client holds a permit.
-    pub hold: Hold,
+    pub hold: HoldLength,
     /// The longest rest of a client between two permits.
     pub rest: Duration,
     /// The seed of all that is drawn.

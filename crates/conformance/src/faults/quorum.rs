@@ -7,7 +7,7 @@ use std::{
 
 use seinpaal_rig::RedisServer;
 
-use super::{field::Busy, load::Load, tally::Tally};
+use super::{field::BusyField, load::ClientLoad, tally::FieldTally};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct QuorumReport {
     /// A row for each phase, over all rounds.
     pub phases: Vec<PhaseRow>,
     /// What the clients saw.
-    pub tally: Tally,
+    pub tally: FieldTally,
 }
 
 /// The figures of one phase.
@@ -79,15 +79,15 @@ const PHASES: [(&str, bool, Deed); 9] = [
 #[must_use]
 pub fn run(plan: &QuorumPlan) -> QuorumReport {
     let mut nodes: [RedisServer; 3] = std::array::from_fn(|_| RedisServer::start());
-    let field = Busy::start(load(plan), &url(&nodes, plan.guard));
+    let field = BusyField::start(load(plan), &url(&nodes, plan.guard));
     // The first grants come after the restart guard of the new servers.
     field.until_grants(plan.clients as u64);
     let phases = go_through(plan, &mut nodes, &field);
     QuorumReport { phases, tally: field.end().0 }
 }
 
-fn load(plan: &QuorumPlan) -> Load {
-    Load {
+fn load(plan: &QuorumPlan) -> ClientLoad {
+    ClientLoad {
         clients: plan.clients,
         names: vec![("room for 1".to_owned(), 1), ("room for 3".to_owned(), 3)],
         ttl: Some(plan.ttl),
@@ -110,7 +110,7 @@ fn url(nodes: &[RedisServer; 3], guard: Option<Duration>) -> String {
     format!("redis+quorum://{nodes}?restart-guard={guard}")
 }
 
-fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &Busy) -> Vec<PhaseRow> {
+fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &BusyField) -> Vec<PhaseRow> {
     let row = |(phase, must_go_on, _): (&'static str, bool, Deed)| PhaseRow {
         phase,
         must_go_on,
@@ -147,7 +147,7 @@ impl fmt::Display for QuorumReport {
             let rate = row.grants as f64 / seconds;
             writeln!(f, "| {} | {seconds:.1} | {rate:.1} | {} |", row.phase, row.over_admissions)?;
         }
-        let Tally { grants, over_admissions, lost, .. } = self.tally;
+        let FieldTally { grants, over_admissions, lost, .. } = self.tally;
         writeln!(f, "{grants} grants, more than the limit {over_admissions} times, {lost} lost")
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 /// What the clients of a field saw.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Tally {
+pub struct FieldTally {
     /// Permits acquired.
     pub grants: u64,
     /// Acquisitions that raised the number of permits above the limit of their name at that moment.
@@ -17,7 +17,7 @@ pub struct Tally {
     pub errors: u64,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for FieldTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { grants, over_admissions, most_held, lost, errors } = self;
         write!(
@@ -30,9 +30,9 @@ impl fmt::Display for Tally {
 
 /// Durations, in order of length.
 #[derive(Clone, Debug, Default)]
-pub struct Times(Vec<Duration>);
+pub struct SortedTimes(Vec<Duration>);
 
-impl Times {
+impl SortedTimes {
     /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_of_the_sorted_times() {
-        let mut times = Times::default();
+        let mut times = SortedTimes::default();
         assert_eq!(times.quantile(1.0), Duration::ZERO);
         times.add([3, 1, 2].map(Duration::from_secs));
         assert_eq!(times.quantile(0.5), Duration::from_secs(2));

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::{RedisStore, Rig},
+    redis::{RedisRig, RedisStore},
     url::{ClusterUrl, StoreUrl},
 };
 use seinpaal_proto::{Contact, Inbox};
@@ -56,7 +56,7 @@ impl Default for ClusterHarness {
 impl Harness for ClusterHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let rig = Rig { now: Some(Arc::clone(&self.clock)), ..Rig::default() };
+            let rig = RedisRig { now: Some(Arc::clone(&self.clock)), ..RedisRig::default() };
             let store = RedisStore::open_cluster_rigged(self.url.clone(), inbox, news, rig).await;
             store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
         })

@@ -18,12 +18,12 @@ use seinpaal_rig::RedisServer;
 
 use crate::stage::random;
 
-type Servers = [RedisServer; 3];
+type QuorumServers = [RedisServer; 3];
 
 /// Three servers, a prefix of its own on them, and a clock that the case sets.
 #[derive(Debug)]
 pub struct QuorumHarness {
-    servers: Arc<Servers>,
+    servers: Arc<QuorumServers>,
     url: QuorumUrl,
     clock: Arc<AtomicU64>,
 }
@@ -65,8 +65,8 @@ impl QuorumHarness {
 }
 
 /// The servers, which end with the last case that uses them.
-fn servers() -> Arc<Servers> {
-    static SHARED: Mutex<Weak<Servers>> = Mutex::new(Weak::new());
+fn servers() -> Arc<QuorumServers> {
+    static SHARED: Mutex<Weak<QuorumServers>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(|held| held.into_inner());
     shared.upgrade().unwrap_or_else(|| {
         let servers = Arc::new(std::array::from_fn(|_| RedisServer::start()));

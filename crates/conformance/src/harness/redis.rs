@@ -8,7 +8,7 @@ use std::{
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::{RedisStore, Rig},
+    redis::{RedisRig, RedisStore},
     url::{RedisUrl, StoreUrl},
 };
 use seinpaal_proto::{Contact, Inbox};
@@ -57,7 +57,7 @@ impl Default for RedisHarness {
 impl Harness for RedisHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let rig = Rig { now: Some(Arc::clone(&self.clock)), ..Rig::default() };
+            let rig = RedisRig { now: Some(Arc::clone(&self.clock)), ..RedisRig::default() };
             let store = RedisStore::open_rigged(self.url.clone(), inbox, news, rig).await;
             let store = store.unwrap_or_else(|error| panic!("{error}"));
             assert!(self.is_subscribed(inbox).unwrap(), "an open client can be reached");

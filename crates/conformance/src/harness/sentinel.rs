@@ -7,7 +7,7 @@ use std::{
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::{RedisStore, Rig},
+    redis::{RedisRig, RedisStore},
     url::{SentinelUrl, StoreUrl},
 };
 use seinpaal_proto::{Contact, Inbox};
@@ -71,10 +71,10 @@ impl Harness for SentinelHarness {
         Box::pin(async move {
             // A session would repeat a call that fails, but there is none here. So replicas get
             // more time on a machine that is busy with other cases.
-            let rig = Rig {
+            let rig = RedisRig {
                 now: Some(Arc::clone(&self.clock)),
                 replication_timeout: Some(PATIENCE),
-                ..Rig::default()
+                ..RedisRig::default()
             };
             let store = RedisStore::open_behind_rigged(self.url.clone(), inbox, news, rig).await;
             let store = store.unwrap_or_else(|error| panic!("{error}"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seinpaal_proto::{
     Limit, Name, Priority,
-    queue::{Configure, Dedup, Delivery, Due, How, Pop, Push, Reason, Renew, Request},
+    queue::{Configure, Dedup, Delivery, Due, FailureReason, How, Pop, Push, Renew, Request},
     time::{UNBOUNDED, micros},
 };
 
@@ -92,7 +92,7 @@ pub(crate) fn give_back(delay: Duration) -> How {
 }
 
 pub(crate) fn fail(reason: &str, delay: Duration) -> How {
-    How::Fail { delay: micros(delay), reason: Reason::new(reason) }
+    How::Fail { delay: micros(delay), reason: FailureReason::new(reason) }
 }
 
 pub(crate) fn renew(deliveries: &[Delivery]) -> Request {

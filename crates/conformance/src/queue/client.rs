@@ -17,17 +17,17 @@ use seinpaal_proto::{
 use tokio::time::timeout;
 
 use super::ask::{acknowledge, finish, item, pop, ranked, waiting};
-use crate::{Client, Stage, ask::TTL, client::BOUND};
+use crate::{CaseStage, InboxClient, ask::TTL, client::BOUND};
 
 /// A client, its clock, and the number of its last batch.
 #[derive(Debug)]
 pub(crate) struct QueueClient<'a> {
-    stage: &'a Stage,
-    client: Client,
+    stage: &'a CaseStage,
+    client: InboxClient,
     last: AtomicU64,
 }
 
-impl Stage {
+impl CaseStage {
     /// A client of the queue of this stage's name.
     pub(crate) async fn queue_client(&self) -> QueueClient<'_> {
         QueueClient::new(self, self.client().await)
@@ -48,11 +48,11 @@ impl Stage {
 }
 
 impl<'a> QueueClient<'a> {
-    pub(crate) fn new(stage: &'a Stage, client: Client) -> Self {
+    pub(crate) fn new(stage: &'a CaseStage, client: InboxClient) -> Self {
         Self { stage, client, last: AtomicU64::new(0) }
     }
 
-    pub(crate) fn into_client(self) -> Client {
+    pub(crate) fn into_client(self) -> InboxClient {
         self.client
     }
 

@@ -13,12 +13,12 @@ use seinpaal::store::{News, NewsSender, Store, StoreError};
 use seinpaal_proto::{
     Inbox, Name, Priority,
     queue::{
-        Batch, Configure, Delivery, Due, How, Pop, Popped, Push, Reason, Renew, Replies, Reply,
-        Request, Snapshot, What,
+        Batch, Configure, Delivery, Due, FailureReason, How, Pop, Popped, Push, Renew, Replies,
+        Reply, Request, Snapshot, What,
     },
     time::UNBOUNDED,
 };
-use seinpaal_rig::{Between, seam::Answer};
+use seinpaal_rig::{Between, seam::SeamResult};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -192,9 +192,9 @@ impl Spoiler {
 
     fn end(&self, how: &mut How) {
         match (self.mistake, &mut *how) {
-            (Mistake::ForgetsReasons, How::Fail { reason, .. }) => *reason = Reason::default(),
+            (Mistake::ForgetsReasons, How::Fail { reason, .. }) => *reason = FailureReason::new(""),
             (Mistake::CountsGivingBack, How::GiveBack { delay }) => {
-                *how = How::Fail { delay: *delay, reason: Reason::default() };
+                *how = How::Fail { delay: *delay, reason: FailureReason::default() };
             }
             (Mistake::GivesBackToTheEnd, How::GiveBack { delay }) => *delay = (*delay).max(1),
             _ => {}
@@ -250,7 +250,7 @@ impl Spoiler {
 }
 
 impl Between for Spoiler {
-    fn call_queue<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+    fn call_queue<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> SeamResult<'a, Replies> {
         Box::pin(self.call(store, batch))
     }
 
@@ -258,7 +258,7 @@ impl Between for Spoiler {
         &'a self,
         store: &'a dyn Store,
         prefix: &'a str,
-    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
+    ) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
         Box::pin(async move {
             let mut list = store.list_queues(prefix).await?;
             list.retain(|(_, seen)| self.mistake != Mistake::ListsFull || seen.ready > 0);

@@ -1,12 +1,12 @@
 //! Each job ends as it may, and prints what it may. Only CMD's own end may be silent.
 
 use super::{
-    Check,
-    tale::{JobEnd, JobTale, Tale},
+    DayCheck,
+    tale::{DayTale, JobEnd, JobTale},
 };
 use crate::{
-    end::{BUSY, End, LOST},
-    store::Store,
+    end::{BUSY, LOST, PossibleEnd},
+    store::StoreSetting,
 };
 
 /// The longest time that a lease lasts after the store was last heard: the default ttl.
@@ -18,22 +18,22 @@ const CONNECTING: u64 = 2_000_000;
 /// a ttl.
 const PARTING: u64 = 10_000_000;
 
-pub(super) fn check(store: Store, tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
+pub(super) fn check(store: StoreSetting, tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) {
     for job in tale.jobs.values() {
         let Some(end) = &job.ended else {
-            found.push((Check::Hung, format!("{} never ended", job.who)));
+            found.push((DayCheck::Hung, format!("{} never ended", job.who)));
             continue;
         };
         if job.hung {
-            found.push((Check::Hung, told(job, end)));
+            found.push((DayCheck::Hung, told(job, end)));
         } else if !is_allowed(tale, job, end) && !is_starved(store, tale, job, end) {
             found.push((breach(job, end), told(job, end)));
         }
         if is_silent(job, end) {
-            found.push((Check::Silent, told(job, end)));
+            found.push((DayCheck::Silent, told(job, end)));
         }
         if job.exited.is_some_and(|at| end.at > at + PARTING) {
-            found.push((Check::Lingers, told(job, end)));
+            found.push((DayCheck::Lingers, told(job, end)));
         }
         check_events(job, end, found);
         check_lease(store, tale, job, end, found);
@@ -41,11 +41,11 @@ pub(super) fn check(store: Store, tale: &Tale<'_>, found: &mut Vec<(Check, Strin
     }
 }
 
-fn is_allowed(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
+fn is_allowed(tale: &DayTale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
     // A job that comes while the store is silent may be told so, and so may a job that gives up
     // soon.
     let until = if job.start.is_hurried { end.at } else { job.started + CONNECTING };
-    let unreachable = tale.was_silent(job.started, until, 0).then(End::unreachable_again);
+    let unreachable = tale.was_silent(job.started, until, 0).then(PossibleEnd::unreachable_again);
     let err = beside_silence(tale, job, end);
     job.start.ends.iter().chain(&unreachable).any(|may| {
         may.status == end.status
@@ -56,32 +56,37 @@ fn is_allowed(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
 
 /// Returns whether the machine had no time for a client or a server for longer than a permit can go
 /// without. Such a permit is lost, and told as lost, which is no mistake.
-fn is_starved(store: Store, tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
+fn is_starved(
+    store: StoreSetting,
+    tale: &DayTale<'_>,
+    job: &JobTale<'_>,
+    end: &JobEnd<'_>,
+) -> bool {
     let name = job.start.ask.as_ref().map_or("", |ask| &ask.name);
     let blink = u64::try_from(store.blink().as_micros()).unwrap_or(u64::MAX);
-    let lost = End::lost(name);
+    let lost = PossibleEnd::lost(name);
     end.status == LOST
         && lost.err.fits(&beside_silence(tale, job, end))
         && tale.was_slow(job.started, end.at, blink)
 }
 
 /// Allows one more line on stderr for a job that waits while the store is silent.
-fn beside_silence(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> String {
+fn beside_silence(tale: &DayTale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> String {
     let was_silent = tale.was_silent(job.started, end.at, 0);
     let is_told = |line: &&str| !(was_silent && line.ends_with("; still waiting\n"));
     end.err.split_inclusive('\n').filter(is_told).collect()
 }
 
-fn breach(job: &JobTale<'_>, end: &JobEnd<'_>) -> Check {
+fn breach(job: &JobTale<'_>, end: &JobEnd<'_>) -> DayCheck {
     let is_expected = job.start.ends.iter().any(|may| may.status == end.status);
-    if is_expected { Check::Words } else { Check::Status }
+    if is_expected { DayCheck::Words } else { DayCheck::Status }
 }
 
 /// Returns whether the job printed nothing on stderr and ended with a status that is not CMD's and
 /// must not come without a line.
 fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
     let is_own = job.left.iter().any(|(_, status)| *status == end.status);
-    let may_be = |may: &End| may.status == end.status && may.err.fits("");
+    let may_be = |may: &PossibleEnd| may.status == end.status && may.err.fits("");
     let is_call = job.start.ask.is_none();
     !is_call
         && end.err.is_empty()
@@ -92,25 +97,25 @@ fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
 }
 
 /// Where events are read, a loss must come as an event before the end.
-fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(Check, String)>) {
+fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(DayCheck, String)>) {
     if end.status != LOST || job.told.is_empty() {
         return;
     }
     let at = |event| job.told.iter().position(|told| *told == event);
     if at("lost").is_none() || at("lost") > at("exited") {
         let story = format!("{}: the events of a loss are {:?}", job.who, job.told);
-        found.push((Check::Words, story));
+        found.push((DayCheck::Words, story));
     }
 }
 
 /// If the store fell silent while CMD was inside and the lease was lost, then CMD was gone before
 /// the lease was.
 fn check_lease(
-    store: Store,
-    tale: &Tale<'_>,
+    store: StoreSetting,
+    tale: &DayTale<'_>,
     job: &JobTale<'_>,
     end: &JobEnd<'_>,
-    found: &mut Vec<(Check, String)>,
+    found: &mut Vec<(DayCheck, String)>,
 ) {
     let (Some((entered, _)), true) = (job.visits.first(), store.has_leases()) else { return };
     let (left, lost) = (job.until(*entered), end.status == LOST);
@@ -119,16 +124,16 @@ fn check_lease(
     if lost && left > from + TTL {
         let late = (left - from) as f64 / 1e6;
         let story = format!("{}: CMD was inside {late:.1} s after the store fell silent", job.who);
-        found.push((Check::Lease, story));
+        found.push((DayCheck::Lease, story));
     }
 }
 
 /// No job is refused at a name that nobody holds.
 fn check_refusal(
-    tale: &Tale<'_>,
+    tale: &DayTale<'_>,
     job: &JobTale<'_>,
     end: &JobEnd<'_>,
-    found: &mut Vec<(Check, String)>,
+    found: &mut Vec<(DayCheck, String)>,
 ) {
     let Some(ask) = job.start.ask.as_ref().filter(|_| end.status == BUSY) else { return };
     let is_other = |other: &JobTale<'_>| {
@@ -138,7 +143,7 @@ fn check_refusal(
     // A job on a machine that was too busy to give back its permit holds it until the lease ends.
     let may_be_held = tale.was_slow(job.started.saturating_sub(TTL), end.at, 0);
     if !may_be_held && !tale.jobs.values().any(is_other) {
-        found.push((Check::Refused, told(job, end)));
+        found.push((DayCheck::Refused, told(job, end)));
     }
 }
 

@@ -3,25 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, tale::Tale};
-use crate::history::Delivery;
+use super::{DayCheck, tale::DayTale};
+use crate::history::DeliveryToCmd;
 
 /// The most deliveries of one item.
 const DELIVERIES: usize = 5;
 
 /// Returns how many deliveries were judged.
-pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) -> u64 {
+pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> u64 {
     let mut judged = 0;
     for (queue, payloads) in &tale.pushed {
         let deliveries = tale.delivered.get(queue).map_or(&[][..], Vec::as_slice);
         judged += deliveries.len() as u64;
-        let mut all: BTreeMap<&str, Vec<&Delivery>> = BTreeMap::new();
+        let mut all: BTreeMap<&str, Vec<&DeliveryToCmd>> = BTreeMap::new();
         deliveries.iter().for_each(|it| all.entry(&it.payload).or_default().push(it));
         for payload in *payloads {
             let ends: Vec<_> =
                 all.get(payload.as_str()).into_iter().flatten().map(|it| it.status).collect();
             if ends != wanted(payload) {
-                found.push((Check::Item, format!("{queue}: {payload} ended with {ends:?}")));
+                found.push((DayCheck::Item, format!("{queue}: {payload} ended with {ends:?}")));
             }
         }
         check_order(queue, payloads, deliveries, found);
@@ -42,8 +42,8 @@ fn wanted(payload: &str) -> Vec<i32> {
 fn check_order(
     queue: &str,
     payloads: &[String],
-    deliveries: &[&Delivery],
-    found: &mut Vec<(Check, String)>,
+    deliveries: &[&DeliveryToCmd],
+    found: &mut Vec<(DayCheck, String)>,
 ) {
     let mut first: Vec<&str> = Vec::new();
     for delivery in deliveries {
@@ -54,7 +54,7 @@ fn check_order(
     let is_expected = first.iter().zip(payloads).all(|(seen, pushed)| seen == pushed);
     if !is_expected {
         found.push((
-            Check::Item,
+            DayCheck::Item,
             format!("{queue}: delivered as {first:?}, pushed as {payloads:?}"),
         ));
     }

@@ -1,8 +1,8 @@
 //! At most the limit is held, and no slot is held twice.
 
-use super::{Check, tale::Tale};
+use super::{DayCheck, tale::DayTale};
 
-struct Inside<'a> {
+struct PermitsInside<'a> {
     who: &'a str,
     from: u64,
     until: u64,
@@ -10,7 +10,7 @@ struct Inside<'a> {
     slot: Option<u32>,
 }
 
-pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
+pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) {
     for name in tale.names() {
         let mut all = inside(tale, name);
         all.sort_by_key(|it| it.from);
@@ -19,21 +19,21 @@ pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
 }
 
 /// The limit of a name. All jobs state the same one.
-fn limit(tale: &Tale<'_>, name: &str) -> u32 {
+fn limit(tale: &DayTale<'_>, name: &str) -> u32 {
     let asks = tale.jobs.values().filter_map(|job| job.start.ask.as_ref());
     asks.filter(|ask| ask.name == name).map(|ask| ask.limit).max().unwrap_or(1)
 }
 
-fn inside<'a>(tale: &Tale<'a>, name: &str) -> Vec<Inside<'a>> {
+fn inside<'a>(tale: &DayTale<'a>, name: &str) -> Vec<PermitsInside<'a>> {
     let mut all = Vec::new();
     for job in tale.jobs.values() {
         for (from, visit) in &job.visits {
             let (who, until) = (job.who, job.until(*from));
             if visit.name == name {
                 let (permits, slot) = (visit.permits, visit.slot);
-                all.push(Inside { who, from: *from, until, permits, slot });
+                all.push(PermitsInside { who, from: *from, until, permits, slot });
             } else if has_also(&job.start.argv, name) {
-                all.push(Inside { who, from: *from, until, permits: 1, slot: None });
+                all.push(PermitsInside { who, from: *from, until, permits: 1, slot: None });
             }
         }
     }
@@ -45,8 +45,8 @@ fn has_also(argv: &[String], name: &str) -> bool {
 }
 
 /// Only an arrival can raise the number inside, so it is enough to look at each arrival.
-fn sweep(name: &str, limit: u32, all: &[Inside<'_>], found: &mut Vec<(Check, String)>) {
-    let mut now: Vec<&Inside<'_>> = Vec::new();
+fn sweep(name: &str, limit: u32, all: &[PermitsInside<'_>], found: &mut Vec<(DayCheck, String)>) {
+    let mut now: Vec<&PermitsInside<'_>> = Vec::new();
     for new in all {
         now.retain(|it| it.until > new.from);
         if new.until <= new.from {
@@ -55,7 +55,7 @@ fn sweep(name: &str, limit: u32, all: &[Inside<'_>], found: &mut Vec<(Check, Str
         let twice = now.iter().find(|it| it.slot.is_some() && it.slot == new.slot);
         if let Some(other) = twice {
             found.push((
-                Check::Limit,
+                DayCheck::Limit,
                 format!("slot {:?} of {name}: {} and {}", new.slot, other.who, new.who),
             ));
         }
@@ -64,7 +64,7 @@ fn sweep(name: &str, limit: u32, all: &[Inside<'_>], found: &mut Vec<(Check, Str
         if permits > u64::from(limit) {
             let who: Vec<_> = now.iter().map(|it| it.who).collect();
             found.push((
-                Check::Limit,
+                DayCheck::Limit,
                 format!("{permits} of {limit} at {name}: {}", who.join(", ")),
             ));
         }

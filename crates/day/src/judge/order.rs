@@ -4,8 +4,8 @@
 //! waiting outweigh a step of priority.
 
 use super::{
-    Check,
-    tale::{JobTale, Tale},
+    DayCheck,
+    tale::{DayTale, JobTale},
 };
 
 /// How much waiting outweighs one step of priority, in microseconds.
@@ -14,7 +14,7 @@ const STEP: i128 = 10_000_000;
 const SHORT: u64 = 5_000_000;
 
 /// Returns how many pairs were judged.
-pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) -> u64 {
+pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> u64 {
     let mut pairs = 0;
     for name in tale.names() {
         let is_here = |job: &&JobTale<'_>| {
@@ -32,11 +32,11 @@ pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) -> u64 {
 
 /// Judges one pair, and returns whether it proves anything.
 fn judge(
-    tale: &Tale<'_>,
+    tale: &DayTale<'_>,
     name: &str,
     ahead: &JobTale<'_>,
     behind: &JobTale<'_>,
-    found: &mut Vec<(Check, String)>,
+    found: &mut Vec<(DayCheck, String)>,
 ) -> bool {
     let (Some(first), Some(second)) = (ahead.fence(), behind.fence()) else { return false };
     let queued = ahead.queued[name];
@@ -52,7 +52,7 @@ fn judge(
             "at {name} {} (fence {second}, started at {}) before {} (fence {first}, in line since {})",
             behind.who, behind.started, ahead.who, queued
         );
-        found.push((Check::Order, story));
+        found.push((DayCheck::Order, story));
     }
     true
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::history::{Delivery, Event, Start, Visit, What};
+use crate::history::{CmdVisit, DayEvent, DayWhat, DeliveryToCmd, JobStart};
 
 /// All that happened on one store.
 #[derive(Debug, Default)]
-pub(super) struct Tale<'a> {
+pub(super) struct DayTale<'a> {
     pub(super) jobs: BTreeMap<&'a str, JobTale<'a>>,
     /// When the store was silent.
     pub(super) outages: Vec<(u64, u64)>,
@@ -15,21 +15,21 @@ pub(super) struct Tale<'a> {
     /// The items that were pushed into each queue, in order.
     pub(super) pushed: BTreeMap<&'a str, &'a [String]>,
     /// The deliveries from each queue, in order of fences.
-    pub(super) delivered: BTreeMap<&'a str, Vec<&'a Delivery>>,
+    pub(super) delivered: BTreeMap<&'a str, Vec<&'a DeliveryToCmd>>,
 }
 
 /// One job.
 #[derive(Debug)]
 pub(super) struct JobTale<'a> {
     pub(super) who: &'a str,
-    pub(super) start: &'a Start,
+    pub(super) start: &'a JobStart,
     pub(super) started: u64,
     /// At which names the job is known to stand in line, and since when.
     pub(super) queued: BTreeMap<&'a str, u64>,
     pub(super) told: Vec<&'a str>,
     /// When the job told that CMD is gone.
     pub(super) exited: Option<u64>,
-    pub(super) visits: Vec<(u64, &'a Visit)>,
+    pub(super) visits: Vec<(u64, &'a CmdVisit)>,
     pub(super) left: Vec<(u64, i32)>,
     pub(super) ended: Option<JobEnd<'a>>,
     pub(super) killed: Option<u64>,
@@ -46,8 +46,8 @@ pub(super) struct JobEnd<'a> {
     pub(super) err: &'a str,
 }
 
-impl<'a> Tale<'a> {
-    pub(super) fn of(events: &[&'a Event]) -> Self {
+impl<'a> DayTale<'a> {
+    pub(super) fn of(events: &[&'a DayEvent]) -> Self {
         let mut tale = Self::default();
         for event in events {
             tale.hear(event);
@@ -58,22 +58,22 @@ impl<'a> Tale<'a> {
         tale
     }
 
-    fn hear(&mut self, event: &'a Event) {
+    fn hear(&mut self, event: &'a DayEvent) {
         match &event.what {
-            What::Started(start) => {
+            DayWhat::Started(start) => {
                 self.jobs.insert(&event.who, JobTale::new(event, start));
             }
-            What::OutageBegins => self.outages.push((event.at, u64::MAX)),
-            What::OutageEnds => {
+            DayWhat::OutageBegins => self.outages.push((event.at, u64::MAX)),
+            DayWhat::OutageEnds => {
                 if let Some((_, until)) = self.outages.last_mut() {
                     *until = event.at;
                 }
             }
-            What::Slow { from } => self.slow.push((*from, event.at)),
-            What::Pushed { queue, payloads } => {
+            DayWhat::Slow { from } => self.slow.push((*from, event.at)),
+            DayWhat::Pushed { queue, payloads } => {
                 self.pushed.insert(queue, payloads);
             }
-            What::Delivered(delivery) => {
+            DayWhat::Delivered(delivery) => {
                 self.delivered.entry(&delivery.queue).or_default().push(delivery);
             }
             _ => {
@@ -114,7 +114,7 @@ fn any(spans: &[(u64, u64)], from: u64, until: u64, least: u64) -> bool {
 }
 
 impl<'a> JobTale<'a> {
-    fn new(event: &'a Event, start: &'a Start) -> Self {
+    fn new(event: &'a DayEvent, start: &'a JobStart) -> Self {
         Self {
             who: &event.who,
             start,
@@ -131,23 +131,23 @@ impl<'a> JobTale<'a> {
         }
     }
 
-    fn hear(&mut self, event: &'a Event) {
+    fn hear(&mut self, event: &'a DayEvent) {
         match &event.what {
-            What::Queued { name } => {
+            DayWhat::Queued { name } => {
                 self.queued.entry(name).or_insert(event.at);
             }
-            What::Told { event: told } => {
+            DayWhat::Told { event: told } => {
                 self.told.push(told);
                 self.exited = (told == "exited").then_some(event.at).or(self.exited);
             }
-            What::Entered(visit) => self.visits.push((event.at, visit)),
-            What::Left { status } => self.left.push((event.at, *status)),
-            What::Ended { status, out, err } => {
+            DayWhat::Entered(visit) => self.visits.push((event.at, visit)),
+            DayWhat::Left { status } => self.left.push((event.at, *status)),
+            DayWhat::Ended { status, out, err } => {
                 self.ended = Some(JobEnd { at: event.at, status: *status, out, err });
             }
-            What::Killing => self.killed = Some(event.at),
-            What::Stopped { .. } => self.was_stopped = true,
-            What::Hung => self.hung = true,
+            DayWhat::Killing => self.killed = Some(event.at),
+            DayWhat::Stopped { .. } => self.was_stopped = true,
+            DayWhat::Hung => self.hung = true,
             _ => {}
         }
     }

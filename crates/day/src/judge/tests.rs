@@ -7,8 +7,8 @@ use book::Book;
 use super::*;
 use crate::{
     cmd::DONE,
-    end::{End, LOST},
-    history::{Ask, Start},
+    end::{LOST, PossibleEnd},
+    history::{AskOfJob, JobStart},
 };
 
 /// A job that was granted. Its guard ends CMD although nothing has failed, and the job says nothing. A
@@ -28,7 +28,7 @@ fn ended_by_its_own_guard() -> Book {
 fn a_run_that_its_own_guard_ends_without_a_word_is_found_three_times_over() {
     let mut found = ended_by_its_own_guard().found();
     found.sort();
-    assert_eq!(found, [Check::Status, Check::Silent, Check::Words]);
+    assert_eq!(found, [DayCheck::Status, DayCheck::Silent, DayCheck::Words]);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn a_status_that_may_not_be_and_words_that_may_not_are_told_apart() {
             .left(1.0, "a", status)
             .ended(1.1, "a", status, DONE, err)
     };
-    assert_eq!(ended(1, "seinpaal: n: what?\n").found(), [Check::Status]);
-    assert_eq!(ended(0, "seinpaal: n: by the way\n").found(), [Check::Words]);
+    assert_eq!(ended(1, "seinpaal: n: what?\n").found(), [DayCheck::Status]);
+    assert_eq!(ended(0, "seinpaal: n: by the way\n").found(), [DayCheck::Words]);
     assert_eq!(ended(0, "").found(), []);
 }
 
@@ -72,7 +72,7 @@ fn a_waiter_may_say_that_the_store_is_silent_only_where_it_is() {
             .left(9.0, "a", 0)
             .ended(9.1, "a", 0, DONE, said)
     };
-    assert_eq!(waits().found(), [Check::Words]);
+    assert_eq!(waits().found(), [DayCheck::Words]);
     assert_eq!(waits().outage(2.0, 5.0).found(), []);
 }
 
@@ -85,23 +85,23 @@ fn a_lease_that_a_starved_machine_costs_is_excused_only_where_it_starved_and_was
             .left(19.0, "a", 143)
             .ended(19.1, "a", LOST, "", err)
     };
-    let slow = |book: Book| book.add(15.0, "rig", What::Slow { from: 5_000_000 });
+    let slow = |book: Book| book.add(15.0, "rig", DayWhat::Slow { from: 5_000_000 });
     let told = "seinpaal: n: the lease was not renewed; a longer --ttl helps\n";
-    assert_eq!(lost(told).found(), [Check::Status]);
+    assert_eq!(lost(told).found(), [DayCheck::Status]);
     assert_eq!(slow(lost(told)).found(), []);
-    assert_eq!(slow(lost("")).found(), [Check::Status, Check::Silent]);
+    assert_eq!(slow(lost("")).found(), [DayCheck::Status, DayCheck::Silent]);
 }
 
 #[test]
 fn a_job_that_never_ends_and_one_that_lingers_are_found() {
-    assert_eq!(Book::default().run(0.0, "a", "n", 1).found(), [Check::Hung]);
+    assert_eq!(Book::default().run(0.0, "a", "n", 1).found(), [DayCheck::Hung]);
     let lingers = Book::default()
         .run(0.0, "a", "n", 1)
         .entered(0.1, "a", "n", 0, 7)
         .left(1.0, "a", 0)
         .told(1.0, "a", "exited")
         .ended(20.0, "a", 0, DONE, "");
-    assert_eq!(lingers.found(), [Check::Lingers]);
+    assert_eq!(lingers.found(), [DayCheck::Lingers]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn one_too_many_inside_and_a_slot_given_twice_are_found() {
         .whole("a", "n", 0, 1, [0.0, 0.1, 5.0])
         .whole("b", "n", 1, 2, [0.2, 0.3, 6.0])
         .whole("c", "n", 2, 3, [0.4, 0.5, 8.0]);
-    assert_eq!(three.found(), [Check::Limit]);
+    assert_eq!(three.found(), [DayCheck::Limit]);
     let slot = Book::default().whole("a", "n", 0, 1, [0.0, 0.1, 5.0]).whole(
         "b",
         "n",
@@ -118,25 +118,25 @@ fn one_too_many_inside_and_a_slot_given_twice_are_found() {
         2,
         [0.2, 0.3, 6.0],
     );
-    assert_eq!(slot.found(), [Check::Limit]);
+    assert_eq!(slot.found(), [DayCheck::Limit]);
 }
 
 #[test]
 fn a_holder_of_another_name_as_well_is_counted_there() {
     let argv = ["seinpaal", "run", "m", "--also", "n"].map(str::to_owned).to_vec();
-    let ask = Some(Ask { name: "m".to_owned(), limit: 1, priority: 0 });
-    let ends = vec![End::own(0, DONE)];
-    let both = Start { argv, ask, ends, is_hurried: false };
+    let ask = Some(AskOfJob { name: "m".to_owned(), limit: 1, priority: 0 });
+    let ends = vec![PossibleEnd::own(0, DONE)];
+    let both = JobStart { argv, ask, ends, is_hurried: false };
     let book = Book::default()
         .run(0.0, "a", "n", 1)
         .entered(0.1, "a", "n", 0, 1)
         .left(5.0, "a", 0)
         .ended(5.1, "a", 0, DONE, "")
-        .add(1.0, "b", What::Started(both))
+        .add(1.0, "b", DayWhat::Started(both))
         .entered(1.1, "b", "m", 0, 2)
         .left(2.0, "b", 0)
         .ended(2.1, "b", 0, DONE, "");
-    assert_eq!(book.found(), [Check::Limit]);
+    assert_eq!(book.found(), [DayCheck::Limit]);
 }
 
 #[test]
@@ -150,10 +150,10 @@ fn a_job_that_went_in_before_an_earlier_one_is_found_unless_the_store_was_silent
             [1.0, 6.0, 7.0],
         )
     };
-    assert_eq!(passed().found(), [Check::Order]);
+    assert_eq!(passed().found(), [DayCheck::Order]);
     assert_eq!(
         passed().outage(2.0, 4.0).found(),
-        [Check::Order],
+        [DayCheck::Order],
         "so short a silence is no excuse"
     );
     assert_eq!(passed().outage(0.8, 7.8).found(), []);
@@ -167,22 +167,22 @@ fn priority_goes_before_age_as_long_as_ten_seconds_a_step_say() {
             .queued(0.5, "a", "n")
             .whole("b", "n", 1, 5, [came, 70.0, 79.0]);
         for event in &mut book.0 {
-            if let (What::Started(start), "redis/b") = (&mut event.what, event.who.as_str()) {
+            if let (DayWhat::Started(start), "redis/b") = (&mut event.what, event.who.as_str()) {
                 start.ask.as_mut().unwrap().priority = priority;
             }
         }
         book.found()
     };
     assert_eq!(with(5, 20.0), []);
-    assert_eq!(with(5, 60.0), [Check::Order]);
-    assert_eq!(with(-1, 1.0), [Check::Order]);
+    assert_eq!(with(5, 60.0), [DayCheck::Order]);
+    assert_eq!(with(-1, 1.0), [DayCheck::Order]);
 }
 
 #[test]
 fn a_cmd_that_outlives_its_lease_in_a_silence_is_found() {
     let lost = |left: f64| {
         Book::default()
-            .run_that_may(0.0, "a", "n", 1, &[End::lost("n")])
+            .run_that_may(0.0, "a", "n", 1, &[PossibleEnd::lost("n")])
             .entered(0.1, "a", "n", 0, 7)
             .outage(5.0, 50.0)
             .left(left, "a", 143)
@@ -194,7 +194,7 @@ fn a_cmd_that_outlives_its_lease_in_a_silence_is_found() {
                 "seinpaal: n: the lease is lost; a longer --ttl helps\n",
             )
     };
-    assert_eq!(lost(36.0).found(), [Check::Lease]);
+    assert_eq!(lost(36.0).found(), [DayCheck::Lease]);
     assert_eq!(lost(20.0).found(), []);
 }
 
@@ -202,32 +202,32 @@ fn a_cmd_that_outlives_its_lease_in_a_silence_is_found() {
 fn a_refusal_where_nobody_is_is_found() {
     let busy = "seinpaal: n: not acquired, busy: 1 of 1 held, 0 waiting\n";
     let refused = || {
-        let ends = [End::busy("n")];
+        let ends = [PossibleEnd::busy("n")];
         Book::default().run_that_may(1.0, "a", "n", 2, &ends).ended(1.1, "a", 75, "", busy)
     };
-    assert_eq!(refused().found(), [Check::Refused]);
+    assert_eq!(refused().found(), [DayCheck::Refused]);
     assert_eq!(refused().whole("b", "n", 0, 1, [0.0, 0.1, 5.0]).found(), []);
 }
 
 #[test]
 fn an_item_that_is_lost_done_twice_or_out_of_turn_is_found() {
     let pushed = || Book::default().pushed(&["0-ok", "1-ok"]);
-    assert_eq!(pushed().delivered("0-ok", 1, 0).found(), [Check::Item], "lost");
+    assert_eq!(pushed().delivered("0-ok", 1, 0).found(), [DayCheck::Item], "lost");
     let once = || pushed().delivered("0-ok", 1, 0).delivered("1-ok", 2, 0);
     assert_eq!(once().found(), []);
-    assert_eq!(once().delivered("1-ok", 3, 0).found(), [Check::Item], "twice");
+    assert_eq!(once().delivered("1-ok", 3, 0).found(), [DayCheck::Item], "twice");
     let turned = pushed().delivered("0-ok", 2, 0).delivered("1-ok", 1, 0);
-    assert_eq!(turned.found(), [Check::Item], "out of turn");
+    assert_eq!(turned.found(), [DayCheck::Item], "out of turn");
 }
 
 #[test]
 fn a_wrong_that_a_watcher_saw_and_a_permit_that_is_left_are_found() {
     let story = || "one too few".to_owned();
-    let book = Book::default().add(1.0, "watch", What::Wrong { story: story() }).add(
+    let book = Book::default().add(1.0, "watch", DayWhat::Wrong { story: story() }).add(
         2.0,
         "end",
-        What::Remains { story: story() },
+        DayWhat::Remains { story: story() },
     );
-    assert_eq!(book.found(), [Check::Wrong, Check::Remains]);
-    assert_eq!(judge(&[], &[story()]).violations[0].check, Check::Remains);
+    assert_eq!(book.found(), [DayCheck::Wrong, DayCheck::Remains]);
+    assert_eq!(judge(&[], &[story()]).violations[0].check, DayCheck::Remains);
 }

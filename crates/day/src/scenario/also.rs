@@ -5,11 +5,11 @@ use std::thread;
 
 use crate::{
     cmd::DONE,
-    end::End,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms, pass},
 };
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let mut draw = stage.draw.clone();
     let names = ["licence", "press", "van"].map(|what| stage.name(what));
     thread::scope(|scope| {
@@ -22,7 +22,7 @@ pub(super) fn play(stage: &Stage<'_>) {
             let run = format!("run {first} --also {second} {third} -- day hold {hold}");
             // The run does not ask in the order of its flags. Only its first name is judged, and
             // its place in line there is not.
-            let job = stage.call(&run).asks(first, 1, 0).may_end(End::own(0, DONE));
+            let job = stage.call(&run).asks(first, 1, 0).may_end(PossibleEnd::own(0, DONE));
             stage.let_go(scope, job.start());
             pass(draw.between(ms(1500), ms(6000)));
         }

@@ -2,20 +2,21 @@
 //! the permit is free, and not before.
 
 use crate::{
-    end::End,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms, pass},
 };
 
 /// How long the CMD of a killed holder would run. On the embedded store it does run on, and holds
 /// the permit until then.
 const WORK: u64 = 6000;
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let name = stage.name("import");
-    let mut holder = stage.run("-j 1", &name, 1, ms(WORK)).may_end(End::anyhow(137)).start();
+    let mut holder =
+        stage.run("-j 1", &name, 1, ms(WORK)).may_end(PossibleEnd::anyhow(137)).start();
     holder.until_inside(stage.bound());
     let waiter = || stage.run("-j 1 --events 3", &name, 1, ms(1000)).watched();
-    let mut doomed = waiter().may_end(End::anyhow(137)).start();
+    let mut doomed = waiter().may_end(PossibleEnd::anyhow(137)).start();
     doomed.until_queued(stage.bound());
     let mut next = waiter().start();
     next.until_queued(stage.bound());

@@ -1,11 +1,11 @@
 //! `seq N | xargs -P K`: a shell's loop that starts more jobs at once than there are permits.
 
 use crate::{
-    end::End,
-    stage::{Stage, ms},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms},
 };
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let mut draw = stage.draw.clone();
     loop {
         let limit = 1 + draw.below(3);
@@ -23,7 +23,10 @@ pub(super) fn play(stage: &Stage<'_>) {
             2 * limit + 1
         );
         // Each run of the loop is judged by itself. Status 123 only says that one of them failed.
-        let job = stage.script(&script).may_end(End::own(0, "")).may_end(End::own(123, ""));
+        let job = stage
+            .script(&script)
+            .may_end(PossibleEnd::own(0, ""))
+            .may_end(PossibleEnd::own(123, ""));
         job.start().wait(stage.bound());
     }
 }

@@ -4,11 +4,11 @@
 use std::thread;
 
 use crate::{
-    end::End,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms, pass},
 };
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let name = stage.name("report");
     let first = stage.left(ms(24_000)).max(ms(1000));
     thread::scope(|scope| {
@@ -21,6 +21,6 @@ pub(super) fn play(stage: &Stage<'_>) {
             pass(ms(500));
         }
         let impatient = stage.run("-j 1 -w 5", &name, 1, ms(100));
-        stage.let_go(scope, impatient.may_end(End::busy(&name)).hurried().start());
+        stage.let_go(scope, impatient.may_end(PossibleEnd::busy(&name)).hurried().start());
     });
 }

@@ -6,15 +6,15 @@ use std::{thread, time::Duration};
 
 use crate::{
     cmd::DONE,
-    end::End,
-    job::Job,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    job::DayJob,
+    stage::{ScenarioStage, ms, pass},
 };
 
 const GPUS: u32 = 4;
 const API: u32 = 3;
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let mut draw = stage.draw.clone();
     let longest = (stage.time / 8).max(ms(2000));
     thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn work(draw: &mut Draw, longest: Duration) -> Duration {
     }
 }
 
-fn gpus(stage: &Stage<'_>, draw: &mut Draw, longest: Duration) -> Job {
+fn gpus(stage: &ScenarioStage<'_>, draw: &mut Draw, longest: Duration) -> DayJob {
     let hold = work(draw, longest);
     let name = stage.name("gpus");
     let weight = if draw.chance(15) { "-p 2 " } else { "" };
@@ -53,38 +53,38 @@ fn gpus(stage: &Stage<'_>, draw: &mut Draw, longest: Duration) -> Job {
         0 => {
             let flags =
                 format!("-j {GPUS} {weight}-w {}ms", draw.between(ms(100), ms(4000)).as_millis());
-            stage.run(&flags, &name, GPUS, hold).may_end(End::busy(&name)).hurried()
+            stage.run(&flags, &name, GPUS, hold).may_end(PossibleEnd::busy(&name)).hurried()
         }
         1 => {
             let flags = format!("-j {GPUS} {weight}--max-waiting 2");
-            stage.run(&flags, &name, GPUS, hold).may_end(End::busy(&name)).hurried()
+            stage.run(&flags, &name, GPUS, hold).may_end(PossibleEnd::busy(&name)).hurried()
         }
         2..=5 => stage.run(&format!("-j {GPUS} {weight}--events 3"), &name, GPUS, hold).watched(),
         _ => stage.run(&format!("-j {GPUS} {weight}"), &name, GPUS, hold),
     }
 }
 
-fn api(stage: &Stage<'_>, draw: &mut Draw) -> Job {
+fn api(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     let priority = draw.pick(&[-5, 0, 0, 0, 5]);
     let flags = format!("-j {API} --priority {priority} --events 3");
     stage.run(&flags, &stage.name("api"), API, work(draw, ms(6000))).watched()
 }
 
 /// One permit, as in README's first line. Sometimes CMD fails, and its status must be passed on.
-fn backup(stage: &Stage<'_>, draw: &mut Draw) -> Job {
+fn backup(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     let (name, status) = (stage.name("backup"), draw.pick(&[0, 0, 3, 99]));
     let hold = draw.between(ms(100), ms(1500)).as_secs_f64();
     stage
         .call(&format!("run {name} -- day hold {hold} {status}"))
         .asks(&name, 1, 0)
-        .may_end(End::own(status, DONE))
+        .may_end(PossibleEnd::own(status, DONE))
 }
 
-fn program(stage: &Stage<'_>, draw: &mut Draw) -> Job {
+fn program(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     let (name, limit) = draw.pick(&[("api", API), ("gpus", GPUS), ("api", API)]);
     let (name, hold) = (stage.name(name), work(draw, ms(6000)).as_secs_f64());
     let argv = ["day", "program", &name, &limit.to_string(), &hold.to_string()];
-    Job::new(stage.world, stage.next(), argv.map(str::to_owned).to_vec())
+    DayJob::new(stage.world, stage.next(), argv.map(str::to_owned).to_vec())
         .asks(&name, limit, 0)
-        .may_end(End::own(0, DONE))
+        .may_end(PossibleEnd::own(0, DONE))
 }

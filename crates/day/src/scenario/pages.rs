@@ -2,12 +2,12 @@
 
 use std::thread;
 
-use crate::stage::{Stage, ms, pass};
+use crate::stage::{ScenarioStage, ms, pass};
 
 /// How many permits a writer takes: all that there are.
 const READERS: u32 = 1_000_000;
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let (mut draw, name) = (stage.draw.clone(), stage.name("site"));
     thread::scope(|scope| {
         while !stage.left(ms(8000)).is_zero() {

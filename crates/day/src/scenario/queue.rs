@@ -4,19 +4,19 @@
 use std::thread;
 
 use crate::{
-    end::{CONFLICT, End, UNREACHABLE},
-    history::What,
-    job::Job,
-    stage::{Stage, ms, pass},
+    end::{CONFLICT, PossibleEnd, UNREACHABLE},
+    history::DayWhat,
+    job::DayJob,
+    stage::{ScenarioStage, ms, pass},
 };
 
 const KINDS: [&str; 8] = ["ok", "ok", "ok", "ok", "ok", "later", "twice", "bad"];
 /// The longest round, in milliseconds: five deliveries of a bad item with their back-off.
 const ROUND: u64 = 30_000;
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     if !stage.world.store.has_queues() {
-        let refused = End::told(CONFLICT, &["queue"]);
+        let refused = PossibleEnd::told(CONFLICT, &["queue"]);
         let job = stage.call("queue push photos x").may_end(refused);
         job.start().wait(stage.bound());
         return;
@@ -29,15 +29,15 @@ pub(super) fn play(stage: &Stage<'_>) {
     }
 }
 
-fn play_round(stage: &Stage<'_>, queue: &str) {
+fn play_round(stage: &ScenarioStage<'_>, queue: &str) {
     let mut draw = stage.draw.fork(stage.left(ms(0)).as_micros() as u64);
     let items = 8 + draw.below(12);
     let payloads: Vec<_> = (0..items).map(|item| format!("{item}-{}", draw.pick(&KINDS))).collect();
     let lines = payloads.join("\\n");
     let push = format!("printf '{lines}\\n' | seinpaal queue push {queue} --lines >/dev/null");
-    let job = stage.script(&push).may_end(End::own(0, ""));
+    let job = stage.script(&push).may_end(PossibleEnd::own(0, ""));
     if job.start().wait(stage.bound()) == 0 {
-        let pushed = What::Pushed { queue: queue.to_owned(), payloads };
+        let pushed = DayWhat::Pushed { queue: queue.to_owned(), payloads };
         stage.world.note(&stage.world.who("queue"), pushed);
     }
     // A worker that comes while the store is silent is told so. Another worker comes later.
@@ -45,14 +45,14 @@ fn play_round(stage: &Stage<'_>, queue: &str) {
         pass(ms(1000));
     }
     let drop = format!("queue dead {queue} --drop all");
-    stage.call(&drop).may_end(End::quiet(0)).start().wait(stage.bound());
+    stage.call(&drop).may_end(PossibleEnd::quiet(0)).start().wait(stage.bound());
 }
 
 /// Runs two workers until the queue is empty. Returns whether one of them has seen that.
-fn work_off(stage: &Stage<'_>, queue: &str) -> bool {
-    let worker = || -> Job {
+fn work_off(stage: &ScenarioStage<'_>, queue: &str) -> bool {
+    let worker = || -> DayJob {
         let work = format!("queue work {queue} -c 2 --until-empty -- day item");
-        stage.call(&work).may_end(End::lines(0, &["dead"]))
+        stage.call(&work).may_end(PossibleEnd::lines(0, &["dead"]))
     };
     let workers = [worker().start(), worker().start()];
     let bound = stage.bound();

@@ -2,8 +2,8 @@
 
 use crate::{
     cmd::DONE,
-    end::End,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms, pass},
 };
 
 /// The script of the docs: a permit, a trap, work, a renewal, work.
@@ -22,17 +22,17 @@ seinpaal release "$NAME" "$ticket" || exit
 seinpaal renew "$NAME" "$ticket"
 "#;
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let (mut draw, name) = (stage.draw.clone(), stage.name("deploy"));
     while !stage.left(ms(6000)).is_zero() {
         let work = draw.between(ms(200), ms(4000)).as_secs_f64();
         let prefix = format!("NAME={name} WORK={work}\n");
         let job = match draw.below(4) {
             0 => {
-                let gone = End::told(122, &["ticket"]);
+                let gone = PossibleEnd::told(122, &["ticket"]);
                 stage.script(&(prefix + TWICE)).may_end(gone)
             }
-            _ => stage.script(&(prefix + ORDERLY)).may_end(End::own(0, DONE)),
+            _ => stage.script(&(prefix + ORDERLY)).may_end(PossibleEnd::own(0, DONE)),
         };
         job.asks(&name, 2, 0).hurried().start().wait(stage.bound());
         pass(draw.between(ms(200), ms(3000)));

@@ -6,11 +6,11 @@ use std::thread;
 use rustix::process::Signal;
 
 use crate::{
-    end::End,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms, pass},
 };
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let (name, blink) = (stage.name("build"), stage.world.store.blink());
     while !stage.left(ms(20_000)).is_zero() {
         let mut holder = stage.run("-j 1", &name, 1, ms(6000)).start();
@@ -30,11 +30,11 @@ pub(super) fn play(stage: &Stage<'_>) {
 
 /// After INT the run leaves the line with status 130 and prints a line. TERM reaches CMD, which
 /// ends by it.
-fn end_by_signals(stage: &Stage<'_>, name: &str) {
-    let ended = End::own(143, "");
+fn end_by_signals(stage: &ScenarioStage<'_>, name: &str) {
+    let ended = PossibleEnd::own(143, "");
     let mut holder = stage.run("-j 1", name, 1, ms(60_000)).may_end(ended).start();
     holder.until_inside(stage.bound());
-    let told = End::told(130, &[name, "SIGINT"]);
+    let told = PossibleEnd::told(130, &[name, "SIGINT"]);
     let waiter = stage.run("-j 1 --events 3", name, 1, ms(0)).watched().may_end(told);
     let mut waiter = waiter.start();
     waiter.until_queued(stage.bound());

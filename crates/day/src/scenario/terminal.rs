@@ -6,10 +6,10 @@ use std::{
 };
 
 use crate::{
-    end::{End, LOST},
+    end::{LOST, PossibleEnd},
     job::said,
-    screen::{Screen, TELL},
-    stage::{Stage, ms, pass},
+    screen::{TELL, TypedScreen},
+    stage::{ScenarioStage, ms, pass},
 };
 
 /// The shortest day that has time to stay stopped beyond the ttl.
@@ -17,7 +17,7 @@ const LONG: Duration = Duration::from_secs(180);
 /// Longer than the ttl.
 const STOPPED: Duration = Duration::from_secs(40);
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let plays = [wait, stop_and_go_on, sleep_too_long];
     let count = if stage.time > LONG { 3 } else { 2 };
     for play in &plays[..count] {
@@ -27,12 +27,12 @@ pub(super) fn play(stage: &Stage<'_>) {
     }
 }
 
-fn wait(stage: &Stage<'_>) -> io::Result<()> {
+fn wait(stage: &ScenarioStage<'_>) -> io::Result<()> {
     let name = stage.name("edit");
     let mut holder = stage.run("-j 1", &name, 1, ms(5000)).start();
     holder.until_inside(stage.bound());
     let command = format!("seinpaal run {name} -- day hold 0.5; {TELL}");
-    let screen = Screen::start(stage.world, stage.next(), &command, End::anyhow(0))?;
+    let screen = TypedScreen::start(stage.world, stage.next(), &command, PossibleEnd::anyhow(0))?;
     let is_told = screen.until_shown(&format!("waiting for {name}"), ms(4500));
     let shown = screen.finish(stage.bound());
     holder.wait(stage.bound());
@@ -42,8 +42,8 @@ fn wait(stage: &Stage<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn stop_and_go_on(stage: &Stage<'_>) -> io::Result<()> {
-    let shown = stop(stage, "edit", stage.world.store.blink(), End::anyhow(0))?;
+fn stop_and_go_on(stage: &ScenarioStage<'_>) -> io::Result<()> {
+    let shown = stop(stage, "edit", stage.world.store.blink(), PossibleEnd::anyhow(0))?;
     if !shown.contains("done\r\nstatus 0") {
         stage.wrong(format!("not as if nothing had been: {shown:?}"));
     }
@@ -51,22 +51,27 @@ fn stop_and_go_on(stage: &Stage<'_>) -> io::Result<()> {
 }
 
 /// Where leases run out, CMD is ended before its lease ends, and the run says so.
-fn sleep_too_long(stage: &Stage<'_>) -> io::Result<()> {
+fn sleep_too_long(stage: &ScenarioStage<'_>) -> io::Result<()> {
     let status = if stage.world.store.has_leases() { LOST } else { 0 };
-    let shown = stop(stage, "nap", STOPPED, End::anyhow(status))?;
+    let shown = stop(stage, "nap", STOPPED, PossibleEnd::anyhow(status))?;
     if status == LOST && !shown.contains("seinpaal: ") {
         stage.wrong(format!("a silent end: {shown:?}"));
     }
     Ok(())
 }
 
-fn stop(stage: &Stage<'_>, name: &str, time: Duration, end: End) -> io::Result<String> {
+fn stop(
+    stage: &ScenarioStage<'_>,
+    name: &str,
+    time: Duration,
+    end: PossibleEnd,
+) -> io::Result<String> {
     let name = stage.name(name);
     let hold = (time + ms(4000)).as_secs_f64();
     let command = format!("seinpaal run {name} -- day hold {hold}");
     let who = stage.next();
     let inside = said(stage.world, &who, "in");
-    let mut screen = Screen::start(stage.world, who, &command, end)?;
+    let mut screen = TypedScreen::start(stage.world, who, &command, end)?;
     let began = Instant::now();
     while !inside.exists() && began.elapsed() < stage.bound() {
         pass(ms(20));

@@ -3,16 +3,17 @@
 use std::thread;
 
 use crate::{
-    end::End,
-    stage::{Stage, ms, pass},
+    end::PossibleEnd,
+    stage::{ScenarioStage, ms, pass},
 };
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     let (mut draw, name) = (stage.draw.clone(), stage.name("minutely"));
     thread::scope(|scope| {
         while !stage.left(ms(4000)).is_zero() {
             let hold = draw.between(ms(200), ms(3500));
-            let job = stage.run("-j 1 -n", &name, 1, hold).may_end(End::busy(&name)).hurried();
+            let job =
+                stage.run("-j 1 -n", &name, 1, hold).may_end(PossibleEnd::busy(&name)).hurried();
             stage.let_go(scope, job.start());
             pass(ms(1500));
         }

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use crate::{
-    end::End,
+    end::PossibleEnd,
     job::said,
-    stage::{Stage, ms, pass},
+    stage::{ScenarioStage, ms, pass},
 };
 
-pub(super) fn play(stage: &Stage<'_>) {
+pub(super) fn play(stage: &ScenarioStage<'_>) {
     while !stage.left(ms(2000)).is_zero() {
-        let job = stage.call("list --json").may_end(End::quiet(0)).hurried();
+        let job = stage.call("list --json").may_end(PossibleEnd::quiet(0)).hurried();
         if job.start().wait(stage.bound()) == 0 {
             look(stage);
         }
@@ -18,7 +18,7 @@ pub(super) fn play(stage: &Stage<'_>) {
     }
 }
 
-fn look(stage: &Stage<'_>) {
+fn look(stage: &ScenarioStage<'_>) {
     let listed = said(stage.world, &stage.last(), "out");
     let text = std::fs::read_to_string(listed).unwrap_or_default();
     for line in text.lines() {

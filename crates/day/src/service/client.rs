@@ -10,25 +10,25 @@ use std::{
 use seinpaal_draw::Draw;
 use torture::clock;
 
-use super::verdict::Answer;
+use super::verdict::AnswerSeen;
 use crate::stage::{ms, pass};
 
 /// The longest time that a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-pub(super) struct Client {
+pub(super) struct HttpClient {
     ports: Vec<u16>,
     tenant: usize,
     draw: Draw,
 }
 
-impl Client {
+impl HttpClient {
     pub(super) fn new(ports: &[u16], tenant: usize, draw: Draw) -> Self {
         Self { ports: ports.to_vec(), tenant, draw }
     }
 
     /// Asks one process or the other, waits a little, and asks again.
-    pub(super) fn ask_until(mut self, is_over: &AtomicBool) -> Vec<Answer> {
+    pub(super) fn ask_until(mut self, is_over: &AtomicBool) -> Vec<AnswerSeen> {
         let mut answers = Vec::new();
         while !is_over.load(Ordering::SeqCst) {
             let port = self.draw.pick(&self.ports);
@@ -37,7 +37,7 @@ impl Client {
             let sent = clock::now();
             let status = post(port, &path).map_err(|error| error.to_string());
             let (tenant, got) = (self.tenant, clock::now());
-            answers.push(Answer { tenant, sent, got, work: work.as_micros() as u64, status });
+            answers.push(AnswerSeen { tenant, sent, got, work: work.as_micros() as u64, status });
             pass(self.draw.between(ms(10), ms(800)));
         }
         answers

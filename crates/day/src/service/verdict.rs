@@ -7,7 +7,7 @@ use std::{
 
 /// One request and its answer. Times are in microseconds.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct AnswerSeen {
     /// The tenant.
     pub tenant: usize,
     /// When it was sent.
@@ -22,7 +22,7 @@ pub struct Answer {
 
 /// The time in which the store was silent.
 #[derive(Clone, Copy, Debug)]
-pub struct Outage {
+pub struct SilentTime {
     /// When it began.
     pub from: u64,
     /// When it was over.
@@ -31,7 +31,7 @@ pub struct Outage {
 
 /// The rules that answers are held against.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct ServiceTerms {
     /// How much work of a tenant may be done at once.
     pub limit: u32,
     /// Whether the shorter silence already outlasts a lease of this store.
@@ -40,7 +40,7 @@ pub struct Terms {
 
 /// The verdict.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct ServiceVerdict {
     /// How often each status came while all was well, and how often around each outage.
     pub statuses: [BTreeMap<String, u64>; 3],
     /// The longest time to an answer in each of these, in microseconds.
@@ -59,8 +59,12 @@ const AFTERMATH: u64 = 45_000_000;
 
 /// Judges all answers.
 #[must_use]
-pub fn judge(answers: &[Answer], outages: &[Outage], terms: Terms) -> Verdict {
-    let mut verdict = Verdict::default();
+pub fn judge(
+    answers: &[AnswerSeen],
+    outages: &[SilentTime],
+    terms: ServiceTerms,
+) -> ServiceVerdict {
+    let mut verdict = ServiceVerdict::default();
     for answer in answers {
         let met = outages
             .iter()
@@ -85,7 +89,7 @@ pub fn judge(answers: &[Answer], outages: &[Outage], terms: Terms) -> Verdict {
 /// Returns whether an answer is allowed in this situation. Done, busy, and no answer of the store
 /// within the service's 2 s are always allowed, since a busy machine may need the 2 s. A lost
 /// permit is allowed only where the store was silent for long.
-fn may_be(met: usize, answer: &Answer, terms: Terms) -> bool {
+fn may_be(met: usize, answer: &AnswerSeen, terms: ServiceTerms) -> bool {
     match answer.status {
         Ok(200 | 429 | 503) => true,
         // The permit was lost during the work: the store was silent, or reported that its lease had
@@ -97,8 +101,8 @@ fn may_be(met: usize, answer: &Answer, terms: Terms) -> bool {
 
 /// Looks for times with more work than the limit. Work was done at some time between the request
 /// and the answer, and where the two leave no choice that time is certain.
-fn over_limit(answers: &[Answer], limit: u32, wrong: &mut Vec<String>) {
-    let certain = |it: &&Answer| it.status == Ok(200) && it.got - it.sent < 2 * it.work;
+fn over_limit(answers: &[AnswerSeen], limit: u32, wrong: &mut Vec<String>) {
+    let certain = |it: &&AnswerSeen| it.status == Ok(200) && it.got - it.sent < 2 * it.work;
     let mut spans: Vec<(usize, u64, u64)> = answers
         .iter()
         .filter(certain)
@@ -114,7 +118,7 @@ fn over_limit(answers: &[Answer], limit: u32, wrong: &mut Vec<String>) {
     }
 }
 
-impl Verdict {
+impl ServiceVerdict {
     /// Returns whether nothing is wrong.
     #[must_use]
     pub fn is_well(&self) -> bool {
@@ -122,7 +126,7 @@ impl Verdict {
     }
 }
 
-impl Display for Verdict {
+impl Display for ServiceVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, statuses) in self.statuses.iter().enumerate() {
             let statuses: Vec<_> =
@@ -143,9 +147,9 @@ impl Display for Verdict {
 mod tests {
     use super::*;
 
-    fn answer(sent: u64, got: u64, status: u16) -> Answer {
+    fn answer(sent: u64, got: u64, status: u16) -> AnswerSeen {
         let second = 1_000_000;
-        Answer {
+        AnswerSeen {
             tenant: 0,
             sent: sent * second,
             got: got * second,
@@ -154,10 +158,10 @@ mod tests {
         }
     }
 
-    const TERMS: Terms = Terms { limit: 1, loses_soon: false };
-    const OUTAGES: [Outage; 2] = [
-        Outage { from: 100_000_000, until: 105_000_000 },
-        Outage { from: 300_000_000, until: 360_000_000 },
+    const TERMS: ServiceTerms = ServiceTerms { limit: 1, loses_soon: false };
+    const OUTAGES: [SilentTime; 2] = [
+        SilentTime { from: 100_000_000, until: 105_000_000 },
+        SilentTime { from: 300_000_000, until: 360_000_000 },
     ];
 
     #[test]
@@ -165,7 +169,7 @@ mod tests {
         let wrong =
             |sent, status| judge(&[answer(sent, sent + 2, status)], &OUTAGES, TERMS).wrong.len();
         assert_eq!([wrong(10, 500), wrong(101, 500), wrong(310, 500)], [1, 1, 0]);
-        let soon = Terms { loses_soon: true, ..TERMS };
+        let soon = ServiceTerms { loses_soon: true, ..TERMS };
         assert!(judge(&[answer(101, 103, 500)], &OUTAGES, soon).wrong.is_empty());
         assert_eq!([wrong(10, 200), wrong(10, 429), wrong(10, 404)], [0, 0, 1]);
     }
@@ -174,14 +178,14 @@ mod tests {
     fn one_too_many_is_found_where_the_times_prove_it() {
         let at_once = [answer(10, 12, 200), answer(11, 13, 200)];
         assert_eq!(judge(&at_once, &OUTAGES, TERMS).wrong.len(), 1);
-        assert_eq!(judge(&at_once, &OUTAGES, Terms { limit: 2, ..TERMS }).wrong.len(), 0);
+        assert_eq!(judge(&at_once, &OUTAGES, ServiceTerms { limit: 2, ..TERMS }).wrong.len(), 0);
         let in_turn = [answer(10, 12, 200), answer(11, 14, 200)];
         assert_eq!(judge(&in_turn, &OUTAGES, TERMS).wrong.len(), 0);
     }
 
     #[test]
     fn no_answer_is_always_wrong() {
-        let silent = Answer { status: Err("refused".to_owned()), ..answer(310, 312, 0) };
+        let silent = AnswerSeen { status: Err("refused".to_owned()), ..answer(310, 312, 0) };
         assert_eq!(judge(&[silent], &OUTAGES, TERMS).wrong.len(), 1);
     }
 }

@@ -4,15 +4,15 @@ use rusqlite::{Connection, Result};
 use seinpaal_proto::{
     Fence, Inbox, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, How, ItemId, Pop, Purge, Push, Reason, Renew,
-        Reply, Request, execute,
+        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, Pop, Purge, Push,
+        Renew, Reply, Request, execute,
     },
     time::SECOND,
 };
 
 use super::{
     super::{list, rows::queue::QueueRows},
-    Cells, MOST_CALLS, NOW, Somebody, endless,
+    Cells, MOST_CALLS, NOW, ThreeKindsOfContact, endless,
 };
 
 pub(super) const CELLS: [Cells; 7] = [
@@ -58,7 +58,7 @@ pub(super) fn fill(db: &Connection) -> Result<()> {
     send(db, 0, 2, (0..12).map(|n| Request::Push(push(n))).collect())?;
     let popped = send(db, 1, 3, vec![Request::Pop(pop(3))])?;
     let deliveries = deliveries(&popped);
-    let fail = How::Fail { delay: 0, reason: Reason::new("no") };
+    let fail = How::Fail { delay: 0, reason: FailureReason::new("no") };
     let finish = deliveries.first().map(|first| Request::Finish { delivery: *first, how: fail });
     send(db, 2, 3, finish.into_iter().collect())?;
     for worker in 4..7 {
@@ -108,7 +108,7 @@ fn send(db: &Connection, after: u64, worker: u128, requests: Vec<Request>) -> Re
     let mut replies = None;
     for _ in 0..MOST_CALLS {
         let mut rows = QueueRows::open(db, &batch.name)?;
-        let done = execute(&mut rows, &mut Somebody, now, &batch)?.replies;
+        let done = execute(&mut rows, &mut ThreeKindsOfContact, now, &batch)?.replies;
         let replies = replies.get_or_insert(done.replies);
         if !done.backlog {
             return Ok(std::mem::take(replies));

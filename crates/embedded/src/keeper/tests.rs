@@ -32,7 +32,7 @@ fn slow_disk() -> (Box<dyn Disk>, Receiver<()>, Sender<io::Result<()>>) {
 #[test]
 fn an_answer_is_given_when_the_disk_has_it_and_not_before() {
     let (disk, begins, finish) = slow_disk();
-    let mut keeper = Keeper::new(Path::new("/x"), disk);
+    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
     let (answer, mut reply) = oneshot::channel();
     keeper.answer_later(answer, replies());
     begins.recv().unwrap();
@@ -44,7 +44,7 @@ fn an_answer_is_given_when_the_disk_has_it_and_not_before() {
 #[test]
 fn answers_that_come_while_the_disk_is_busy_share_the_next_time_it_is_waited_for() {
     let (disk, begins, finish) = slow_disk();
-    let mut keeper = Keeper::new(Path::new("/x"), disk);
+    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
     let asked: Vec<_> = (0..20)
         .map(|n| {
             let (answer, reply) = oneshot::channel();
@@ -72,7 +72,7 @@ fn after_a_disk_has_failed_once_nothing_is_confirmed() {
         0 => Err(io::Error::other("broken")),
         _ => Ok(()),
     };
-    let mut keeper = Keeper::new(Path::new("/x"), Box::new(WatchedDisk(sync)));
+    let mut keeper = DiskKeeper::new(Path::new("/x"), Box::new(WatchedDisk(sync)));
     for _ in 0..2 {
         let (answer, reply) = oneshot::channel();
         keeper.answer_later(answer, replies());
@@ -85,7 +85,7 @@ fn after_a_disk_has_failed_once_nothing_is_confirmed() {
 #[test]
 fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
     let (disk, begins, finish) = slow_disk();
-    let mut keeper = Keeper::new(Path::new("/x"), disk);
+    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
     let under_way = keeper.write_back();
     begins.recv().unwrap();
     assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "it goes on by itself");
@@ -104,7 +104,7 @@ fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
 #[test]
 fn what_was_pushed_is_not_kept_for_certain_once_the_log_could_not_be_written_back() {
     let (disk, _begins, finish) = slow_disk();
-    let mut keeper = Keeper::new(Path::new("/x"), disk);
+    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
     let under_way = keeper.write_back();
     finish.send(Err(io::Error::other("broken"))).unwrap();
     assert_eq!(under_way.recv(), Err(RecvError));

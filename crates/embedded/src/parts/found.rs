@@ -10,9 +10,9 @@ use crate::{
     boot::{self, StoreClock},
     database::{self, Database},
     directory::Directory,
-    gate::{Gate, Inside},
+    gate::{Gate, InsideGate},
     hangup::Watchers,
-    inbox::{Address, InboxSocket},
+    inbox::{InboxAddress, InboxSocket},
     index,
     presence::{OwnPresence, Presences},
     stay::Stay,
@@ -24,22 +24,22 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Signs {
     pub(crate) presence: OwnPresence,
-    _address: Address,
+    _address: InboxAddress,
 }
 
 /// The parts that are opened inside the gate.
-pub(super) struct Found {
+pub(super) struct FoundParts {
     pub(super) database: Database,
     presences: Presences,
     presence: OwnPresence,
     watchers: Watchers,
     socket: InboxSocket,
-    address: Address,
+    address: InboxAddress,
     clock: StoreClock,
     keeps_index: bool,
 }
 
-impl Found {
+impl FoundParts {
     pub(super) fn inside(
         dir: &Directory,
         clock: Clock,
@@ -54,7 +54,7 @@ impl Found {
         dir: &Directory,
         clock: Clock,
         me: Inbox,
-        inside: &Inside<'_>,
+        inside: &InsideGate<'_>,
     ) -> Result<Self, StoreError> {
         let boot = boot::boot_id()?;
         let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));

@@ -14,7 +14,7 @@ use seinpaal_proto::{
 use super::{bytes, damaged, int};
 
 /// A field of a head, after its name.
-type Named<'a> = (&'static str, Field<'a>);
+type NamedField<'a> = (&'static str, Field<'a>);
 
 /// The tables and indexes of a new database.
 pub(in super::super) const SCHEMA: &str = include_str!("../schema.sql");
@@ -26,8 +26,8 @@ pub(in super::super) fn schema_large() -> String {
         .replace("HEAD_OF_QUEUE", &definitions(&queue::Head::default().fields()))
 }
 
-fn definitions(fields: &[Named<'_>]) -> String {
-    let definition = |(name, field): &Named<'_>| {
+fn definitions(fields: &[NamedField<'_>]) -> String {
+    let definition = |(name, field): &NamedField<'_>| {
         let kind = match field {
             Field::Kind(_) | Field::Names(_) | Field::Text(_) => "TEXT",
             Field::Limit(_) => "INTEGER",
@@ -42,7 +42,7 @@ fn definitions(fields: &[Named<'_>]) -> String {
 /// The columns of a head in this table; none if the table has no heads.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(in super::super) fn head_columns(table: &str) -> Vec<&'static str> {
-    let columns = |fields: &[Named<'_>]| fields.iter().map(|(name, _)| column(name)).collect();
+    let columns = |fields: &[NamedField<'_>]| fields.iter().map(|(name, _)| column(name)).collect();
     match table {
         "name" => columns(&Head::default().fields()),
         "queue" => columns(&queue::Head::default().fields()),
@@ -78,7 +78,7 @@ pub(super) static QUEUE: LazyLock<Statements> =
 
 impl Statements {
     /// Parameter 1 is the name where a row is inserted, and the number of the row elsewhere.
-    fn new(table: &str, fields: &[Named<'_>]) -> Self {
+    fn new(table: &str, fields: &[NamedField<'_>]) -> Self {
         let columns: Vec<_> = fields.iter().map(|(name, _)| column(name)).collect();
         let places: Vec<_> = (0..columns.len()).map(|at| format!("?{}", at + 2)).collect();
         let set = columns.iter().zip(&places).map(|(column, place)| format!("{column} = {place}"));
@@ -93,29 +93,39 @@ impl Statements {
     }
 
     /// Makes a row, and says its number.
-    pub(super) fn insert(&self, db: &Connection, name: &str, fields: &[Named<'_>]) -> Result<i64> {
+    pub(super) fn insert(
+        &self,
+        db: &Connection,
+        name: &str,
+        fields: &[NamedField<'_>],
+    ) -> Result<i64> {
         db.prepare_cached(&self.insert)?.insert(params(&name, fields))
     }
 
-    pub(super) fn update(&self, db: &Connection, row: i64, fields: &[Named<'_>]) -> Result<()> {
+    pub(super) fn update(
+        &self,
+        db: &Connection,
+        row: i64,
+        fields: &[NamedField<'_>],
+    ) -> Result<()> {
         db.prepare_cached(&self.update)?.execute(params(&row, fields)).map(drop)
     }
 }
 
-fn params<'a>(first: &'a dyn ToSql, fields: &'a [Named<'_>]) -> impl Params + 'a {
-    let cells = fields.iter().map(|(_, field)| Cell::Of(*field));
-    params_from_iter(iter::once(Cell::First(first)).chain(cells))
+fn params<'a>(first: &'a dyn ToSql, fields: &'a [NamedField<'_>]) -> impl Params + 'a {
+    let cells = fields.iter().map(|(_, field)| SqlParameter::Of(*field));
+    params_from_iter(iter::once(SqlParameter::First(first)).chain(cells))
 }
 
 const NULL: ToSqlOutput<'static> = ToSqlOutput::Owned(Value::Null);
 
 /// One parameter of a statement.
-enum Cell<'a> {
+enum SqlParameter<'a> {
     First(&'a dyn ToSql),
     Of(Field<'a>),
 }
 
-impl ToSql for Cell<'_> {
+impl ToSql for SqlParameter<'_> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         let field = match self {
             Self::First(first) => return first.to_sql(),

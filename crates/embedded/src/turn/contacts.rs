@@ -8,7 +8,7 @@ use crate::{inbox::InboxSocket, presence::Presences, stay::Stay};
 
 /// The parts of the store that a turn uses besides its database.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct TurnParts<'a> {
     pub(crate) presences: &'a Presences,
     pub(crate) socket: &'a InboxSocket,
     pub(crate) me: Inbox,
@@ -22,12 +22,12 @@ pub(crate) struct Around<'a> {
 /// What this turn has found out about clients. Inside the gate a dead client stays dead, and a
 /// living one was alive a moment ago.
 pub(super) struct KnownContacts<'a> {
-    pub(super) around: Around<'a>,
+    pub(super) around: TurnParts<'a>,
     contacts: BTreeMap<Inbox, Contact>,
 }
 
 impl<'a> KnownContacts<'a> {
-    pub(super) fn new(around: Around<'a>) -> Self {
+    pub(super) fn new(around: TurnParts<'a>) -> Self {
         Self { around, contacts: BTreeMap::new() }
     }
 }
@@ -41,7 +41,7 @@ impl Contacts for KnownContacts<'_> {
     }
 }
 
-impl Around<'_> {
+impl TurnParts<'_> {
     fn ask_kernel(self, inbox: Inbox) -> Contact {
         if !self.presences.is_dead(inbox) {
             return Contact::Alive;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, mem};
 
 use seinpaal_proto::{Inbox, time};
 
-use super::{Instant, Worker};
+use super::{Instant, StoreThread};
 use crate::turn::Turn;
 
 /// How often the dead are cleared away that nobody stumbles over.
@@ -15,7 +15,7 @@ const MOST_BURIED: usize = 16;
 /// The most files of each folder that a newcomer looks at after its own call.
 const MOST_LOOKED_AT: usize = 64;
 
-impl Worker {
+impl StoreThread {
     /// The store is dropped, and the thread never began: clears away what the dead have left, as it would have, but
     /// waits for nobody.
     pub(crate) fn part(&mut self) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use seinpaal_proto::{Batch, Replies};
 
-use super::{Bell, Need, Worker};
+use super::{Bell, LogNeed, StoreThread};
 use seinpaal_store::{StoreError, room::Room};
 
 /// Rings when it is dropped: the thread has something to do, or somebody has panicked in its place.
@@ -22,7 +22,7 @@ impl Drop for RingOnDrop {
 /// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if the thread is to
 /// begin.
 pub(crate) fn call(
-    room: &Room<Worker>,
+    room: &Room<StoreThread>,
     batch: &Batch,
     start: impl FnOnce(),
 ) -> Option<Result<Replies, StoreError>> {
@@ -38,9 +38,9 @@ pub(crate) fn call(
     done
 }
 
-impl Worker {
+impl StoreThread {
     fn is_free(&self) -> bool {
-        self.owed == Need::Nothing && !self.backlog.may_begin_anew()
+        self.owed == LogNeed::Nothing && !self.backlog.may_begin_anew()
     }
 
     fn call_in_place(&mut self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
@@ -57,7 +57,7 @@ impl Worker {
     /// Returns whether the thread is to be woken.
     fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
-        self.owed != Need::Nothing
+        self.owed != LogNeed::Nothing
             || self.has_thread && self.was_asked && !self.has_looked_around
             || self.next_look().is_some_and(is_early)
     }

@@ -3,7 +3,7 @@
 use seinpaal_proto::{Batch, Name, Replies, Reply, Snapshot, queue};
 use seinpaal_store::{StoreError, Together};
 
-use super::{IDLE, Instant, Worker};
+use super::{IDLE, Instant, StoreThread};
 use crate::{keeper::AnswerTo, list, watch::QueuePosition};
 
 /// Names that a list reads at once: the log cannot begin anew while they are read.
@@ -11,7 +11,7 @@ const PAGE: usize = 500;
 
 /// A job for the store.
 #[derive(Debug)]
-pub(crate) enum Job {
+pub(crate) enum StoreJob {
     Call { batch: Batch, answer: AnswerTo<Replies> },
     Together { batches: Vec<Batch>, answer: AnswerTo<Together> },
     List { prefix: String, answer: AnswerTo<Vec<(Name, Snapshot)>> },
@@ -19,31 +19,31 @@ pub(crate) enum Job {
     ListQueues { prefix: String, answer: AnswerTo<Vec<(Name, queue::Snapshot)>> },
 }
 
-impl Worker {
+impl StoreThread {
     pub(super) fn note_that_it_was_asked(&mut self) {
         self.was_asked = true;
         self.tidy_at = Some(Instant::now() + IDLE);
     }
 
     /// An answer that nobody waits for any more is dropped; the batch was executed all the same.
-    pub(super) fn execute(&mut self, job: Job) {
+    pub(super) fn execute(&mut self, job: StoreJob) {
         self.note_that_it_was_asked();
         match job {
-            Job::Call { batch, answer } => {
+            StoreJob::Call { batch, answer } => {
                 let _ = answer.send(self.call(&batch));
             }
-            Job::Together { batches, answer } => {
+            StoreJob::Together { batches, answer } => {
                 let together = self.turn(|turn| turn.call_together(&batches));
                 let _ = answer.send(together.map(|(together, tell)| {
                     self.pass_on(tell);
                     together
                 }));
             }
-            Job::List { prefix, answer } => {
+            StoreJob::List { prefix, answer } => {
                 let _ = answer.send(self.list(&prefix));
             }
-            Job::CallQueue { batch, answer } => self.answer_queue(&batch, answer),
-            Job::ListQueues { prefix, answer } => {
+            StoreJob::CallQueue { batch, answer } => self.answer_queue(&batch, answer),
+            StoreJob::ListQueues { prefix, answer } => {
                 let _ = answer.send(self.list_queues(&prefix));
             }
         }

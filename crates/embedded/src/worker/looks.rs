@@ -5,7 +5,7 @@ use std::mem;
 
 use seinpaal_proto::Inbox;
 
-use super::{Duration, Instant, Worker};
+use super::{Duration, Instant, StoreThread};
 use crate::{
     watch::{QueuePosition, holders_to_watch},
     wire,
@@ -19,7 +19,7 @@ const CALM: Duration = Duration::from_millis(2);
 
 /// The names that must be looked at, and when.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(super) struct DueLooks {
     /// Sites to look at once `soon_at` has come.
     soon: Vec<QueuePosition>,
     pub(super) soon_at: Option<Instant>,
@@ -29,13 +29,13 @@ pub(super) struct Looks {
     retry: Duration,
 }
 
-impl Default for Looks {
+impl Default for DueLooks {
     fn default() -> Self {
         Self { soon: Vec::new(), soon_at: None, all_at: None, retry: CALM }
     }
 }
 
-impl Worker {
+impl StoreThread {
     pub(super) fn look_soon(&mut self, site: QueuePosition) {
         if !self.looks.soon.contains(&site) {
             self.looks.soon.push(site);

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{Name, queue};
 
-use super::Worker;
+use super::StoreThread;
 use crate::{
     keeper::{self, AnswerTo},
     list,
@@ -13,7 +13,7 @@ use seinpaal_store::{News, StoreError};
 /// The most queues that are let go in an idle moment.
 const MOST_FORGOTTEN: u32 = 64;
 
-impl Worker {
+impl StoreThread {
     /// A batch that must survive a power loss is answered once the disk has it. This thread goes on
     /// meanwhile.
     pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: AnswerTo<queue::Replies>) {

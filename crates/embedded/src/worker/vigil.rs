@@ -19,7 +19,7 @@ use seinpaal_proto::Inbox;
 use super::Bell;
 
 /// The descriptors that the thread waits for.
-pub(super) struct Vigil {
+pub(super) struct PolledDescriptors {
     pub(super) bell: Arc<Bell>,
     pub(super) socket: Arc<UnixDatagram>,
     pub(super) connections: Vec<(Inbox, Arc<OwnedFd>)>,
@@ -33,7 +33,7 @@ pub(super) struct Ready {
     pub(super) hung_up: Vec<Inbox>,
 }
 
-impl Vigil {
+impl PolledDescriptors {
     /// Waits. Interrupted by a signal, it finds nothing, and everything is looked at again.
     pub(super) fn keep(self) -> Ready {
         let Self { bell, socket, connections, until } = self;

@@ -1,7 +1,7 @@
 //! The models that must find something: a planted mistake, or a promise that is not made.
 
 use crate::{
-    bounds::{Bounds, Fault, Steer},
+    bounds::{Bounds, ModelFault, Steer},
     plant::Plant,
 };
 
@@ -16,14 +16,19 @@ pub fn planted(plant: Plant) -> Bounds {
         ..Bounds::BASE
     };
     match plant {
-        Plant::NoMargin => {
-            Bounds { faults: 1, kinds: &[Fault::Pause], clock_steps: 1, ttl: 4, place: 12, ..base }
-        }
+        Plant::NoMargin => Bounds {
+            faults: 1,
+            kinds: &[ModelFault::Pause],
+            clock_steps: 1,
+            ttl: 4,
+            place: 12,
+            ..base
+        },
         Plant::FreeClock => Bounds { clock_steps: 1, ..base },
         Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
         Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
         Plant::ForgetsPast | Plant::NoDeadline => {
-            Bounds { faults: 1, kinds: &[Fault::Repeat], ..base }
+            Bounds { faults: 1, kinds: &[ModelFault::Repeat], ..base }
         }
         Plant::ForgetsFence => Bounds { clock_steps: 1, steps_back: 1, ..base },
         Plant::LastFirst => Bounds { clients: 3, ..base },
@@ -55,7 +60,7 @@ pub fn limits() -> [Bounds; 3] {
             name: "a holder who does not listen, and a clock that jumps",
             clock_steps: 1,
             steps_back: 1,
-            kinds: &[Fault::Deaf],
+            kinds: &[ModelFault::Deaf],
             quiet_one_in: u64::MAX,
             ..Bounds::BASE
         },
@@ -72,7 +77,7 @@ pub fn limits() -> [Bounds; 3] {
             clock_steps: 1,
             steps_back: 1,
             is_strict: true,
-            kinds: &[Fault::Repeat],
+            kinds: &[ModelFault::Repeat],
             quiet_one_in: u64::MAX,
             ..Bounds::BASE
         },

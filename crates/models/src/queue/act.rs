@@ -5,21 +5,21 @@ use std::sync::Arc;
 use seinpaal_proto::{
     Contact, Name, Priority,
     queue::{
-        Due, How, ItemId, Push, Reason, Request, What,
+        Due, FailureReason, How, ItemId, Push, Request, What,
         session::{Session, Until, Wish},
     },
-    session::Failure,
+    session::CallFailure,
     time::Micros,
 };
 
 use super::{
     action::Action,
-    bounds::{Bounds, End, LATER, Spec},
+    bounds::{Bounds, LATER, PlayedEnd, Spec},
     broken::Broken,
     plant::Plant,
-    world::{Asked, Held, Life, Load, Parcel, World},
+    world::{ItemInProgram, Life, Load, ModelRequest, Parcel, World},
 };
-use crate::bounds::{Fault, TICK};
+use crate::bounds::{ModelFault, TICK};
 
 /// How many ticks a driver waits for an answer.
 const CALL: u64 = 3;
@@ -63,16 +63,16 @@ impl World {
         let nth = self.pushed;
         self.pushed += 1;
         let request = Request::Push(item(nth, &bounds.items[nth]));
-        self.ask(Asked::Push(nth), request);
+        self.ask(ModelRequest::Push(nth), request);
     }
 
     fn cancel(&mut self, nth: usize) {
         self.cancels_left -= 1;
         let id = self.ghost.items[nth].id.map_or(ItemId(0), ItemId);
-        self.ask(Asked::Cancel(nth), Request::Cancel { id });
+        self.ask(ModelRequest::Cancel(nth), Request::Cancel { id });
     }
 
-    fn ask(&mut self, asked: Asked, request: Request) {
+    fn ask(&mut self, asked: ModelRequest, request: Request) {
         let ask = Arc::make_mut(&mut self.clients[0].session).ask(self.now, request);
         self.clients[0].asks.push((ask, asked));
         self.with_session(0, |_, _| {});
@@ -88,9 +88,9 @@ impl World {
         self.with_session(who, |_, _| {});
     }
 
-    fn finish(&mut self, who: usize, nth: usize, end: End) {
+    fn finish(&mut self, who: usize, nth: usize, end: PlayedEnd) {
         let held = self.clients[who].held.remove(nth);
-        self.returns_left -= u8::from(end != End::Acknowledge);
+        self.returns_left -= u8::from(end != PlayedEnd::Acknowledge);
         self.with_session(who, |session, _| session.finish(held.delivery, how(end)));
     }
 
@@ -121,7 +121,7 @@ impl World {
                 if !(matches!(what, What::Lost(_)) && bounds.plant == Some(Plant::LossIgnored)) {
                     self.with_session(to, |session, now| session.handle_wakeup(now, &wakeup));
                 }
-                let is_held = |held: &Held| What::Lost(held.delivery) == what;
+                let is_held = |held: &ItemInProgram| What::Lost(held.delivery) == what;
                 if self.clients[to].held.iter().any(is_held) {
                     self.ghost.broken = self.ghost.broken.or(Some(Broken::Believed));
                 }
@@ -129,35 +129,35 @@ impl World {
         }
     }
 
-    fn befall(&mut self, fault: Fault, who: usize) {
+    fn befall(&mut self, fault: ModelFault, who: usize) {
         self.faults_left -= 1;
         let watch = self.ledger.facts().and_then(|head| head.watch);
-        let goes_only = matches!(fault, Fault::Crash | Fault::Vanish);
+        let goes_only = matches!(fault, ModelFault::Crash | ModelFault::Vanish);
         // A request of a dead client may still put it in line.
         let asks =
             |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
         let is_counted_on = watch == Some(self.clients[who].inbox) || self.parcels.iter().any(asks);
         self.ghost.is_slow |= !goes_only || is_counted_on;
         match fault {
-            Fault::Break => self.break_call(who),
-            Fault::Crash => self.bury(who, Contact::Silent),
-            Fault::Vanish => self.bury(who, Contact::Listening),
-            Fault::Pause => self.clients[who].life = Life::Paused,
-            Fault::Deaf => {
+            ModelFault::Break => self.break_call(who),
+            ModelFault::Crash => self.bury(who, Contact::Silent),
+            ModelFault::Vanish => self.bury(who, Contact::Listening),
+            ModelFault::Pause => self.clients[who].life = Life::Paused,
+            ModelFault::Deaf => {
                 self.clients[who].contact = Contact::Silent;
                 self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
             }
-            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => {}
+            ModelFault::Repeat | ModelFault::LoseWakeup | ModelFault::Delay => {}
         }
     }
 
-    fn mangle(&mut self, fault: Fault, at: usize) {
+    fn mangle(&mut self, fault: ModelFault, at: usize) {
         self.faults_left -= 1;
         self.ghost.is_slow = true;
         let parcel = &mut self.parcels[at];
         match (fault, &parcel.load) {
-            (Fault::Delay, _) => parcel.is_late = true,
-            (Fault::Repeat, Load::Request { from, batch, .. }) => {
+            (ModelFault::Delay, _) => parcel.is_late = true,
+            (ModelFault::Repeat, Load::Request { from, batch, .. }) => {
                 let load = Load::Request { from: *from, call: None, batch: Arc::clone(batch) };
                 self.parcels.push(Parcel { is_late: true, load });
             }
@@ -169,7 +169,7 @@ impl World {
     fn break_call(&mut self, who: usize) {
         let Some((call, _)) = self.clients[who].call.take() else { return };
         self.abandon(who);
-        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+        let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| session.handle_failure(now, call, failure));
     }
 
@@ -218,14 +218,14 @@ impl World {
     }
 }
 
-fn how(end: End) -> How {
-    let reason = Reason::default();
+fn how(end: PlayedEnd) -> How {
+    let reason = FailureReason::default();
     match end {
-        End::Acknowledge => How::Acknowledge,
-        End::GiveBack => How::GiveBack { delay: 0 },
-        End::GiveBackLater => How::GiveBack { delay: LATER * TICK },
-        End::Fail => How::Fail { delay: 0, reason },
-        End::FailLater => How::Fail { delay: LATER * TICK, reason },
+        PlayedEnd::Acknowledge => How::Acknowledge,
+        PlayedEnd::GiveBack => How::GiveBack { delay: 0 },
+        PlayedEnd::GiveBackLater => How::GiveBack { delay: LATER * TICK },
+        PlayedEnd::Fail => How::Fail { delay: 0, reason },
+        PlayedEnd::FailLater => How::Fail { delay: LATER * TICK, reason },
     }
 }
 

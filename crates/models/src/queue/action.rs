@@ -3,10 +3,10 @@
 use seinpaal_proto::Contact;
 
 use super::{
-    bounds::{Bounds, End},
+    bounds::{Bounds, PlayedEnd},
     world::{Life, Load, Parcel, Told, World},
 };
-use crate::bounds::Fault;
+use crate::bounds::ModelFault;
 
 /// One step of a history. Clients are numbers. An item is its place in the order of pushes, and a
 /// parcel or a held delivery its place in a list.
@@ -19,7 +19,7 @@ pub enum Action {
     /// A worker wants items.
     Pop(usize),
     /// A worker ends a delivery.
-    Finish(usize, usize, End),
+    Finish(usize, usize, PlayedEnd),
     /// A parcel arrives.
     Deliver(usize),
     /// Time passes.
@@ -33,9 +33,9 @@ pub enum Action {
     /// The store's clock is set back.
     Backward,
     /// A fault that befalls a client.
-    Befall(Fault, usize),
+    Befall(ModelFault, usize),
     /// A fault that befalls a parcel.
-    Mangle(Fault, usize),
+    Mangle(ModelFault, usize),
 }
 
 impl World {
@@ -97,7 +97,7 @@ impl World {
                 actions.push(Action::Pop(who));
             }
             for nth in 0..client.held.len() {
-                actions.push(Action::Finish(who, nth, End::Acknowledge));
+                actions.push(Action::Finish(who, nth, PlayedEnd::Acknowledge));
                 if self.returns_left > 0 {
                     actions.extend(bounds.ends.iter().map(|end| Action::Finish(who, nth, *end)));
                 }
@@ -112,17 +112,17 @@ impl World {
         }
     }
 
-    fn can_befall(&self, fault: Fault, who: usize) -> bool {
+    fn can_befall(&self, fault: ModelFault, who: usize) -> bool {
         let client = &self.clients[who];
         let is_used = !client.session.is_idle();
         match fault {
-            Fault::Break => client.life == Life::Alive && client.call.is_some(),
-            Fault::Crash | Fault::Vanish => client.life != Life::Gone && is_used,
-            Fault::Pause => client.life == Life::Alive && is_used,
-            Fault::Deaf => {
+            ModelFault::Break => client.life == Life::Alive && client.call.is_some(),
+            ModelFault::Crash | ModelFault::Vanish => client.life != Life::Gone && is_used,
+            ModelFault::Pause => client.life == Life::Alive && is_used,
+            ModelFault::Deaf => {
                 client.life == Life::Alive && is_used && client.contact == Contact::Listening
             }
-            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => false,
+            ModelFault::Repeat | ModelFault::LoseWakeup | ModelFault::Delay => false,
         }
     }
 
@@ -132,20 +132,20 @@ impl World {
             return;
         }
         actions.push(Action::Deliver(at));
-        let can = |fault: Fault| self.faults_left > 0 && bounds.kinds.contains(&fault);
+        let can = |fault: ModelFault| self.faults_left > 0 && bounds.kinds.contains(&fault);
         match parcel.load {
             Load::Request { call: Some(_), .. }
-                if can(Fault::Repeat) && self.copies() < bounds.copies =>
+                if can(ModelFault::Repeat) && self.copies() < bounds.copies =>
             {
-                actions.push(Action::Mangle(Fault::Repeat, at));
+                actions.push(Action::Mangle(ModelFault::Repeat, at));
             }
-            Load::Wakeup { .. } if can(Fault::LoseWakeup) => {
-                actions.push(Action::Mangle(Fault::LoseWakeup, at));
+            Load::Wakeup { .. } if can(ModelFault::LoseWakeup) => {
+                actions.push(Action::Mangle(ModelFault::LoseWakeup, at));
             }
             _ => {}
         }
-        if can(Fault::Delay) && !parcel.is_late {
-            actions.push(Action::Mangle(Fault::Delay, at));
+        if can(ModelFault::Delay) && !parcel.is_late {
+            actions.push(Action::Mangle(ModelFault::Delay, at));
         }
     }
 

@@ -3,7 +3,7 @@
 use seinpaal_proto::time::Micros;
 
 use super::plant::Plant;
-use crate::bounds::{Fault, TICK};
+use crate::bounds::{ModelFault, TICK};
 
 /// An item that is pushed.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ impl Spec {
 
 /// The end of a delivery.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum End {
+pub enum PlayedEnd {
     /// The worker acknowledges it.
     Acknowledge,
     /// The worker gives it back for another, at once.
@@ -58,7 +58,7 @@ pub struct Bounds {
     /// Whether a worker that has finished an item gets more.
     pub goes_on: bool,
     /// The ends that deliveries may have besides an acknowledgement.
-    pub ends: &'static [End],
+    pub ends: &'static [PlayedEnd],
     /// How many deliveries may end like that.
     pub returns: u8,
     /// How many items may be cancelled.
@@ -68,7 +68,7 @@ pub struct Bounds {
     /// How many faults of any kind one history may have.
     pub faults: u8,
     /// The kinds of faults.
-    pub kinds: &'static [Fault],
+    pub kinds: &'static [ModelFault],
     /// How many times the store's clock may step forward in one history.
     pub clock_steps: u8,
     /// How many times it may step back.

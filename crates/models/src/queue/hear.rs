@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use seinpaal_proto::queue::{
     ItemId, Reply,
-    session::{Answer, End, Event},
+    session::{Answer, DeliveryEnd, Event},
 };
 
 use super::{
     broken::Broken,
-    world::{Asked, Fate, Held, Told, World},
+    world::{Fate, ItemInProgram, ModelRequest, Told, World},
 };
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
                 }
                 for it in items {
                     let delivery = it.item.delivery;
-                    client.held.push(Held { delivery, until: it.valid_until });
+                    client.held.push(ItemInProgram { delivery, until: it.valid_until });
                     if !self.ghost.handed.insert(delivery.fence.0) {
                         return Some(Broken::Again);
                     }
@@ -57,8 +57,8 @@ impl World {
         None
     }
 
-    fn hear_answer(&mut self, asked: Asked, answer: &Answer) -> Option<Broken> {
-        let Asked::Push(nth) = asked else { return None };
+    fn hear_answer(&mut self, asked: ModelRequest, answer: &Answer) -> Option<Broken> {
+        let ModelRequest::Push(nth) = asked else { return None };
         let is_excused = self.ghost.was_set_back;
         let tale = &mut self.ghost.items[nth];
         let (told, is_true) = match answer {
@@ -72,15 +72,15 @@ impl World {
         (!is_true).then_some(Broken::Answer)
     }
 
-    fn hear_end(&self, id: ItemId, fence: u64, end: End) -> Option<Broken> {
+    fn hear_end(&self, id: ItemId, fence: u64, end: DeliveryEnd) -> Option<Broken> {
         let tale = self.nth(id).map(|nth| self.ghost.items[nth])?;
         let is_done_by = tale.done_by == Some(fence);
         let is_true = tale.is_doubled
             || match end {
-                End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
+                DeliveryEnd::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
                 // What the ledger remembers of a batch goes by the store's clock, too, and moves
                 // with it.
-                End::Lost => !is_done_by || self.ghost.was_set_back,
+                DeliveryEnd::Lost => !is_done_by || self.ghost.was_set_back,
                 _ => true,
             };
         (!is_true).then_some(Broken::Answer)

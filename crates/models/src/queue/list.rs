@@ -1,30 +1,37 @@
 //! The models of queues, by name.
 
 use super::{
-    bounds::{Bounds, End, Spec},
+    bounds::{Bounds, PlayedEnd, Spec},
     plant::Plant,
 };
-use crate::bounds::Fault;
+use crate::bounds::ModelFault;
 
 /// One fault of each kind, with the name of its model.
-const ONE: [(&str, &[Fault]); 8] = [
-    ("queue-wakeup", &[Fault::LoseWakeup]),
-    ("queue-crash", &[Fault::Crash]),
-    ("queue-vanish", &[Fault::Vanish]),
-    ("queue-deaf", &[Fault::Deaf]),
-    ("queue-break", &[Fault::Break]),
-    ("queue-repeat", &[Fault::Repeat]),
-    ("queue-delay", &[Fault::Delay]),
-    ("queue-pause", &[Fault::Pause]),
+const ONE: [(&str, &[ModelFault]); 8] = [
+    ("queue-wakeup", &[ModelFault::LoseWakeup]),
+    ("queue-crash", &[ModelFault::Crash]),
+    ("queue-vanish", &[ModelFault::Vanish]),
+    ("queue-deaf", &[ModelFault::Deaf]),
+    ("queue-break", &[ModelFault::Break]),
+    ("queue-repeat", &[ModelFault::Repeat]),
+    ("queue-delay", &[ModelFault::Delay]),
+    ("queue-pause", &[ModelFault::Pause]),
 ];
 
 /// The faults that go with steps of the store's clock. As for semaphores, a worker that the store
 /// knows not to listen is not among them. Nor is a copy of a request: if the clock jumps over the
 /// deadline between the two, the second is refused although the first was executed.
-const WITH_CLOCK: &[Fault] =
-    &[Fault::Break, Fault::Delay, Fault::LoseWakeup, Fault::Crash, Fault::Vanish, Fault::Pause];
+const WITH_CLOCK: &[ModelFault] = &[
+    ModelFault::Break,
+    ModelFault::Delay,
+    ModelFault::LoseWakeup,
+    ModelFault::Crash,
+    ModelFault::Vanish,
+    ModelFault::Pause,
+];
 
-const ENDS: &[End] = &[End::GiveBack, End::GiveBackLater, End::Fail, End::FailLater];
+const ENDS: &[PlayedEnd] =
+    &[PlayedEnd::GiveBack, PlayedEnd::GiveBackLater, PlayedEnd::Fail, PlayedEnd::FailLater];
 const ONE_ITEM: &[Spec] = &[Spec::PLAIN];
 const TWO: &[Spec] = &[Spec::PLAIN, Spec::PLAIN];
 const DELAYED: &[Spec] = &[Spec { delay: 3, ..Spec::PLAIN }, Spec { delay: 1, ..Spec::PLAIN }];
@@ -55,9 +62,15 @@ pub fn explored() -> Vec<Bounds> {
     ];
     all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..base }));
     all.extend([
-        Bounds { name: "queue-one-delay", items: ONE_ITEM, kinds: &[Fault::Delay], ..base },
+        Bounds { name: "queue-one-delay", items: ONE_ITEM, kinds: &[ModelFault::Delay], ..base },
         Bounds { name: "queue-apart", items: APART, quiet_one_in: 1, ..calm },
-        Bounds { name: "queue-mortal", items: MORTAL, kinds: &[Fault::Vanish], faults: 2, ..base },
+        Bounds {
+            name: "queue-mortal",
+            items: MORTAL,
+            kinds: &[ModelFault::Vanish],
+            faults: 2,
+            ..base
+        },
         Bounds { name: "queue-everything", ends: ENDS, returns: 1, ..base },
         Bounds {
             name: "queue-everything-clock",
@@ -125,20 +138,20 @@ pub fn planted(plant: Plant) -> Bounds {
     };
     let one = |kinds| Bounds { faults: 1, kinds, ..base };
     match plant {
-        Plant::LateAcknowledged => one(&[Fault::Pause]),
-        Plant::RenewalRevives => one(&[Fault::Delay]),
-        Plant::ExpiredGone => one(&[Fault::Vanish]),
-        Plant::RepeatDone => one(&[Fault::Repeat]),
-        Plant::CallForEver => Bounds { quiet_one_in: 1, ..one(&[Fault::Vanish]) },
+        Plant::LateAcknowledged => one(&[ModelFault::Pause]),
+        Plant::RenewalRevives => one(&[ModelFault::Delay]),
+        Plant::ExpiredGone => one(&[ModelFault::Vanish]),
+        Plant::RepeatDone => one(&[ModelFault::Repeat]),
+        Plant::CallForEver => Bounds { quiet_one_in: 1, ..one(&[ModelFault::Vanish]) },
         Plant::WatchUntold => Bounds { quiet_one_in: 1, items: APART, ..base },
         Plant::GroupOneMore => Bounds { items: GROUPS, group_limit: Some(1), ..base },
         Plant::PlaceLost => {
-            Bounds { items: TWO, goes_on: false, ends: &[End::GiveBack], returns: 1, ..base }
+            Bounds { items: TWO, goes_on: false, ends: &[PlayedEnd::GiveBack], returns: 1, ..base }
         }
         Plant::LossIgnored => Bounds { cancels: 1, ..base },
         Plant::Uncounted => base,
         Plant::OneMore => {
-            Bounds { items: MORTAL, ends: &[End::Fail], returns: 3, workers: 1, ..base }
+            Bounds { items: MORTAL, ends: &[PlayedEnd::Fail], returns: 3, workers: 1, ..base }
         }
     }
 }

@@ -4,7 +4,7 @@ use stateright::{Model, Property};
 
 use super::{
     action::Action,
-    bounds::{Bounds, End},
+    bounds::{Bounds, PlayedEnd},
     broken::Broken,
     story,
     world::World,
@@ -97,7 +97,7 @@ impl Game for Bounds {
         match action {
             Action::Befall(..) | Action::Forward | Action::Backward => 12,
             Action::Mangle(..) | Action::Cancel(_) => 6,
-            Action::Finish(_, _, end) if *end != End::Acknowledge => 3,
+            Action::Finish(_, _, end) if *end != PlayedEnd::Acknowledge => 3,
             Action::Finish(..) => 2,
             _ => 1,
         }

@@ -1,7 +1,7 @@
 //! Mistakes put in on purpose, each as a wrapper around the real machines.
 
 use seinpaal_proto::{
-    queue::{Batch, Call, Delivery, Item, MemoryQueue, Request, Standing, State},
+    queue::{Batch, Delivery, Item, MemoryQueue, Request, Standing, State, WorkerCall},
     time::Micros,
 };
 
@@ -94,10 +94,10 @@ impl Plant {
                 head.sessions = 0;
             }
             Self::CallForEver => {
-                let called = ledger.workers().filter(|(_, call)| *call != Call::InLine);
+                let called = ledger.workers().filter(|(_, call)| *call != WorkerCall::InLine);
                 for (inbox, _) in called.collect::<Vec<_>>() {
                     if let Ok(Some(mut place)) = ledger.place(inbox) {
-                        place.call = Call::Since(now);
+                        place.call = WorkerCall::Since(now);
                         let Ok(()) = ledger.put_place(&place);
                     }
                 }

@@ -3,12 +3,12 @@
 
 use seinpaal_proto::{
     Contact,
-    queue::{Call, PLACE_TTL, Purge, Request, Standing},
+    queue::{PLACE_TTL, Purge, Request, Standing, WorkerCall},
 };
 
 use super::{
     action::Action,
-    bounds::{Bounds, End},
+    bounds::{Bounds, PlayedEnd},
     broken::Broken,
     world::{Client, Fate, Life, Load, Told, World},
 };
@@ -91,7 +91,7 @@ impl World {
         }
         self.run_until(bounds, most, Self::all_rest).ok_or(Stuck::Busy)?;
         self.broken().map_or(Ok(()), |broken| Err(Stuck::Broken(broken)))?;
-        let is_open = |tale: &super::world::Tale| {
+        let is_open = |tale: &super::world::ItemFate| {
             tale.answer == Told::Pushed && matches!(tale.fate, Fate::There | Fate::Unpushed)
         };
         if self.ghost.items.iter().any(is_open) {
@@ -131,7 +131,7 @@ impl World {
             let client = self.clients.iter().find(|client| client.inbox == inbox);
             client.is_none_or(|client| client.life != Life::Alive)
         };
-        let mut line = self.ledger.workers().filter(|(_, call)| *call == Call::InLine);
+        let mut line = self.ledger.workers().filter(|(_, call)| *call == WorkerCall::InLine);
         self.ghost.is_slow || line.any(|(inbox, _)| is_gone(inbox))
     }
 
@@ -164,7 +164,7 @@ impl World {
     fn next_quiet(&self) -> Option<Action> {
         let holds = |who: &usize| self.is_alive(*who) && !self.clients[*who].held.is_empty();
         if let Some(who) = (0..self.clients.len()).find(holds) {
-            return Some(Action::Finish(who, 0, End::Acknowledge));
+            return Some(Action::Finish(who, 0, PlayedEnd::Acknowledge));
         }
         let arrives = |at: &usize| self.can_arrive(&self.parcels[*at]);
         (0..self.parcels.len()).find(arrives).map(Action::Deliver)

@@ -6,7 +6,7 @@ use seinpaal_proto::queue::{Request, Standing, What};
 
 use super::{
     action::Action,
-    bounds::{Bounds, End},
+    bounds::{Bounds, PlayedEnd},
     world::{Load, World},
 };
 use crate::{
@@ -55,13 +55,13 @@ fn says(world: &World, action: Action) -> String {
     }
 }
 
-fn ends(end: End) -> &'static str {
+fn ends(end: PlayedEnd) -> &'static str {
     match end {
-        End::Acknowledge => "acknowledges",
-        End::GiveBack => "gives back",
-        End::GiveBackLater => "gives back for later",
-        End::Fail => "fails at",
-        End::FailLater => "fails, for later, at",
+        PlayedEnd::Acknowledge => "acknowledges",
+        PlayedEnd::GiveBack => "gives back",
+        PlayedEnd::GiveBackLater => "gives back for later",
+        PlayedEnd::Fail => "fails at",
+        PlayedEnd::FailLater => "fails, for later, at",
     }
 }
 

@@ -11,7 +11,7 @@ use seinpaal_proto::{
     queue::{ItemId, View},
 };
 
-use super::world::{Client, Held, Life, Load, Parcel, World};
+use super::world::{Client, ItemInProgram, Life, Load, Parcel, World};
 use crate::bounds::TICK;
 
 /// Twice the longest lease and delay of any model, in ticks.
@@ -82,7 +82,7 @@ fn client_of<H: Hasher>(client: &Client, view: &View<'_>, hasher: &mut H) {
     call.map(|(_, since)| view.own.exact(since)).hash(hasher);
     asks.iter().for_each(|(_, asked)| asked.hash(hasher));
     session.fingerprint(view, hasher);
-    for Held { delivery, until } in held {
+    for ItemInProgram { delivery, until } in held {
         (view.fence)(delivery.fence).hash(hasher);
         until.map(|until| view.own.ticks(until)).hash(hasher);
     }

@@ -11,7 +11,7 @@ use seinpaal_proto::{
         Batch, Configure, Delivery, ItemId, MemoryQueue, Replies, Request, Wakeup,
         session::{AskId, Bearings, PopId, Session},
     },
-    session::{CallId, Config},
+    session::{CallId, SessionConfig},
     time::{Micros, SECOND},
 };
 
@@ -45,7 +45,7 @@ pub struct World {
 /// Facts that only the judge needs.
 #[derive(Clone, Debug)]
 pub(super) struct Ghost {
-    pub(super) items: Vec<Tale>,
+    pub(super) items: Vec<ItemFate>,
     /// The item of each delivery, and which of its deliveries it is.
     pub(super) fences: BTreeMap<u64, (usize, u32)>,
     /// The last number that the ledger gave.
@@ -62,7 +62,7 @@ pub(super) struct Ghost {
 
 /// The fate of an item.
 #[derive(Clone, Copy, Debug, Default, Hash)]
-pub(super) struct Tale {
+pub(super) struct ItemFate {
     pub(super) id: Option<u64>,
     pub(super) answer: Told,
     pub(super) fate: Fate,
@@ -109,13 +109,13 @@ pub(super) struct Client {
     /// Whether the wish goes on after items were delivered.
     pub(super) goes_on: bool,
     pub(super) pop: Option<PopId>,
-    pub(super) asks: Vec<(AskId, Asked)>,
-    pub(super) held: Vec<Held>,
+    pub(super) asks: Vec<(AskId, ModelRequest)>,
+    pub(super) held: Vec<ItemInProgram>,
 }
 
 /// A request of a program.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum ModelRequest {
     Push(usize),
     Cancel(usize),
 }
@@ -129,7 +129,7 @@ pub(super) enum Life {
 
 /// An item in a program's hand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct ItemInProgram {
     pub(super) delivery: Delivery,
     /// Until when the program believes in it. `None`: for as long as the process lives.
     pub(super) until: Option<Micros>,
@@ -159,7 +159,7 @@ impl World {
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
         let ghost = Ghost {
-            items: vec![Tale::default(); bounds.items.len()],
+            items: vec![ItemFate::default(); bounds.items.len()],
             fences: BTreeMap::new(),
             last: 0,
             handed: BTreeSet::new(),
@@ -214,7 +214,11 @@ impl Client {
     /// A client that has done nothing yet, on the clock of clients.
     pub(super) fn new(who: usize, bounds: &Bounds, now: Micros) -> Self {
         let inbox = Inbox((who as u128 + 1) << 64);
-        let config = Config { ttl: bounds.ttl(), patience: bounds.patience(), ..Config::default() };
+        let config = SessionConfig {
+            ttl: bounds.ttl(),
+            patience: bounds.patience(),
+            ..SessionConfig::default()
+        };
         // A store tells its clock when it is opened.
         let clock = Some((now + STORE_AHEAD, now, now));
         let bearings = Bearings { clock, ..Bearings::default() };

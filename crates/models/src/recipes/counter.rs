@@ -1,6 +1,6 @@
 //! A counter gives the order, a second sorted set the owners; alone, and under a lock that can expire.
 
-use super::{Life, Program, Recipe, Store};
+use super::{Program, ProgramLife, Recipe, RecipeStore};
 
 /// The recipe in two transactions.
 #[derive(Clone, Copy)]
@@ -13,20 +13,20 @@ pub(super) struct LockedCounter;
 const TTL: i64 = 9;
 const LOCK_TTL: i64 = 2;
 
-fn count(store: &mut Store) -> i64 {
+fn count(store: &mut RecipeStore) -> i64 {
     let now = store.asker_now();
     store.zremrangebyscore("times", now - TTL);
     store.zinterstore("owners", "times");
     store.incr("counter")
 }
 
-fn enter(who: usize, number: i64, store: &mut Store) -> usize {
+fn enter(who: usize, number: i64, store: &mut RecipeStore) -> usize {
     store.zadd("times", who as i64, store.asker_now());
     store.zadd("owners", who as i64, number);
     store.zrank("owners", who as i64).unwrap_or(usize::MAX)
 }
 
-fn leave(who: usize, store: &mut Store) {
+fn leave(who: usize, store: &mut RecipeStore) {
     store.zrem("owners", who as i64);
     store.zrem("times", who as i64);
 }
@@ -57,7 +57,7 @@ impl Recipe for Counter {
         (0, 0)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 => {
                 let number = count(store);
@@ -67,12 +67,13 @@ impl Recipe for Counter {
             }
             1 => {
                 let rank = enter(who, *me.notes.get("number")?, store);
-                (me.at, me.life) = if rank < 1 { (2, Life::Holds) } else { (3, Life::Runs) };
+                (me.at, me.life) =
+                    if rank < 1 { (2, ProgramLife::Holds) } else { (3, ProgramLife::Runs) };
                 Some(format!("ZADD, ZRANK: {}", ranked(rank)))
             }
             _ => {
                 leave(who, store);
-                (me.at, me.life) = (4, Life::Done);
+                (me.at, me.life) = (4, ProgramLife::Done);
                 Some(String::from("ZREM: it leaves."))
             }
         }
@@ -100,7 +101,7 @@ impl Recipe for LockedCounter {
         (0, 4)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 if store.setnx("lock", who as i64) => {
                 store.expire("lock", LOCK_TTL);
@@ -116,7 +117,8 @@ impl Recipe for LockedCounter {
             }
             2 => {
                 let rank = enter(who, *me.notes.get("number")?, store);
-                (me.at, me.life) = if rank < 1 { (3, Life::Holds) } else { (4, Life::Runs) };
+                (me.at, me.life) =
+                    if rank < 1 { (3, ProgramLife::Holds) } else { (4, ProgramLife::Runs) };
                 Some(format!("ZADD, ZRANK: {}", ranked(rank)))
             }
             3 if store.get("lock") == Some(who as i64) => {
@@ -126,7 +128,7 @@ impl Recipe for LockedCounter {
             }
             _ => {
                 leave(who, store);
-                (me.at, me.life) = (5, Life::Done);
+                (me.at, me.life) = (5, ProgramLife::Done);
                 Some(String::from("ZREM: it leaves."))
             }
         }
@@ -160,19 +162,19 @@ impl Recipe for AsideCleanUp {
     }
 
     /// A acquires and renews; B cleans up and acquires.
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         if who == 0 { holder(me, store) } else { cleaner(me, store) }
     }
 }
 
-fn holder(me: &mut Program, store: &mut Store) -> Option<String> {
+fn holder(me: &mut Program, store: &mut RecipeStore) -> Option<String> {
     let now = store.now;
     if me.at == 0 {
         return admit(0, me, store);
     }
     let is_there = store.zrank("owners", 0).is_some();
     if !is_there {
-        (me.at, me.life) = (9, Life::Done);
+        (me.at, me.life) = (9, ProgramLife::Done);
         return Some(String::from("renews: it is not there any more. It stops."));
     }
     store.zadd("owners", 0, now + 2);
@@ -180,7 +182,7 @@ fn holder(me: &mut Program, store: &mut Store) -> Option<String> {
     Some(format!("renews until {}.", now + 2))
 }
 
-fn cleaner(me: &mut Program, store: &mut Store) -> Option<String> {
+fn cleaner(me: &mut Program, store: &mut RecipeStore) -> Option<String> {
     match me.at {
         0 if store.setnx("flag", 1) => {
             store.expire("flag", 4);
@@ -199,17 +201,17 @@ fn cleaner(me: &mut Program, store: &mut Store) -> Option<String> {
             me.at = 2;
             Some(String::from("ZREM: it removes who had run out."))
         }
-        _ if me.life == Life::Runs => admit(1, me, store),
+        _ if me.life == ProgramLife::Runs => admit(1, me, store),
         _ => None,
     }
 }
 
-fn admit(who: i64, me: &mut Program, store: &mut Store) -> Option<String> {
+fn admit(who: i64, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
     if store.zcard("owners") >= 1 {
         return None;
     }
     store.zadd("owners", who, store.now + 2);
     me.notes.insert("until", store.now + 2);
-    (me.at, me.life) = (3, Life::Holds);
+    (me.at, me.life) = (3, ProgramLife::Holds);
     Some(format!("the script admits it until {}: it holds.", store.now + 2))
 }

@@ -1,6 +1,6 @@
 //! Permits as items of a list, and waking by a list.
 
-use super::{Kitchen, Life, Program, Recipe, Store};
+use super::{Kitchen, Program, ProgramLife, Recipe, RecipeStore};
 
 /// A list of as many items as permits.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ impl Recipe for ListOfPermits {
         (2, 1)
     }
 
-    fn begin(&self, store: &mut Store) {
+    fn begin(&self, store: &mut RecipeStore) {
         store.lpush("permits", 1);
     }
 
@@ -31,19 +31,19 @@ impl Recipe for ListOfPermits {
         (1, 0)
     }
 
-    fn step(&self, _: usize, me: &mut Program, store: &mut Store) -> Option<String> {
-        if me.life == Life::Holds {
+    fn step(&self, _: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
+        if me.life == ProgramLife::Holds {
             store.lpush("permits", 1);
-            me.life = Life::Done;
+            me.life = ProgramLife::Done;
             return Some(String::from("LPUSH: it gives the permit back."));
         }
         store.rpop("permits")?;
-        me.life = Life::Holds;
+        me.life = ProgramLife::Holds;
         Some(String::from("RPOP: it has a permit."))
     }
 
     fn wrong(&self, world: &Kitchen) -> Option<String> {
-        let has_one = |program: &Program| program.life == Life::Holds;
+        let has_one = |program: &Program| program.life == ProgramLife::Holds;
         let is_lost = world.store.llen("permits") == 0 && !world.programs.iter().any(has_one);
         is_lost.then(|| {
             String::from("The permit is lost for ever: it is in no list and in nobody's hand.")
@@ -76,7 +76,7 @@ impl Recipe for ListSetUp {
         (0, 0)
     }
 
-    fn step(&self, _: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, _: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 => {
                 let is_new = store.get("made").is_none();
@@ -91,12 +91,12 @@ impl Recipe for ListSetUp {
             }
             2 => {
                 store.rpop("permits")?;
-                (me.at, me.life) = (3, Life::Holds);
+                (me.at, me.life) = (3, ProgramLife::Holds);
                 Some(String::from("RPOP: it has a permit."))
             }
             _ => {
                 store.lpush("permits", 1);
-                me.life = Life::Done;
+                me.life = ProgramLife::Done;
                 Some(String::from("LPUSH: it gives the permit back."))
             }
         }
@@ -113,7 +113,7 @@ impl Recipe for WakeByList {
     }
 
     fn sketch(&self) -> &'static str {
-        "A script admits if fewer than the limit hold. Who is not admitted blocks in BRPOP on a shared list; who gives back pushes an item on it. One permit, three clients; one may crash."
+        "A script admits if fewer than the limit hold. A client that is not admitted blocks in BRPOP on a shared list; a client that gives back pushes an item on it. One permit, three clients; one may crash."
     }
 
     fn instead(&self) -> &'static str {
@@ -128,26 +128,26 @@ impl Recipe for WakeByList {
         (1, 0)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 if store.zcard("holders") == 0 => {
                 store.zadd("holders", who as i64, 0);
-                (me.at, me.life) = (1, Life::Holds);
+                (me.at, me.life) = (1, ProgramLife::Holds);
                 Some(String::from("the script admits it: it holds."))
             }
             0 => {
-                (me.at, me.life) = (2, Life::Blocked);
+                (me.at, me.life) = (2, ProgramLife::Blocked);
                 Some(String::from("the script refuses it; it blocks in BRPOP."))
             }
             1 => {
                 store.zrem("holders", who as i64);
                 store.lpush("wake", 1);
-                (me.at, me.life) = (3, Life::Done);
+                (me.at, me.life) = (3, ProgramLife::Done);
                 Some(String::from("gives back, and LPUSHes a wake-up."))
             }
             2 => {
                 store.rpop("wake")?;
-                (me.at, me.life) = (0, Life::Runs);
+                (me.at, me.life) = (0, ProgramLife::Runs);
                 Some(String::from("BRPOP returns: it is awake."))
             }
             _ => None,
@@ -156,8 +156,10 @@ impl Recipe for WakeByList {
 
     fn wrong(&self, world: &Kitchen) -> Option<String> {
         let is_free = world.store.zcard("holders") == 0 && world.store.llen("wake") == 0;
-        let acts = |program: &Program| matches!(program.life, Life::Runs | Life::Holds);
-        let blocked = world.programs.iter().position(|program| program.life == Life::Blocked)?;
+        let acts =
+            |program: &Program| matches!(program.life, ProgramLife::Runs | ProgramLife::Holds);
+        let blocked =
+            world.programs.iter().position(|program| program.life == ProgramLife::Blocked)?;
         (is_free && !world.programs.iter().any(acts))
             .then(|| format!("{} waits for ever, though the permit is free.", super::name(blocked)))
     }

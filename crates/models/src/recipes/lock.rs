@@ -1,6 +1,6 @@
 //! Locks of one key.
 
-use super::{Kitchen, Life, Program, Recipe, Store};
+use super::{Kitchen, Program, ProgramLife, Recipe, RecipeStore};
 
 const TTL: i64 = 2;
 
@@ -29,7 +29,7 @@ impl Recipe for SetThenExpire {
         (1, 0)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 => {
                 if !store.setnx("lock", who as i64) {
@@ -40,12 +40,12 @@ impl Recipe for SetThenExpire {
             }
             1 => {
                 store.expire("lock", TTL);
-                (me.at, me.life) = (2, Life::Holds);
+                (me.at, me.life) = (2, ProgramLife::Holds);
                 Some(String::from("EXPIRE: the lock will end."))
             }
             _ => {
                 store.del("lock");
-                (me.at, me.life) = (3, Life::Done);
+                (me.at, me.life) = (3, ProgramLife::Done);
                 Some(String::from("DEL: it gives the lock back."))
             }
         }
@@ -53,7 +53,7 @@ impl Recipe for SetThenExpire {
 
     fn wrong(&self, world: &Kitchen) -> Option<String> {
         let owner = usize::try_from(world.store.get("lock")?).ok()?;
-        let is_gone = world.programs.get(owner)?.life == Life::Crashed;
+        let is_gone = world.programs.get(owner)?.life == ProgramLife::Crashed;
         (is_gone && !world.store.has_expiry("lock")).then(|| {
             String::from("The lock never ends, and its owner is gone: nobody gets it ever again.")
         })
@@ -85,7 +85,7 @@ impl Recipe for DeleteBlindly {
         (0, 3)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 => {
                 if !store.setnx("lock", who as i64) {
@@ -93,16 +93,16 @@ impl Recipe for DeleteBlindly {
                 }
                 store.expire("lock", TTL);
                 me.notes.insert("until", store.now + TTL);
-                (me.at, me.life) = (1, Life::Holds);
+                (me.at, me.life) = (1, ProgramLife::Holds);
                 Some(format!("SET NX PX: it has the lock until {}.", store.now + TTL))
             }
             1 => {
-                (me.at, me.life) = (2, Life::Runs);
+                (me.at, me.life) = (2, ProgramLife::Runs);
                 Some(String::from("stops, and sends its DEL."))
             }
             _ => {
                 store.del("lock");
-                (me.at, me.life) = (3, Life::Done);
+                (me.at, me.life) = (3, ProgramLife::Done);
                 Some(String::from("DEL arrives."))
             }
         }

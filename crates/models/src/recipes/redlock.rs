@@ -1,6 +1,6 @@
 //! Majorities on whole semaphores.
 
-use super::{Life, Program, Recipe, Store};
+use super::{Program, ProgramLife, Recipe, RecipeStore};
 
 const NODES: [&str; 3] = ["node 1", "node 2", "node 3"];
 const LIMIT: usize = 2;
@@ -15,7 +15,7 @@ impl Recipe for Majorities {
     }
 
     fn sketch(&self) -> &'static str {
-        "Three independent servers, each with a correct semaphore of two. Who is admitted by two of the three holds. No clock is wrong, nothing is lost and nobody crashes."
+        "Three independent servers, each with a correct semaphore of two. A client that two of the three admit holds. No clock is wrong, nothing is lost and nobody crashes."
     }
 
     fn instead(&self) -> &'static str {
@@ -30,8 +30,8 @@ impl Recipe for Majorities {
         (0, 0)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
-        if me.life == Life::Holds || me.at as usize >= NODES.len() {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
+        if me.life == ProgramLife::Holds || me.at as usize >= NODES.len() {
             return None;
         }
         let node = NODES[(who + me.at as usize) % NODES.len()];
@@ -45,7 +45,7 @@ impl Recipe for Majorities {
         if *votes < 2 {
             return Some(format!("{node} admits it."));
         }
-        me.life = Life::Holds;
+        me.life = ProgramLife::Holds;
         Some(format!("{node} admits it: that is a majority, it holds."))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Keys and their values. Every key may have an expiry.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Store {
+pub struct RecipeStore {
     /// The server's clock.
     pub now: i64,
     /// How far the clock of the client that asks is ahead of it.
@@ -15,7 +15,7 @@ pub struct Store {
     lists: BTreeMap<&'static str, VecDeque<i64>>,
 }
 
-impl Store {
+impl RecipeStore {
     /// What the client that asks takes for the time.
     #[must_use]
     pub fn asker_now(&self) -> i64 {
@@ -111,7 +111,7 @@ impl Store {
     }
 }
 
-impl Store {
+impl RecipeStore {
     pub(super) fn zscore(&self, key: &'static str, member: i64) -> Option<i64> {
         self.zsets.get(key)?.get(&member).copied()
     }

@@ -1,6 +1,6 @@
 //! A sorted set of timestamps, by each client's own clock.
 
-use super::{Life, Program, Recipe, Store};
+use super::{Program, ProgramLife, Recipe, RecipeStore};
 
 const TTL: i64 = 3;
 
@@ -34,26 +34,27 @@ impl Recipe for Timestamps {
         (0, 4)
     }
 
-    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+    fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String> {
         match me.at {
             0 => {
                 let now = store.asker_now();
                 store.zremrangebyscore("holders", now - TTL);
                 store.zadd("holders", who as i64, now);
                 let rank = store.zrank("holders", who as i64)?;
-                (me.at, me.life) = if rank < 1 { (1, Life::Holds) } else { (2, Life::Runs) };
+                (me.at, me.life) =
+                    if rank < 1 { (1, ProgramLife::Holds) } else { (2, ProgramLife::Runs) };
                 Some(format!(
                     "ZADD with {now} on its clock, ZRANK says {rank}{}",
                     if rank < 1 { ": it holds." } else { "." }
                 ))
             }
             1 => {
-                (me.at, me.life) = (3, Life::Done);
+                (me.at, me.life) = (3, ProgramLife::Done);
                 store.zrem("holders", who as i64);
                 Some(String::from("ZREM: it gives its permit back."))
             }
             _ => {
-                (me.at, me.life) = (0, Life::Runs);
+                (me.at, me.life) = (0, ProgramLife::Runs);
                 store.zrem("holders", who as i64);
                 Some(String::from("ZREM: it will try again."))
             }

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 
 use super::{Broken, Life, Load, Parcel, World, serve::asks_for};
-use crate::bounds::{Bounds, Fault, Rule, Steer, TICK};
+use crate::bounds::{Bounds, ModelFault, Rule, Steer, TICK};
 
 /// How many ticks a driver waits for an answer.
 const CALL: u64 = 3;
@@ -43,9 +43,9 @@ pub enum Action {
     /// The store's clock is set back.
     Backward,
     /// A fault that befalls a client.
-    Befall(Fault, usize),
+    Befall(ModelFault, usize),
     /// A fault that befalls a parcel.
-    Mangle(Fault, usize),
+    Mangle(ModelFault, usize),
 }
 
 impl World {

@@ -16,20 +16,20 @@ use super::{
 const MOST: usize = 8;
 
 /// A ticket, and the fence of its grant.
-type Grant = (Ticket, u64);
+type GrantId = (Ticket, u64);
 /// A grant, and who asked for it.
-type Asked = (Ticket, u64, String);
+type AskAbout = (Ticket, u64, String);
 
 /// What was asked about grants by the rules, and what their holders have heard of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asking {
+pub(crate) struct AskedGrants {
     /// The last people that asked about each grant, in order.
-    kept: BTreeMap<Grant, Vec<String>>,
+    kept: BTreeMap<GrantId, Vec<String>>,
     /// All asks that were ever accepted: holders may be told of these.
-    accepted: BTreeSet<Asked>,
-    heard: BTreeSet<Asked>,
+    accepted: BTreeSet<AskAbout>,
+    heard: BTreeSet<AskAbout>,
     /// The grants that the answer in hand has renewed. Empty between steps.
-    renewed: Vec<Grant>,
+    renewed: Vec<GrantId>,
 }
 
 /// An ask of the models. Only its author differs. The same author asks under the same lease, as a
@@ -41,7 +41,7 @@ pub(super) fn request(ticket: Ticket, by: &str) -> Request {
     Request::AskHolder(AskHolder { ticket, lease, ask })
 }
 
-impl Asking {
+impl AskedGrants {
     /// Follows a step of one request or none, before which everything due was settled. Returns
     /// whether the step did what an ask may do and no more, and lost no ask.
     pub(super) fn follow(&mut self, step: &Step<'_>) -> bool {
@@ -50,7 +50,7 @@ impl Asking {
             Some((Request::AskHolder(asked), reply)) => self.ask(step, asked, reply),
             _ => true,
         };
-        let stands = |grant: &Grant| holder(step.after, grant.0, grant.1).is_some();
+        let stands = |grant: &GrantId| holder(step.after, grant.0, grant.1).is_some();
         self.kept.retain(|grant, _| stands(grant));
         is_right && step.after.entries().all(|entry| asks_of(entry) == self.of(entry))
     }
@@ -83,12 +83,12 @@ impl Asking {
 
     /// Notes what the program of this grant has been told. Returns whether this was asked, and is
     /// told for the first time.
-    fn hear(&mut self, grant: Grant, by: &str) -> bool {
+    fn hear(&mut self, grant: GrantId, by: &str) -> bool {
         let asked = (grant.0, grant.1, by.to_owned());
         self.accepted.contains(&asked) && self.heard.insert(asked)
     }
 
-    fn has_heard(&self, grant: Grant, all: &[String]) -> bool {
+    fn has_heard(&self, grant: GrantId, all: &[String]) -> bool {
         all.iter().all(|by| self.heard.contains(&(grant.0, grant.1, by.clone())))
     }
 
@@ -103,7 +103,7 @@ impl Asking {
 }
 
 /// The asks that a store had about each grant of a client when it answered a renewal.
-pub(crate) type AskedThen = Vec<(Grant, Vec<String>)>;
+pub(crate) type AskedThen = Vec<(GrantId, Vec<String>)>;
 
 impl World {
     /// What a client's next renewal tells it, if the store answers the renewal now.
@@ -112,7 +112,7 @@ impl World {
         if !batch.requests.iter().any(|request| matches!(request, Request::Renew(_))) {
             return Vec::new();
         }
-        let is_its = |grant: &&Grant| {
+        let is_its = |grant: &&GrantId| {
             let holder = holder(&self.ledger, grant.0, grant.1);
             holder.is_some_and(|entry| entry.inbox == Some(self.clients[who].inbox))
         };
@@ -133,7 +133,7 @@ impl World {
     pub(super) fn judge_hearing(&mut self, then: &AskedThen) {
         let Some(asking) = &mut self.ghost.asking else { return };
         let renewed = std::mem::take(&mut asking.renewed);
-        let is_unheard = |(grant, all): &(Grant, Vec<String>)| {
+        let is_unheard = |(grant, all): &(GrantId, Vec<String>)| {
             renewed.contains(grant) && !asking.has_heard(*grant, all)
         };
         if then.iter().any(is_unheard) {
@@ -232,7 +232,7 @@ mod tests {
 
     /// Returns whether the judge accepts an ask if this happens to the ledger in the same step.
     fn is_content_with(mistake: impl FnOnce(&mut MemoryState)) -> bool {
-        let (mut asking, mut ledger) = (Asking::default(), MemoryState::default());
+        let (mut asking, mut ledger) = (AskedGrants::default(), MemoryState::default());
         let mut mistake = Some(mistake);
         let mut step = |inbox, request| {
             let (name, before) = (Name::new("n").expect("a name"), ledger.clone());

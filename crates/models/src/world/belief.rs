@@ -3,14 +3,14 @@
 use seinpaal_proto::{Entry, Standing};
 
 use super::{
-    Broken, Held, Life, World,
+    Broken, Life, PermitInProgram, World,
     judge::{clock_after, is_over},
     step::fence_of,
 };
 
 impl World {
     /// The grants that clients believe in now.
-    pub(super) fn beliefs(&self) -> impl Iterator<Item = (usize, &Held)> {
+    pub(super) fn beliefs(&self) -> impl Iterator<Item = (usize, &PermitInProgram)> {
         let clients = self.clients.iter().enumerate().filter(|(_, c)| c.life != Life::Gone);
         let held =
             clients.flat_map(|(who, client)| client.held.iter().map(move |held| (who, held)));
@@ -44,11 +44,11 @@ impl World {
         self.beliefs().any(|(who, held)| self.ended_at(who, held).is_some())
     }
 
-    pub(super) fn ended_at(&self, who: usize, held: &Held) -> Option<u64> {
+    pub(super) fn ended_at(&self, who: usize, held: &PermitInProgram) -> Option<u64> {
         self.ghost.ended.get(&(who, held.ticket, held.fence)).copied()
     }
 
-    pub(super) fn is_so(&self, who: usize, held: &Held) -> bool {
+    pub(super) fn is_so(&self, who: usize, held: &PermitInProgram) -> bool {
         let inbox = Some(self.clients[who].inbox);
         let is_it = |entry: &&Entry| {
             entry.ticket == held.ticket

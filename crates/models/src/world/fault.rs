@@ -2,42 +2,44 @@
 
 use std::sync::Arc;
 
-use seinpaal_proto::{Contact, session::Failure};
+use seinpaal_proto::{Contact, session::CallFailure};
 
 use super::{Action, Life, Load, Parcel, World};
-use crate::bounds::{Bounds, Fault};
+use crate::bounds::{Bounds, ModelFault};
 
 impl World {
     pub(super) fn faults_of(&self, bounds: &Bounds, who: usize, actions: &mut Vec<Action>) {
-        let befalls = |fault: &&Fault| self.can_befall(**fault, who);
+        let befalls = |fault: &&ModelFault| self.can_befall(**fault, who);
         let faults = bounds.kinds.iter().filter(befalls);
         actions.extend(faults.map(|fault| Action::Befall(*fault, who)));
     }
 
-    fn can_befall(&self, fault: Fault, who: usize) -> bool {
+    fn can_befall(&self, fault: ModelFault, who: usize) -> bool {
         let client = &self.clients[who];
         let is_used =
             !client.held.is_empty() || !client.wanted.is_empty() || !client.calls.is_empty();
         match fault {
-            Fault::Break => client.life == Life::Alive && !client.calls.is_empty(),
-            Fault::Crash | Fault::Vanish => client.life != Life::Gone && is_used,
-            Fault::Pause => client.life == Life::Alive && is_used,
-            Fault::Deaf => {
+            ModelFault::Break => client.life == Life::Alive && !client.calls.is_empty(),
+            ModelFault::Crash | ModelFault::Vanish => client.life != Life::Gone && is_used,
+            ModelFault::Pause => client.life == Life::Alive && is_used,
+            ModelFault::Deaf => {
                 client.life == Life::Alive && is_used && client.contact == Contact::Listening
             }
-            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => false,
+            ModelFault::Repeat | ModelFault::LoseWakeup | ModelFault::Delay => false,
         }
     }
 
     pub(super) fn faults_on(&self, bounds: &Bounds, at: usize, actions: &mut Vec<Action>) {
         let parcel = &self.parcels[at];
         let fault = match parcel.load {
-            Load::Request { call: Some(_), .. } if self.copies() < bounds.copies => Fault::Repeat,
-            Load::Wakeup { .. } => Fault::LoseWakeup,
-            _ => Fault::Delay,
+            Load::Request { call: Some(_), .. } if self.copies() < bounds.copies => {
+                ModelFault::Repeat
+            }
+            Load::Wakeup { .. } => ModelFault::LoseWakeup,
+            _ => ModelFault::Delay,
         };
-        for fault in [fault, Fault::Delay] {
-            let is_new = fault != Fault::Delay || !parcel.is_late;
+        for fault in [fault, ModelFault::Delay] {
+            let is_new = fault != ModelFault::Delay || !parcel.is_late;
             let action = Action::Mangle(fault, at);
             if is_new && bounds.kinds.contains(&fault) && actions.last() != Some(&action) {
                 actions.push(action);
@@ -50,30 +52,30 @@ impl World {
         self.parcels.iter().filter(is_copy).count()
     }
 
-    pub(super) fn befall(&mut self, fault: Fault, who: usize) {
+    pub(super) fn befall(&mut self, fault: ModelFault, who: usize) {
         self.faults_left -= 1;
         match fault {
-            Fault::Break => self.break_calls(who),
-            Fault::Crash | Fault::Vanish => {
+            ModelFault::Break => self.break_calls(who),
+            ModelFault::Crash | ModelFault::Vanish => {
                 let contact =
-                    if fault == Fault::Crash { Contact::Silent } else { Contact::Listening };
+                    if fault == ModelFault::Crash { Contact::Silent } else { Contact::Listening };
                 self.bury(who, contact);
             }
-            Fault::Pause => self.clients[who].life = Life::Paused,
-            Fault::Deaf => {
+            ModelFault::Pause => self.clients[who].life = Life::Paused,
+            ModelFault::Deaf => {
                 self.clients[who].contact = Contact::Silent;
                 self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
             }
-            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => {}
+            ModelFault::Repeat | ModelFault::LoseWakeup | ModelFault::Delay => {}
         }
     }
 
-    pub(super) fn mangle(&mut self, fault: Fault, at: usize) {
+    pub(super) fn mangle(&mut self, fault: ModelFault, at: usize) {
         self.faults_left -= 1;
         let parcel = &mut self.parcels[at];
         match (fault, &parcel.load) {
-            (Fault::Delay, _) => parcel.is_late = true,
-            (Fault::Repeat, Load::Request { from, batch, .. }) => {
+            (ModelFault::Delay, _) => parcel.is_late = true,
+            (ModelFault::Repeat, Load::Request { from, batch, .. }) => {
                 let load = Load::Request { from: *from, call: None, batch: Arc::clone(batch) };
                 self.parcels.push(Parcel { is_late: true, load });
             }
@@ -89,7 +91,7 @@ impl World {
             return;
         }
         self.abandon(who);
-        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+        let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| {
             calls.iter().for_each(|(call, _)| session.handle_failure(now, *call, failure));
         });

@@ -9,7 +9,7 @@ use seinpaal_proto::{
     Acquire, Attach, Batch, Contact, Fence, Lens, Replies, Reply, Request, TicketReply, What,
 };
 
-use super::{Asking, Client, Ghost, Held, Load, Parcel, World, step::fence_of};
+use super::{AskedGrants, Client, Ghost, Load, Parcel, PermitInProgram, World, step::fence_of};
 use crate::bounds::TICK;
 
 /// Twice the longest lease or place of any model, in ticks.
@@ -32,7 +32,7 @@ impl Hash for World {
         for client in &self.clients {
             client_of(client, &own, &store, hasher);
         }
-        let looks = Looks { store, fences: self.fences_in_order() };
+        let looks = InstantViews { store, fences: self.fences_in_order() };
         self.fences_of_holders().for_each(|fence| looks.fence(fence).hash(hasher));
         // The order of what is under way does not count: anything may arrive first.
         let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &looks));
@@ -66,12 +66,12 @@ impl World {
 
 /// Views of a store's instants and fences. Fences count by their distance, and by their order among
 /// those that can still be compared.
-struct Looks {
+struct InstantViews {
     store: Lens,
     fences: Vec<u64>,
 }
 
-impl Looks {
+impl InstantViews {
     fn fence(&self, fence: Fence) -> (i64, Option<usize>) {
         (self.store.fence(fence), self.fences.iter().position(|known| *known == fence.0))
     }
@@ -100,7 +100,7 @@ fn fence_told(reply: &TicketReply) -> Option<Fence> {
     }
 }
 
-fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &Looks, hasher: &mut H) {
+fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &InstantViews, hasher: &mut H) {
     let Ghost { last_fence, granted, was_forgotten, was_set_back, .. } = ghost;
     looks.store.fence(Fence(*last_fence)).hash(hasher);
     (granted, was_forgotten, was_set_back).hash(hasher);
@@ -111,7 +111,7 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &Looks, hasher: &mut H)
     (attached, terms, is_calm, broken).hash(hasher);
     // Requests and waiters have the wishes already.
     ghost.naming.as_ref().map(|naming| naming.names()).hash(hasher);
-    for (ticket, fence, by, is_kept, is_heard) in ghost.asking.iter().flat_map(Asking::facts) {
+    for (ticket, fence, by, is_kept, is_heard) in ghost.asking.iter().flat_map(AskedGrants::facts) {
         (ticket, looks.fence(Fence(fence)), by, is_kept, is_heard).hash(hasher);
     }
 }
@@ -135,12 +135,12 @@ fn client_of<H: Hasher>(client: &Client, own: &Lens, store: &Lens, hasher: &mut 
         return;
     }
     session.fingerprint(own, store, hasher);
-    for Held { ticket, fence: _, permits, until } in held {
+    for PermitInProgram { ticket, fence: _, permits, until } in held {
         (ticket, permits, until.map(|until| own.ticks(until))).hash(hasher);
     }
 }
 
-fn hash_of(parcel: &Parcel, looks: &Looks) -> u64 {
+fn hash_of(parcel: &Parcel, looks: &InstantViews) -> u64 {
     let mut hasher = DefaultHasher::new();
     parcel.is_late.hash(&mut hasher);
     match &parcel.load {
@@ -194,7 +194,7 @@ fn batch_of<H: Hasher>(batch: &Batch, store: &Lens, hasher: &mut H) {
     }
 }
 
-fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
+fn replies_of<H: Hasher>(replies: &Replies, looks: &InstantViews, hasher: &mut H) {
     let Replies { now, replies, backlog, look_in } = replies;
     (looks.store.exact(*now), backlog, look_in).hash(hasher);
     for reply in replies {
@@ -212,7 +212,7 @@ fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
     }
 }
 
-fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &Looks, hasher: &mut H) {
+fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &InstantViews, hasher: &mut H) {
     match reply {
         TicketReply::Held { fence, slots, names, asks } => {
             (looks.fence(*fence), slots, names, asks).hash(hasher);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use seinpaal_proto::{
     Cause, Ticket,
-    session::{Event, Refusal},
+    session::{AcquireRefusal, Event},
 };
 
-use super::{Broken, Held, World};
+use super::{Broken, PermitInProgram, World};
 
 impl World {
     pub(super) fn listen(&mut self, who: usize) {
@@ -27,7 +27,7 @@ impl World {
                 if let Some(at) = client.wanted.iter().position(|wanted| *wanted == ticket) {
                     client.wanted.remove(at);
                     let (permits, until) = (slots.count(), valid_until);
-                    client.held.push(Held { ticket, fence: fence.0, permits, until });
+                    client.held.push(PermitInProgram { ticket, fence: fence.0, permits, until });
                 } else {
                     Arc::make_mut(&mut client.session).release(now, ticket, None);
                 }
@@ -68,15 +68,19 @@ impl World {
 
     /// Returns whether a refusal has a reason: another client has ended the grant, the limit is
     /// another, no slot has the name, or an attach found nothing or was not the only one.
-    fn has_reason(&self, who: usize, ticket: Ticket, refusal: &Refusal) -> bool {
+    fn has_reason(&self, who: usize, ticket: Ticket, refusal: &AcquireRefusal) -> bool {
         let is_ended = self.ghost.ended.keys().any(|(whose, of, _)| (*whose, *of) == (who, ticket));
         let is_about_the_limit = matches!(
             refusal,
-            Refusal::OtherLimit { .. } | Refusal::TooMany { .. } | Refusal::Ended(Cause::TooMany)
+            AcquireRefusal::OtherLimit { .. }
+                | AcquireRefusal::TooMany { .. }
+                | AcquireRefusal::Ended(Cause::TooMany)
         );
         let is_about_names = matches!(
             refusal,
-            Refusal::NoSuchSlot { .. } | Refusal::TooMany { .. } | Refusal::Ended(Cause::TooMany)
+            AcquireRefusal::NoSuchSlot { .. }
+                | AcquireRefusal::TooMany { .. }
+                | AcquireRefusal::Ended(Cause::TooMany)
         );
         let attaches = self.ghost.attached.contains(&(who, ticket));
         let is_alone = self.ghost.attached.len() == 1 && self.is_held(ticket);

@@ -5,7 +5,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    Client, Ghost, Terms,
+    Client, Ghost, RuleOfLimit,
     step::{Step, fence_of, is_ended_by},
 };
 use crate::bounds::Bounds;
@@ -41,7 +41,7 @@ pub enum Broken {
 }
 
 /// A grant that a step made.
-struct Granted {
+struct JudgedGrant {
     fence: u64,
     ticket: Ticket,
     lease: LeaseId,
@@ -82,7 +82,7 @@ impl Step<'_> {
         let is_right = ghost.terms.as_mut().is_none_or(|terms| terms.follow(self));
         let is_named_right = ghost.naming.as_mut().is_none_or(|naming| naming.follow(self));
         let is_asked_right = ghost.asking.as_mut().is_none_or(|asking| asking.follow(self));
-        let limit = ghost.terms.as_ref().map_or(bounds.limit, Terms::in_force);
+        let limit = ghost.terms.as_ref().map_or(bounds.limit, RuleOfLimit::in_force);
         let limit = ghost.naming.as_ref().map_or(limit, |naming| naming.in_force(limit));
         // Where slots have names, `naming` judges who may pass whom.
         let has_names = ghost.naming.as_ref().is_some_and(|naming| !naming.names().is_empty());
@@ -108,22 +108,22 @@ impl Step<'_> {
     }
 
     /// The holders that did not hold before, or hold in another's place, in the order of fences.
-    fn grants(&self) -> Vec<Granted> {
+    fn grants(&self) -> Vec<JudgedGrant> {
         let grant = |entry: &Entry| {
             let fence = fence_of(entry).filter(|_| entry.inbox.is_some())?;
             let mut before = self.before.entries().filter(|e| e.ticket == entry.ticket);
             let before = before.find(|e| fence_of(e).is_some());
             let is_same = |e: &Entry| (e.inbox, fence_of(e)) == (entry.inbox, Some(fence));
             let (ticket, lease, is_new) = (entry.ticket, entry.lease, before.is_none());
-            (!before.is_some_and(is_same)).then_some(Granted { fence, ticket, lease, is_new })
+            (!before.is_some_and(is_same)).then_some(JudgedGrant { fence, ticket, lease, is_new })
         };
-        let mut grants: Vec<Granted> = self.after.entries().filter_map(grant).collect();
+        let mut grants: Vec<JudgedGrant> = self.after.entries().filter_map(grant).collect();
         grants.sort_unstable_by_key(|grant| (grant.fence, grant.ticket));
         grants
     }
 
     /// The request of a grant. One attach is one grant, and so is one ticket.
-    fn request_of(&self, grant: &Granted) -> Ticket {
+    fn request_of(&self, grant: &JudgedGrant) -> Ticket {
         let is_it = |request: &Request| match request {
             Request::Attach(attach) => (attach.ticket, attach.lease) == (grant.ticket, grant.lease),
             _ => false,
@@ -133,7 +133,7 @@ impl Step<'_> {
     }
 
     /// Returns whether more is held than the limit, or permits were granted although more was held.
-    fn is_above(&self, limit: u32, grants: &[Granted]) -> bool {
+    fn is_above(&self, limit: u32, grants: &[JudgedGrant]) -> bool {
         let held = self.after.entries().filter(|entry| fence_of(entry).is_some());
         let held: u32 = held.map(|entry| entry.permits).sum();
         grants.iter().any(|grant| grant.is_new) && held > limit
@@ -159,7 +159,7 @@ impl Step<'_> {
     /// Returns whether a waiter that stood in line before, and still does, was passed by one that
     /// came later. A waiter that was passed over keeps its place. A waiter whose place ended, and
     /// that asks again, stands at the end.
-    fn passes(&self, grants: &[Granted]) -> bool {
+    fn passes(&self, grants: &[JudgedGrant]) -> bool {
         let in_line = |ticket| self.after.line().any(|e| e.ticket == ticket);
         let stays = |ticket: &Ticket| {
             in_line(*ticket) && place(self.before, *ticket) == place(self.after, *ticket)

@@ -17,7 +17,7 @@ pub(crate) struct Naming {
 }
 
 /// A waiter, and the slot that it wishes for.
-struct Waiter {
+struct WishingWaiter {
     place: (i64, Ticket),
     permits: u32,
     wish: Option<u32>,
@@ -139,19 +139,19 @@ impl Naming {
     }
 
     /// The waiters of before that still wait, in their order.
-    fn stayed(&self, step: &Step<'_>) -> impl Iterator<Item = Waiter> {
-        let stays = |waiter: &Waiter| place_before(step, waiter.place.1) == waiter.place;
+    fn stayed(&self, step: &Step<'_>) -> impl Iterator<Item = WishingWaiter> {
+        let stays = |waiter: &WishingWaiter| place_before(step, waiter.place.1) == waiter.place;
         self.line(step).into_iter().filter(stays)
     }
 
     /// The waiters after the step, in their order.
-    fn line(&self, step: &Step<'_>) -> Vec<Waiter> {
-        let waiter = |entry: &Entry| Waiter {
+    fn line(&self, step: &Step<'_>) -> Vec<WishingWaiter> {
+        let waiter = |entry: &Entry| WishingWaiter {
             place: place_of(entry),
             permits: entry.permits,
             wish: self.wish_of(entry.ticket),
         };
-        let mut line: Vec<Waiter> = step.after.line().map(waiter).collect();
+        let mut line: Vec<WishingWaiter> = step.after.line().map(waiter).collect();
         line.sort_unstable_by_key(|waiter| waiter.place);
         line
     }

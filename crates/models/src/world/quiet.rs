@@ -4,7 +4,7 @@
 use seinpaal_proto::Contact;
 
 use super::{Action, Life, World};
-use crate::bounds::{Bounds, Fault, Steer};
+use crate::bounds::{Bounds, ModelFault, Steer};
 
 /// What did not come about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -151,7 +151,7 @@ impl World {
     /// ttls the session gives up its release, while the ledger's clock is slow at a name that
     /// nobody looks at, so the lease may still be there.
     fn has_ghosts(&self, bounds: &Bounds) -> bool {
-        let may_pause = bounds.faults > 0 && bounds.kinds.contains(&Fault::Pause);
+        let may_pause = bounds.faults > 0 && bounds.kinds.contains(&ModelFault::Pause);
         let is_alive = |who: usize| who < self.clients.len() && self.is_alive(who);
         let mut owners = self.entries().map(|(who, _)| who);
         !self.ghost.was_set_back && !may_pause && owners.any(is_alive)

@@ -6,14 +6,14 @@ use super::step::Step;
 
 /// The limit by the rules.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub(crate) struct Terms {
+pub(crate) struct RuleOfLimit {
     /// The limit that an operator has pinned, until it is unpinned.
     pinned: Option<u32>,
     /// The limit that holders and waiters have stated, until the last of them has left.
     stated: Option<u32>,
 }
 
-impl Terms {
+impl RuleOfLimit {
     pub(super) fn in_force(&self) -> u32 {
         self.pinned.or(self.stated).unwrap_or(1)
     }

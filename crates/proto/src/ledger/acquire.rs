@@ -51,6 +51,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         } else if entry.inbox == self.asker {
             self.hear_holder(&entry)?;
         } else {
+            // Another client attached to the ticket: the request of the former holder must not
+            // speak for it.
             return Ok(Reply::Ended { ticket: ask.ticket, cause: Cause::Attached });
         }
         self.standing_of(ask)
@@ -91,6 +93,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A ticket that the ledger does not know. Whatever is wrong with the request is found before
     /// anything is written.
     fn ask(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
+        // The last holder may have left in this batch, and its limit with it.
         self.drop_terms();
         let (ticket, permits) = (ask.ticket, ask.permits.get());
         if let Some(stored) = self.head.kind.filter(|stored| *stored != ask.kind) {
@@ -101,6 +104,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Err(refusal) => return Ok(refusal.into_reply(ticket)),
         };
         let limit = self.head.pinned.or(stating).unwrap_or_else(|| self.limit());
+        // A limit of 0 is a gate that is shut for now, so such a request waits.
         if permits > limit && limit > 0 {
             return Ok(Reply::TooMany { ticket, permits, limit });
         }
@@ -145,6 +149,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         {
             return Err(OtherLimit { stored, stated, is_pinned: head.pinned.is_some() });
         }
+        // A caller that adopts or agrees states nothing new, so the first limit stays.
         let is_new = rule.on_mismatch == OnMismatch::Set || head.stated.is_none();
         Ok(is_new.then_some(stated))
     }
@@ -207,6 +212,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// priority. The number never changes while the waiter waits. So two waiters never change their
     /// order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
     fn next_rank(&mut self, priority: i8) -> i64 {
+        // At least one more than the last: two that come in the same microsecond stand in the order
+        // of their coming.
         self.head.arrival = (self.head.arrival + 1).max(self.head.clock);
         let arrival = i64::try_from(self.head.arrival).unwrap_or(i64::MAX);
         arrival.saturating_sub(i64::from(priority) * AGING as i64)

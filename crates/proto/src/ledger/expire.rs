@@ -58,6 +58,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// The holder listens, so only the ledger's clock can end its lease.
     fn trust(&mut self, mut lease: Lease) -> Result<(), S::Error> {
+        // At least 1 later, or the lease would be found again by this very loop.
         lease.ends_wall = self.now + lease.ends.saturating_sub(self.head.clock).max(1);
         self.state.put_lease(&lease)
     }

@@ -25,7 +25,7 @@ use crate::{
 const MOST_LOOKED: u32 = 256;
 
 /// The permits and slots that are left while the ledger goes through the line.
-struct Room {
+struct RoomLeft {
     /// Free slots that no waiter so far waits for.
     open: Slots,
     /// Free permits.
@@ -43,7 +43,7 @@ enum Fit {
     Stops,
 }
 
-impl Room {
+impl RoomLeft {
     fn is_empty(&self) -> bool {
         self.permits == 0 || self.open.is_empty()
     }
@@ -172,7 +172,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// The slots that have names and are free. Slots from `top` up have never been handed out.
-    fn room(&mut self) -> Result<Room, S::Error> {
+    fn room(&mut self) -> Result<RoomLeft, S::Error> {
         let (names, top) = (self.head.names.count(), self.head.top);
         let mut open = Slots::none();
         for (first, last) in self.state.free_slots_below(names)? {
@@ -181,7 +181,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if top < names {
             open.insert(top, names - 1);
         }
-        Ok(Room { open, permits: self.limit().saturating_sub(self.head.held) })
+        Ok(RoomLeft { open, permits: self.limit().saturating_sub(self.head.held) })
     }
 
     /// Takes these slots out of the free ones.

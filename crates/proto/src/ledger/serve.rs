@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The decision about the waiter at the head of the queue.
-enum Next {
+enum QueueStep {
     Grant,
     Park,
     End(Cause),
@@ -28,14 +28,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         while self.is_open() {
             let Some(first) = self.state.first_waiter()? else { break };
             let next = self.next_for(&first);
-            if matches!(next, Next::Stop) || !self.has_work() {
+            // `Stop` is decided first, because a look that changes nothing takes no work.
+            if matches!(next, QueueStep::Stop) || !self.has_work() {
                 break;
             }
             match next {
-                Next::Grant => self.grant_waiter(first, None)?,
-                Next::Park => self.park(first)?,
-                Next::End(cause) => self.end(&first, cause)?,
-                Next::Stop => break,
+                QueueStep::Grant => self.grant_waiter(first, None)?,
+                QueueStep::Park => self.park(first)?,
+                QueueStep::End(cause) => self.end(&first, cause)?,
+                QueueStep::Stop => break,
             }
         }
         Ok(())
@@ -52,15 +53,17 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.paused.is_none() && self.guarded_for.is_none()
     }
 
-    fn next_for(&mut self, waiter: &Entry) -> Next {
+    fn next_for(&mut self, waiter: &Entry) -> QueueStep {
         if waiter.permits > self.limit() {
-            return Next::End(Cause::TooMany);
+            // The limit was lowered since the request came. It could never be served, and would
+            // hold up all behind it.
+            return QueueStep::End(Cause::TooMany);
         }
         match waiter.inbox.map(|inbox| self.contact(inbox)) {
-            Some(Contact::Dead) => Next::End(Cause::Expired),
-            Some(Contact::Silent) => Next::Park,
-            _ if self.fits(waiter.permits) => Next::Grant,
-            _ => Next::Stop,
+            Some(Contact::Dead) => QueueStep::End(Cause::Expired),
+            Some(Contact::Silent) => QueueStep::Park,
+            _ if self.fits(waiter.permits) => QueueStep::Grant,
+            _ => QueueStep::Stop,
         }
     }
 
@@ -90,6 +93,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         slots: Option<Slots>,
     ) -> Result<(), S::Error> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
+        // Read before the entry leaves it: a place with one member is gone afterwards.
         let place = self.state.lease(entry.lease)?;
         self.part(&entry)?;
         self.head.waiting = self.head.waiting.saturating_sub(1);
@@ -100,6 +104,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if let Some(place) = place.filter(|_| lease.members == 1) {
             lease.ends = lease.ends.min(place.ends);
             lease.ends_wall = lease.ends_wall.min(place.ends_wall);
+            // 0 marks a lease whose holder has sent nothing since the grant. The asker of this very
+            // batch is there.
             lease.ttl = if entry.inbox == self.asker { lease.ttl } else { 0 };
             self.state.put_lease(&lease)?;
         }

@@ -57,7 +57,7 @@ pub struct Item {
     pub id: ItemId,
     /// The priority, for display and for entering the order again.
     pub priority: Priority,
-    /// Whose share of the queue it counts for.
+    /// The group whose share of the queue it counts for.
     pub group: Option<Name>,
     /// How many deliveries it is allowed.
     pub most: u32,
@@ -74,7 +74,7 @@ pub struct Item {
     /// Deliveries so far.
     pub attempt: u32,
     /// How the latest of them ended.
-    pub history: History,
+    pub history: DeliveryHistory,
     /// The item's state.
     pub standing: Standing,
 }
@@ -128,14 +128,14 @@ pub enum Ending {
     /// Its lease ran out, or its worker's process is gone.
     Expired,
     /// The worker said so.
-    Failed(Reason),
+    Failed(FailureReason),
 }
 
 /// Why a delivery failed, for people to read: at most [`MAX_REASON_BYTES`] bytes, without control characters.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Reason(String);
+pub struct FailureReason(String);
 
-impl Reason {
+impl FailureReason {
     /// Makes a reason of a text: control characters become spaces, and what is too long is cut.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -158,7 +158,8 @@ impl Reason {
 
 /// One delivery that is over.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Past {
+#[non_exhaustive]
+pub struct PastDelivery {
     /// Which one, from 1.
     pub attempt: u32,
     /// When it ended, on the store's clock.
@@ -169,14 +170,14 @@ pub struct Past {
 
 /// How the latest deliveries of an item ended, oldest first.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct History(Vec<Past>);
+pub struct DeliveryHistory(Vec<PastDelivery>);
 
 const FIELD: char = '\u{1f}';
 const ENTRY: char = '\u{1e}';
 
-impl History {
+impl DeliveryHistory {
     /// Adds an end, and forgets the oldest of too many.
-    pub fn push(&mut self, past: Past) {
+    pub fn push(&mut self, past: PastDelivery) {
         self.0.push(past);
         if self.0.len() > MOST_PAST {
             self.0.remove(0);
@@ -185,7 +186,7 @@ impl History {
 
     /// The ends, oldest first.
     #[must_use]
-    pub fn ends(&self) -> &[Past] {
+    pub fn ends(&self) -> &[PastDelivery] {
         &self.0
     }
 
@@ -193,7 +194,7 @@ impl History {
     /// U+001F, and U+001E between two ends.
     #[must_use]
     pub fn encode(&self) -> String {
-        let line = |past: &Past| {
+        let line = |past: &PastDelivery| {
             let (word, reason) = match &past.ending {
                 Ending::Expired => ("expired", ""),
                 Ending::Failed(reason) => ("failed", reason.as_str()),
@@ -204,23 +205,23 @@ impl History {
         lines.join(&ENTRY.to_string())
     }
 
-    /// Reads [`History::encode`]'s form. What cannot be read is left out: this is for people.
+    /// Reads [`DeliveryHistory::encode`]'s form. What cannot be read is left out: this is for people.
     #[must_use]
     pub fn decode(text: &str) -> Self {
         Self(text.split(ENTRY).filter_map(decode_past).collect())
     }
 }
 
-fn decode_past(text: &str) -> Option<Past> {
+fn decode_past(text: &str) -> Option<PastDelivery> {
     let mut fields = text.splitn(4, FIELD);
     let attempt = fields.next()?.parse().ok()?;
     let at = fields.next()?.parse().ok()?;
     let ending = match fields.next()? {
         "expired" => Ending::Expired,
-        "failed" => Ending::Failed(Reason::new(fields.next().unwrap_or_default())),
+        "failed" => Ending::Failed(FailureReason::new(fields.next().unwrap_or_default())),
         _ => return None,
     };
-    Some(Past { attempt, at, ending })
+    Some(PastDelivery { attempt, at, ending })
 }
 
 impl Item {
@@ -246,24 +247,24 @@ mod tests {
 
     #[test]
     fn a_history_comes_back_from_its_text_and_keeps_the_latest_eight() {
-        let mut history = History::default();
-        assert_eq!(History::decode(&history.encode()), history);
+        let mut history = DeliveryHistory::default();
+        assert_eq!(DeliveryHistory::decode(&history.encode()), history);
         for attempt in 1..=9 {
             let ending = match attempt % 2 {
                 0 => Ending::Expired,
-                _ => Ending::Failed(Reason::new("no route\nto host")),
+                _ => Ending::Failed(FailureReason::new("no route\nto host")),
             };
-            history.push(Past { attempt, at: u64::from(attempt) * 10, ending });
+            history.push(PastDelivery { attempt, at: u64::from(attempt) * 10, ending });
         }
         assert_eq!(history.ends().len(), 8);
         assert_eq!(history.ends()[0].attempt, 2);
-        assert_eq!(History::decode(&history.encode()), history);
+        assert_eq!(DeliveryHistory::decode(&history.encode()), history);
     }
 
     #[test]
     fn a_reason_has_no_control_characters_and_is_cut_between_characters() {
-        assert_eq!(Reason::new("a\tb\u{1e}c").as_str(), "a b c");
-        assert_eq!(Reason::new(&"é".repeat(200)).as_str().len(), MAX_REASON_BYTES);
-        assert_eq!(Reason::new(&"€".repeat(100)).as_str().len(), 255);
+        assert_eq!(FailureReason::new("a\tb\u{1e}c").as_str(), "a b c");
+        assert_eq!(FailureReason::new(&"é".repeat(200)).as_str().len(), MAX_REASON_BYTES);
+        assert_eq!(FailureReason::new(&"€".repeat(100)).as_str().len(), 255);
     }
 }

@@ -15,23 +15,23 @@ use crate::{count::Priority, id::Fence, time::Micros};
 
 /// A text that is no answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct BadLine;
+pub struct BadReplyLine;
 
-impl fmt::Display for BadLine {
+impl fmt::Display for BadReplyLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not an answer of a queue")
     }
 }
 
-impl core::error::Error for BadLine {}
+impl core::error::Error for BadReplyLine {}
 
 impl Delivery {
     fn to_text(self) -> String {
         format!("{}:{}", self.id, self.fence)
     }
 
-    fn from_text(text: &str) -> Result<Self, BadLine> {
-        let (id, fence) = text.split_once(':').ok_or(BadLine)?;
+    fn from_text(text: &str) -> Result<Self, BadReplyLine> {
+        let (id, fence) = text.split_once(':').ok_or(BadReplyLine)?;
         Ok(Self { id: ItemId(number(id)?), fence: Fence(number(fence)?) })
     }
 }
@@ -86,10 +86,10 @@ impl Reply {
     /// Reads a line.
     ///
     /// # Errors
-    /// [`BadLine`] if [`Reply::to_line`] makes no such line.
-    pub fn from_line(line: &str) -> Result<Self, BadLine> {
+    /// [`BadReplyLine`] if [`Reply::to_line`] makes no such line.
+    pub fn from_line(line: &str) -> Result<Self, BadReplyLine> {
         let mut words = line.split(' ');
-        let mut next = || words.next().ok_or(BadLine);
+        let mut next = || words.next().ok_or(BadReplyLine);
         match next()? {
             "late" => Ok(Self::Late),
             "left" => Ok(Self::Left),
@@ -113,7 +113,7 @@ impl Reply {
     }
 }
 
-fn about_item(word: &str, id: ItemId) -> Result<Reply, BadLine> {
+fn about_item(word: &str, id: ItemId) -> Result<Reply, BadReplyLine> {
     Ok(match word {
         "pushed" => Reply::Pushed { id },
         "duplicate" => Reply::Duplicate { id },
@@ -124,7 +124,7 @@ fn about_item(word: &str, id: ItemId) -> Result<Reply, BadLine> {
         "unknown" => Reply::Unknown { id },
         "replayed" => Reply::Replayed { id },
         "dropped" => Reply::Dropped { id },
-        _ => return Err(BadLine),
+        _ => return Err(BadReplyLine),
     })
 }
 
@@ -139,9 +139,9 @@ impl Was {
         }
     }
 
-    fn of_word(word: &str) -> Result<Self, BadLine> {
+    fn of_word(word: &str) -> Result<Self, BadReplyLine> {
         let all = [Self::Ready, Self::Delayed, Self::InWork];
-        all.into_iter().find(|was| was.word() == word).ok_or(BadLine)
+        all.into_iter().find(|was| was.word() == word).ok_or(BadReplyLine)
     }
 }
 
@@ -161,7 +161,7 @@ impl Popped {
     }
 }
 
-fn deliveries(text: &str) -> Result<Vec<Delivery>, BadLine> {
+fn deliveries(text: &str) -> Result<Vec<Delivery>, BadReplyLine> {
     text.split(',').filter(|text| !text.is_empty()).map(Delivery::from_text).collect()
 }
 
@@ -169,20 +169,20 @@ fn optional(number: Option<Micros>) -> String {
     number.map_or_else(|| "-".into(), |number| number.to_string())
 }
 
-fn maybe(text: &str) -> Result<Option<u64>, BadLine> {
+fn maybe(text: &str) -> Result<Option<u64>, BadReplyLine> {
     if text == "-" { Ok(None) } else { number(text).map(Some) }
 }
 
-fn number(text: &str) -> Result<u64, BadLine> {
-    text.parse().map_err(|_| BadLine)
+fn number(text: &str) -> Result<u64, BadReplyLine> {
+    text.parse().map_err(|_| BadReplyLine)
 }
 
-fn small(text: &str) -> Result<u32, BadLine> {
+fn small(text: &str) -> Result<u32, BadReplyLine> {
     narrow(number(text)?)
 }
 
-fn narrow(number: u64) -> Result<u32, BadLine> {
-    u32::try_from(number).map_err(|_| BadLine)
+fn narrow(number: u64) -> Result<u32, BadReplyLine> {
+    u32::try_from(number).map_err(|_| BadReplyLine)
 }
 
 #[cfg(test)]
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_refused() {
         for line in ["", "pushed", "pushed x", "popped", "popped 1", "cancelled 1 x", "ate 1"] {
-            assert_eq!(Reply::from_line(line), Err(BadLine), "{line:?}");
+            assert_eq!(Reply::from_line(line), Err(BadReplyLine), "{line:?}");
         }
     }
 }

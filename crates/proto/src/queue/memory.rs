@@ -11,7 +11,7 @@ use core::{convert::Infallible, ops::Bound};
 
 use super::{
     item::{Item, ItemId, Standing},
-    state::{Call, Dedupped, Group, Head, Place, SessionRecord, State},
+    state::{Dedupped, Group, Head, Place, SessionRecord, State, WorkerCall},
 };
 use crate::{id::Inbox, name::Name, time::Micros};
 
@@ -111,8 +111,8 @@ impl MemoryQueue {
     fn take_place(&mut self, inbox: Inbox) {
         let Some(place) = self.places.remove(&inbox) else { return };
         match place.call {
-            Call::InLine => self.line.remove(&(!place.drains, place.until, inbox)),
-            Call::Since(at) => self.called.remove(&(at, inbox)),
+            WorkerCall::InLine => self.line.remove(&(!place.drains, place.until, inbox)),
+            WorkerCall::Since(at) => self.called.remove(&(at, inbox)),
         };
     }
 
@@ -226,8 +226,8 @@ impl State for MemoryQueue {
     fn put_place(&mut self, place: &Place) -> Kept<()> {
         self.take_place(place.inbox);
         match place.call {
-            Call::InLine => self.line.insert((!place.drains, place.until, place.inbox)),
-            Call::Since(at) => self.called.insert((at, place.inbox)),
+            WorkerCall::InLine => self.line.insert((!place.drains, place.until, place.inbox)),
+            WorkerCall::Since(at) => self.called.insert((at, place.inbox)),
         };
         self.places.insert(place.inbox, *place);
         Ok(())

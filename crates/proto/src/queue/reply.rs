@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::item::{Delivery, History, ItemId};
+use super::item::{Delivery, DeliveryHistory, ItemId};
 use crate::{
     count::Priority,
     id::{Fence, Inbox},
@@ -243,7 +243,7 @@ pub struct DeadRow {
     /// When it died, on the store's clock.
     pub died: Micros,
     /// How its latest deliveries ended.
-    pub history: History,
+    pub history: DeliveryHistory,
     /// How long its payload is.
     pub bytes: u32,
     /// The first [`DeadRow::PREVIEW`] bytes of it.

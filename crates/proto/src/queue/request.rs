@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::item::{Delivery, ItemId, Reason};
+use super::item::{Delivery, FailureReason, ItemId};
 use crate::{
     count::{Limit, Priority},
     id::Inbox,
@@ -19,7 +19,7 @@ pub const MAX_WINDOW: Micros = 7 * 24 * 3600 * crate::time::SECOND;
 pub struct Batch {
     /// Which queue.
     pub name: Name,
-    /// Whose batch, and where they listen. A session has one batch of a queue under way at a time.
+    /// The sender of the batch, and where it listens. A session has one batch of a queue under way at a time.
     pub session: Inbox,
     /// Grows with every batch of the session, and stays the same when one is sent again. 0: nothing in it
     /// would do harm if it were done twice.
@@ -103,7 +103,7 @@ pub struct Push {
     pub priority: Priority,
     /// When it may be delivered first.
     pub due: Due,
-    /// Whose share of the queue it counts for.
+    /// The group whose share of the queue it counts for.
     pub group: Option<Name>,
     /// Refuse it if an item with that key was pushed not long ago.
     pub dedup: Option<Dedup>,
@@ -181,7 +181,7 @@ pub enum How {
         /// How long.
         delay: Micros,
         /// Why.
-        reason: Reason,
+        reason: FailureReason,
     },
 }
 

@@ -26,7 +26,9 @@ mod work;
 
 use alloc::collections::{BTreeSet, VecDeque};
 
-pub use event::{Answer, AskId, Bearings, Call, Delivered, End, Event, Loss, PopId, Until, Wish};
+pub use event::{
+    Answer, AskId, Bearings, Call, Delivered, DeliveryEnd, Event, Loss, PopId, Until, Wish,
+};
 
 use super::{
     item::Delivery,
@@ -37,7 +39,7 @@ use crate::{
     id::{Inbox, mix},
     name::Name,
     planted::{Bug, planted},
-    session::{CallId, Config, Failure},
+    session::{CallFailure, CallId, SessionConfig},
     time::Micros,
 };
 use compose::Sent;
@@ -49,9 +51,9 @@ use work::{Alarm, DeliveriesInHand};
 pub struct Session {
     inbox: Inbox,
     name: Name,
-    config: Config,
+    config: SessionConfig,
     bearings: Bearings,
-    asks: VecDeque<Ask>,
+    asks: VecDeque<PendingAsk>,
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
     work: DeliveriesInHand,
@@ -78,7 +80,7 @@ pub struct Session {
 
 /// A request that somebody waits for.
 #[derive(Clone, Debug)]
-struct Ask {
+struct PendingAsk {
     id: AskId,
     request: Request,
     at: Micros,
@@ -87,7 +89,7 @@ struct Ask {
 impl Session {
     /// Makes a session at a queue. It goes on where the bearings of an earlier one end.
     #[must_use]
-    pub fn new(inbox: Inbox, name: Name, config: Config, bearings: Bearings) -> Self {
+    pub fn new(inbox: Inbox, name: Name, config: SessionConfig, bearings: Bearings) -> Self {
         Self {
             inbox,
             name,
@@ -126,7 +128,7 @@ impl Session {
     }
 
     /// A call failed.
-    pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: Failure) {
+    pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: CallFailure) {
         if self.sent.as_ref().is_some_and(|sent| sent.call == Some(call)) {
             self.take_failure(now, failure);
         }
@@ -162,7 +164,7 @@ impl Session {
                     // The store may still have it. It is given back once the store can be reached.
                     self.give_back(delivery);
                 }
-                Alarm::GiveUp => self.take_end(delivery, End::Unknown),
+                Alarm::GiveUp => self.take_end(delivery, DeliveryEnd::Unknown),
             }
         }
         while let Some((_, pop)) = self.poppers.next_deadline().filter(|(at, _)| *at <= now) {
@@ -244,11 +246,15 @@ impl Session {
     }
 
     /// A delivery that the program has finished is over, or nobody knows whether it is.
-    fn take_end(&mut self, delivery: Delivery, end: End) {
+    fn take_end(&mut self, delivery: Delivery, end: DeliveryEnd) {
         let Some(leaving) = self.work.remove(delivery).and_then(|held| held.leaving) else {
             return;
         };
-        let end = if end == End::Lost && leaving.is_doubtful { End::Unknown } else { end };
+        let end = if end == DeliveryEnd::Lost && leaving.is_doubtful {
+            DeliveryEnd::Unknown
+        } else {
+            end
+        };
         if !leaving.is_told {
             self.events.push_back(Event::Finished { delivery, end });
         }

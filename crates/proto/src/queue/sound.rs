@@ -4,7 +4,7 @@
 use super::{
     item::{Item, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, Standing, Work},
     request::Batch,
-    state::{Call, Group, Place},
+    state::{Group, Place, WorkerCall},
 };
 use crate::{
     head::MOST_ROWS,
@@ -56,8 +56,8 @@ impl Place {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let called = match self.call {
-            Call::InLine => 0,
-            Call::Since(at) => at,
+            WorkerCall::InLine => 0,
+            WorkerCall::Since(at) => at,
         };
         are_times(&[self.until, called]) && self.want <= Batch::MOST_ITEMS
     }
@@ -90,10 +90,10 @@ mod tests {
             want: Batch::MOST_ITEMS,
             drains: false,
             until: 5,
-            call: Call::Since(5),
+            call: WorkerCall::Since(5),
         };
         assert!(place.is_sound());
         assert!(!Place { want: Batch::MOST_ITEMS + 1, ..place }.is_sound());
-        assert!(!Place { call: Call::Since(u64::MAX), ..place }.is_sound());
+        assert!(!Place { call: WorkerCall::Since(u64::MAX), ..place }.is_sound());
     }
 }

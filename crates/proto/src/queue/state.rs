@@ -72,7 +72,7 @@ pub struct Group {
 /// The place of a worker that wants more items.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Place {
-    /// Whose.
+    /// The worker.
     pub inbox: Inbox,
     /// How many it wants.
     pub want: u32,
@@ -81,12 +81,12 @@ pub struct Place {
     /// When it ends unless the worker is heard from, on the store's clock.
     pub until: Micros,
     /// Whether the worker stands in line, or was called.
-    pub call: Call,
+    pub call: WorkerCall,
 }
 
 /// Whether a worker is still in line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Call {
+pub enum WorkerCall {
     /// The worker is in line.
     InLine,
     /// The worker was called at this time of the store's clock, and has not come yet.

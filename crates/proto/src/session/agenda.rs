@@ -33,7 +33,7 @@ enum AgendaLine {
 
 /// How many calls are under way, and how many of them overtake others.
 #[derive(Clone, Copy, Debug)]
-struct Load {
+struct CallsUnderWay {
     calls: usize,
     overtaking: usize,
 }
@@ -42,7 +42,7 @@ impl AgendaLine {
     /// The lines in the order in which they have their turn.
     const ALL: [Self; 3] = [Self::Overdue, Self::Known, Self::Newcomer];
 
-    fn is_open(self, load: Load) -> bool {
+    fn is_open(self, load: CallsUnderWay) -> bool {
         match self {
             Self::Overdue => load.overtaking < MOST_OVERTAKING,
             Self::Known => load.calls < MOST_CALLS,
@@ -57,15 +57,15 @@ impl Agenda {
     }
 
     /// The first name of a line, if the line may have its turn.
-    fn first(&self, turn: AgendaLine, load: Load) -> Option<&(Micros, Name)> {
+    fn first(&self, turn: AgendaLine, load: CallsUnderWay) -> Option<&(Micros, Name)> {
         self.0[turn as usize].first().filter(|_| turn.is_open(load))
     }
 
-    fn next_at(&self, load: Load) -> Option<Micros> {
+    fn next_at(&self, load: CallsUnderWay) -> Option<Micros> {
         AgendaLine::ALL.into_iter().filter_map(|turn| Some(self.first(turn, load)?.0)).min()
     }
 
-    fn take(&mut self, now: Micros, load: Load) -> Option<Name> {
+    fn take(&mut self, now: Micros, load: CallsUnderWay) -> Option<Name> {
         let is_due = |turn: &AgendaLine| self.first(*turn, load).is_some_and(|(at, _)| *at <= now);
         let turn = AgendaLine::ALL.into_iter().find(is_due)?;
         self.line(turn).pop_first().map(|(_, name)| name)
@@ -78,8 +78,8 @@ impl Agenda {
 }
 
 impl Session {
-    fn load(&self) -> Load {
-        Load { calls: self.calls.len(), overtaking: self.overtaking }
+    fn load(&self) -> CallsUnderWay {
+        CallsUnderWay { calls: self.calls.len(), overtaking: self.overtaking }
     }
 
     /// Takes the name from the agenda that is to be looked at now.

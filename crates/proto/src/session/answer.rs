@@ -4,7 +4,7 @@
 use super::{
     Session,
     desk::Desk,
-    event::{Event, Loss, Refusal},
+    event::{AcquireRefusal, Event, Loss},
     heard::Heard,
     record::Phase,
     sent::{BatchPart, Sent},
@@ -22,10 +22,14 @@ impl Session {
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.has_ended(&sent);
         let Sent { at, name, items, .. } = sent;
+        // Validity counts from before the request went out: the store may have executed it at once,
+        // and the answer may be late.
         let at = if planted(Bug::CountsFromTheReply) { now } else { at };
         let desk = self.desk(&name);
         desk.retry_at = None;
         desk.failures = 0;
+        // The store does a bounded amount of work in each call. What it left over is done by the
+        // next one.
         desk.must_settle |= replies.backlog;
         let heard = Heard { now, sent_at: at, name: &name };
         for (item, reply) in items.into_iter().zip(replies.replies) {
@@ -35,6 +39,8 @@ impl Session {
             let desk = self.desk(&name);
             if !desk.places.is_empty() {
                 let look_at = now + look_in;
+                // The bound of a lost wakeup: by then something about the line changes by time
+                // alone.
                 desk.waiters_due = Some(desk.waiters_due.map_or(look_at, |due| due.min(look_at)));
             }
         }
@@ -81,6 +87,8 @@ impl Session {
             (BatchPart::Places, Reply::Renewed { .. }) => {
                 self.places_are_renewed(heard.sent_at, heard.name);
             }
+            // The store does not count as many places as this client: one by one shows which of
+            // them is gone.
             (BatchPart::Places, _) => self.look_at_all_places(heard.name),
             (BatchPart::Acquire(ticket), reply) => self.take_acquired(heard, ticket, reply),
             (BatchPart::Attach(ticket, lease), reply) => {
@@ -113,23 +121,24 @@ impl Session {
             // of the store's clock that came with this answer.
             Reply::TooLate { .. } => {
                 desk.refile(ticket);
+                // A waiting ticket asks again only to see how it stands, so nothing else would send it.
                 if record_is_asking_again(desk, ticket) {
                     desk.send_again(ticket);
                 }
             }
-            Reply::Busy { why, .. } => self.refuse(heard.name, ticket, Refusal::Busy(why)),
+            Reply::Busy { why, .. } => self.refuse(heard.name, ticket, AcquireRefusal::Busy(why)),
             Reply::OtherKind { stored, stated, .. } => {
-                self.refuse(heard.name, ticket, Refusal::OtherKind { stored, stated });
+                self.refuse(heard.name, ticket, AcquireRefusal::OtherKind { stored, stated });
             }
             Reply::OtherLimit { stored, stated, is_pinned, .. } => {
-                let refusal = Refusal::OtherLimit { stored, stated, is_pinned };
+                let refusal = AcquireRefusal::OtherLimit { stored, stated, is_pinned };
                 self.refuse(heard.name, ticket, refusal);
             }
             Reply::TooMany { permits, limit, .. } => {
-                self.refuse(heard.name, ticket, Refusal::TooMany { permits, limit });
+                self.refuse(heard.name, ticket, AcquireRefusal::TooMany { permits, limit });
             }
             Reply::NoSuchSlot { there, .. } => {
-                self.refuse(heard.name, ticket, Refusal::NoSuchSlot { there });
+                self.refuse(heard.name, ticket, AcquireRefusal::NoSuchSlot { there });
             }
             // This session has not released the ticket: then it would have no record of it, or one
             // that is leaving. The store refuses the ticket because a later one of its series came
@@ -137,13 +146,15 @@ impl Session {
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);
             }
-            Reply::Ended { cause, .. } => self.refuse(heard.name, ticket, Refusal::Ended(cause)),
-            _ => self.refuse(heard.name, ticket, Refusal::Store),
+            Reply::Ended { cause, .. } => {
+                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause));
+            }
+            _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),
         }
     }
 
     /// The store is done with a ticket. The program is told if it still waits to hear that.
-    pub(super) fn refuse(&mut self, name: &Name, ticket: Ticket, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, name: &Name, ticket: Ticket, refusal: AcquireRefusal) {
         let record = self.desk(name).records.get(&ticket);
         if record.is_some_and(|record| record.phase != Phase::Leaving) {
             self.events.push_back(Event::Refused { ticket, refusal });
@@ -159,6 +170,8 @@ impl Session {
         if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
+        // From here on the ticket is renewed with the other places of this client, a third of their
+        // time after the request.
         record.phase = Phase::Waiting;
         desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);
@@ -181,9 +194,11 @@ impl Session {
         match reply {
             Reply::Granted(grant) if grant.ticket == ticket => self.take_grant(heard, grant),
             Reply::TooLate { .. } => desk.refile(ticket),
-            Reply::Ended { cause, .. } => self.refuse(heard.name, ticket, Refusal::Ended(cause)),
-            Reply::Unknown { .. } => self.refuse(heard.name, ticket, Refusal::Unknown),
-            _ => self.refuse(heard.name, ticket, Refusal::Store),
+            Reply::Ended { cause, .. } => {
+                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause));
+            }
+            Reply::Unknown { .. } => self.refuse(heard.name, ticket, AcquireRefusal::Unknown),
+            _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),
         }
     }
 
@@ -207,11 +222,13 @@ impl Session {
             Some(given) if was_held && left > 0 => {
                 record.giving.take(&given);
                 if let Some(granted) = &mut record.granted {
+                    // The permits that stay keep their ticket, their fence and their lease.
                     granted.slots.take(&given);
                 }
                 desk.refile(ticket);
             }
             Some(_) if !was_held && record.phase == Phase::Held => {
+                // A part was to be given back, and the store knows nothing of the whole.
                 self.lose(name, ticket, Loss::Forgotten);
             }
             _ => self.forget(name, ticket),

@@ -7,8 +7,8 @@
 use super::heard::Heard;
 use super::{
     Session,
-    record::{Granted, Phase},
-    schedule::Schedule,
+    record::{Phase, StoreGrant},
+    schedule::LeaseSchedule,
     sent::BatchPart,
 };
 use crate::{
@@ -25,7 +25,7 @@ impl Session {
     /// The store has granted a ticket and says for how long.
     pub(super) fn take_grant(&mut self, heard: Heard<'_>, grant: Grant) {
         let Grant { ticket, fence, slots, names, limit, valid_for } = grant;
-        self.note_grant(heard.name, ticket, Granted { fence, slots, names, limit });
+        self.note_grant(heard.name, ticket, StoreGrant { fence, slots, names, limit });
         let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
         lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
         if self.is_doubted(heard.name, ticket) {
@@ -45,7 +45,12 @@ impl Session {
 
     /// A wakeup does not say how long the lease lasts. It may also be old, or tell of a grant that
     /// was undone since. So it only makes the session ask.
-    pub(super) fn take_grant_by_wakeup(&mut self, now: Micros, ticket: Ticket, granted: Granted) {
+    pub(super) fn take_grant_by_wakeup(
+        &mut self,
+        now: Micros,
+        ticket: Ticket,
+        granted: StoreGrant,
+    ) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
         if !record.is_attaching && matches!(record.phase, Phase::Asking | Phase::Waiting) {
@@ -86,7 +91,9 @@ impl Session {
     }
 
     /// Takes note of a grant that nothing proves yet.
-    fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: Granted) {
+    fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: StoreGrant) {
+        // The next batch carries it, so that a store that lost its memory grants higher fences
+        // only.
         self.fence_seen = self.fence_seen.max(granted.fence.0);
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -118,6 +125,7 @@ impl Session {
             lease.let_go(ticket);
         }
         desk.places.insert(ticket);
+        // The place was not renewed while the session took the ticket for granted.
         desk.waiters_due = Some(now);
     }
 
@@ -155,7 +163,7 @@ impl Session {
         record.silent_since = None;
         record.believe(heard.sent_at, certain);
         let is_safe = record.is_safe(heard.now);
-        let is_proof = valid_for.is_none_or(|valid_for| Schedule::is_full(ttl, valid_for));
+        let is_proof = valid_for.is_none_or(|valid_for| LeaseSchedule::is_full(ttl, valid_for));
         record.in_danger &= !is_safe;
         let event = record.tell_belief(is_safe, is_proof);
         let is_delivered = record.is_delivered;
@@ -166,6 +174,7 @@ impl Session {
                 lease.unproved.remove(&ticket);
             }
             if !is_safe {
+                // The answer was so long on its way that the permit is in danger already.
                 lease.due = Some(heard.now);
             }
         }

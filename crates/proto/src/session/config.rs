@@ -1,11 +1,11 @@
 //! The settings of a session.
 
-use super::schedule::Schedule;
+use super::schedule::LeaseSchedule;
 use crate::time::{self, Micros, SECOND, UNBOUNDED};
 
 /// The settings of a session. All times are in microseconds.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct SessionConfig {
     /// The ttl of permits that name none.
     pub ttl: Micros,
     /// How long places in the queue last without renewal.
@@ -14,7 +14,7 @@ pub struct Config {
     /// it, except for permits that are detached.
     pub longest_lease: Micros,
     /// How far the store's clock may jump.
-    pub clock_bound: ClockBound,
+    pub clock_bound: JumpBound,
     /// How long the store may be silent before requests for permits fail. Permits that are held are
     /// renewed however long it is silent, until they are lost.
     pub patience: Micros,
@@ -23,7 +23,7 @@ pub struct Config {
 /// How far the store's clock may jump in one step without a holder losing its lease. The holder pays for
 /// it: it stops believing in its lease that much earlier (docs/internals/protocol.md, "The bounded clock").
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum ClockBound {
+pub enum JumpBound {
     /// A quarter of the ttl.
     #[default]
     Quarter,
@@ -33,19 +33,19 @@ pub enum ClockBound {
     Off,
 }
 
-impl Default for Config {
+impl Default for SessionConfig {
     fn default() -> Self {
         Self {
             ttl: time::DEFAULT_TTL,
             waiter_ttl: time::WAITER_TTL,
             longest_lease: UNBOUNDED,
-            clock_bound: ClockBound::default(),
+            clock_bound: JumpBound::default(),
             patience: 30 * SECOND,
         }
     }
 }
 
-impl Config {
+impl SessionConfig {
     /// Returns this configuration for a store that promises no lease longer than this.
     #[must_use]
     pub fn within(mut self, longest_lease: Micros) -> Self {
@@ -57,9 +57,9 @@ impl Config {
     /// The margin that requests tell the store: how far its clock may jump before a lease ends.
     pub(crate) fn stated_margin(&self, ttl: Micros) -> Micros {
         match self.clock_bound {
-            ClockBound::Quarter => time::margin(ttl),
-            ClockBound::Fixed(bound) => bound.min(ttl / 2),
-            ClockBound::Off => UNBOUNDED,
+            JumpBound::Quarter => time::margin(ttl),
+            JumpBound::Fixed(bound) => bound.min(ttl / 2),
+            JumpBound::Off => UNBOUNDED,
         }
     }
 
@@ -67,7 +67,7 @@ impl Config {
     /// in a hundred for clocks that run at different speeds.
     pub(crate) fn margin(&self, ttl: Micros) -> Micros {
         let bound = match self.clock_bound {
-            ClockBound::Off => 0,
+            JumpBound::Off => 0,
             _ => self.stated_margin(ttl),
         };
         bound.max(ttl / 20) + ttl / 100
@@ -75,8 +75,8 @@ impl Config {
 
     /// The schedule of a lease of `ttl`, as long as the store answers.
     #[must_use]
-    pub fn schedule(&self, ttl: Micros) -> Schedule {
+    pub fn schedule(&self, ttl: Micros) -> LeaseSchedule {
         let ttl = ttl.min(self.longest_lease);
-        Schedule::new(ttl, ttl - self.margin(ttl))
+        LeaseSchedule::new(ttl, ttl - self.margin(ttl))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Session,
-    event::{Event, Loss, Refusal},
+    event::{AcquireRefusal, Event, Loss},
     record::{Phase, Record},
 };
 use crate::{
@@ -26,7 +26,8 @@ impl Session {
             Phase::Leaving => self.give_up_leaving(&name, ticket),
             _ if !record.is_delivered => {
                 let is_silent = self.is_store_silent(now, &name, ticket);
-                let refusal = if is_silent { Refusal::Silence } else { Refusal::TimedOut };
+                let refusal =
+                    if is_silent { AcquireRefusal::Silence } else { AcquireRefusal::TimedOut };
                 self.events.push_back(Event::Refused { ticket, refusal });
                 self.cancel(now, ticket);
             }
@@ -103,7 +104,7 @@ impl Session {
             _ => {
                 let told = match record.is_delivered {
                     true => Event::Lost { ticket, loss: Loss::Ended(cause) },
-                    false => Event::Refused { ticket, refusal: Refusal::Ended(cause) },
+                    false => Event::Refused { ticket, refusal: AcquireRefusal::Ended(cause) },
                 };
                 self.events.push_back(told);
                 self.cancel(now, ticket);

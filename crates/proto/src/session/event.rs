@@ -77,7 +77,7 @@ pub struct Call {
 
 /// How a call failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Failure {
+pub struct CallFailure {
     /// Whether the batch may have been executed.
     pub maybe_executed: bool,
     /// Whether trying again later can help.
@@ -152,7 +152,7 @@ pub enum Event {
         /// Which ticket.
         ticket: Ticket,
         /// Why.
-        refusal: Refusal,
+        refusal: AcquireRefusal,
     },
     /// A release was answered: `true` if the ticket was held until then.
     Released {
@@ -190,7 +190,7 @@ pub enum Event {
 /// Why a request got no permits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum AcquireRefusal {
     /// Others hold the permits, too many requests wait, or nobody is admitted at the moment.
     Busy(Busy),
     /// The deadline came first, and others held the permits as far as the store was heard from.

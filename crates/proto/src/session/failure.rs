@@ -1,14 +1,14 @@
 //! What a session does about failed calls. It asks again, with the same tickets, if trying again
-//! can help ([`Failure::is_passing`]). A store that would only answer the same gets nothing again
+//! can help ([`CallFailure::is_passing`]). A store that would only answer the same gets nothing again
 //! except renewals of held permits. The session does not wait for a store without room
-//! ([`Failure::is_full`]), and gives back what was held there as soon as there is room.
+//! ([`CallFailure::is_full`]), and gives back what was held there as soon as there is room.
 
 use alloc::vec::Vec;
 
 use super::{
     Session,
-    event::{Event, Failure, Refusal},
-    record::{Exit, Phase},
+    event::{AcquireRefusal, CallFailure, Event},
+    record::{Phase, TicketExit},
     sent::{BatchPart, Sent},
 };
 use crate::{
@@ -24,7 +24,7 @@ const HASTE: Micros = 5 * SECOND;
 impl Session {
     /// Sends what the call had again after a pause, which grows with each failure and is never longer
     /// than a lease that is held here can bear.
-    pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: Failure) {
+    pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: CallFailure) {
         let draw = self.draw();
         let config = self.config.clone();
         self.has_ended(&sent);
@@ -49,7 +49,7 @@ impl Session {
         at: Micros,
         name: &Name,
         item: BatchPart,
-        failure: Failure,
+        failure: CallFailure,
     ) {
         let desk = self.desk(name);
         match item {
@@ -72,7 +72,7 @@ impl Session {
             }
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
                 if planted(Bug::AsksOnce) {
-                    return self.refuse(name, ticket, Refusal::Store);
+                    return self.refuse(name, ticket, AcquireRefusal::Store);
                 }
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
@@ -99,7 +99,7 @@ impl Session {
         at: Micros,
         name: &Name,
         tickets: Vec<Ticket>,
-        failure: Failure,
+        failure: CallFailure,
     ) {
         for ticket in tickets {
             self.bear_silence(now, at, name, ticket, failure);
@@ -114,7 +114,7 @@ impl Session {
         at: Micros,
         name: &Name,
         ticket: Ticket,
-        failure: Failure,
+        failure: CallFailure,
     ) {
         let patience = self.config.patience;
         let desk = self.desk(name);
@@ -142,16 +142,16 @@ impl Session {
         let is_certain =
             !failure.maybe_executed && record.phase == Phase::Asking && !record.was_queued;
         if is_over && failure.is_full && is_certain && !desk.uncertain.contains(&ticket) {
-            return self.refuse(name, ticket, Refusal::Store);
+            return self.refuse(name, ticket, AcquireRefusal::Store);
         }
         if is_over {
-            self.events.push_back(Event::Refused { ticket, refusal: Refusal::Store });
+            self.events.push_back(Event::Refused { ticket, refusal: AcquireRefusal::Store });
             self.leave_unsure(now, ticket);
         }
     }
 
     /// Nobody waits for this ticket any more, but the store may have it.
     fn leave_unsure(&mut self, now: Micros, ticket: Ticket) {
-        self.with(now, ticket, |record| record.leave(now, Exit::Cancel));
+        self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{few::FewSet, repetition::Repetition, schedule::Schedule};
+use super::{few::FewSet, repetition::Repetition, schedule::LeaseSchedule};
 use crate::{id::Ticket, time::Micros};
 
 /// A lease that permits of this client stand under.
@@ -84,7 +84,7 @@ impl LeaseDesk {
 
     /// Returns whether the last proof is too old to hand over another permit under the lease.
     pub(super) fn is_stale(&self, now: Micros) -> bool {
-        Schedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
+        LeaseSchedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
     }
 
     /// Returns whether renewing the lease in the call that asks for another permit under it saves a
@@ -97,6 +97,7 @@ impl LeaseDesk {
     pub(super) fn part(&mut self, ticket: Ticket) -> Box<Self> {
         let mut apart = Box::new(Self::new(self.ttl));
         (apart.by_ticket, apart.is_apart, apart.users) = (true, true, 1);
+        // The store proved both at once, so the ticket loses nothing by standing apart.
         (apart.proved_at, apart.due) = (self.proved_at, self.due);
         if self.unproved.contains(&ticket) {
             apart.unproved.insert(ticket);
@@ -113,6 +114,7 @@ impl LeaseDesk {
         if self.held.is_empty() {
             self.due = None;
             self.renewals.answered();
+            // With nothing held there is nothing left to disagree about.
             self.by_ticket = false;
         }
     }

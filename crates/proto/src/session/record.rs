@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{
     event::{Event, Wish},
-    schedule::Schedule,
+    schedule::LeaseSchedule,
 };
 use crate::{
     about::HandOverAsk,
@@ -29,7 +29,7 @@ pub(super) enum Phase {
 
 /// How a ticket leaves.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Exit {
+pub(super) enum TicketExit {
     Release,
     Cancel,
     Detach,
@@ -45,7 +45,7 @@ pub(super) enum Validity {
 
 /// The store's grant.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Granted {
+pub(super) struct StoreGrant {
     pub(super) fence: Fence,
     pub(super) slots: Slots,
     pub(super) names: SlotNames,
@@ -63,7 +63,7 @@ pub(super) struct Record {
     /// store cannot promise as much.
     pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
-    pub(super) exit: Exit,
+    pub(super) exit: TicketExit,
     /// The session attaches to the ticket, or has attached to it: it came from another client, or from
     /// one that detached it.
     pub(super) is_attaching: bool,
@@ -71,7 +71,7 @@ pub(super) struct Record {
     pub(super) is_doubted: bool,
     /// When a request about it was first sent. Without one the store cannot know of it.
     pub(super) sent_at: Option<Micros>,
-    pub(super) granted: Option<Granted>,
+    pub(super) granted: Option<StoreGrant>,
     pub(super) validity: Validity,
     /// When to stop in an orderly way if nothing is heard.
     pub(super) danger_at: Micros,
@@ -98,7 +98,7 @@ impl Record {
             full_ttl: wish.ttl,
             wish,
             phase: Phase::Asking,
-            exit: Exit::Cancel,
+            exit: TicketExit::Cancel,
             is_attaching: false,
             is_doubted: false,
             sent_at: None,
@@ -136,7 +136,7 @@ impl Record {
     /// One that the store granted after it had left, which is given back at once.
     pub(super) fn orphan(now: Micros, ticket: Ticket, number: u64, ttl: Micros) -> Self {
         let mut record = Self::asking(ticket, number, LeaseId::from(ticket), Wish::plain(ttl));
-        record.leave(now, Exit::Release);
+        record.leave(now, TicketExit::Release);
         record
     }
 
@@ -146,14 +146,14 @@ impl Record {
             Some(some) if all != Some(&some) && self.phase == Phase::Held => {
                 self.giving.extend(&some);
             }
-            _ => self.leave(now, Exit::Release),
+            _ => self.leave(now, TicketExit::Release),
         }
         if all_given(self) {
-            self.leave(now, Exit::Release);
+            self.leave(now, TicketExit::Release);
         }
     }
 
-    pub(super) fn leave(&mut self, now: Micros, exit: Exit) {
+    pub(super) fn leave(&mut self, now: Micros, exit: TicketExit) {
         self.phase = Phase::Leaving;
         self.exit = exit;
         // A ticket that is not known to be granted may wait, and a place can outlast the lease that
@@ -175,7 +175,7 @@ impl Record {
         };
         let until = sent_at + certain;
         if self.valid_until().is_none_or(|before| before <= until) {
-            let danger = Schedule::new(self.wish.ttl, certain).danger();
+            let danger = LeaseSchedule::new(self.wish.ttl, certain).danger();
             (self.validity, self.danger_at) = (Validity::Until(until), sent_at + danger);
         }
     }
@@ -209,7 +209,7 @@ impl Record {
         if self.is_delivered {
             return is_safe.then_some(Event::Renewed { ticket, valid_until });
         }
-        let Granted { fence, slots, names, limit } =
+        let StoreGrant { fence, slots, names, limit } =
             self.granted.clone().filter(|_| is_safe && is_proof)?;
         self.is_delivered = true;
         Some(Event::Acquired { ticket, fence, slots, names, limit, valid_until })

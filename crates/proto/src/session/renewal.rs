@@ -4,11 +4,11 @@ use alloc::boxed::Box;
 
 use super::{
     Session,
-    event::{Loss, Refusal},
+    event::{AcquireRefusal, Loss},
     heard::Heard,
     lease::LeaseDesk,
     record::Phase,
-    schedule::Schedule,
+    schedule::LeaseSchedule,
     series::SharedLease,
 };
 use crate::{
@@ -111,7 +111,7 @@ impl Session {
                 // The store has forgotten the ticket, which is no refusal. So the ticket may be
                 // asked for again.
                 let cause = if let Loss::Ended(cause) = loss { cause } else { Cause::Expired };
-                self.refuse(name, ticket, Refusal::Ended(cause));
+                self.refuse(name, ticket, AcquireRefusal::Ended(cause));
             }
             _ => {}
         }
@@ -177,7 +177,7 @@ impl Session {
             valid_for.map_or(Micros::MAX, |_| (heard.sent_at + length).saturating_sub(of.ttl));
         let certain = length.saturating_sub(config.margin(of.ttl));
         if !of.held.is_empty() {
-            of.renew_by(heard.sent_at + Schedule::new(of.ttl, certain).renew_drawn(draw));
+            of.renew_by(heard.sent_at + LeaseSchedule::new(of.ttl, certain).renew_drawn(draw));
         }
     }
 

@@ -26,12 +26,12 @@ const MOST_SLACK: Micros = 50 * MILLISECOND;
 /// When what happens to a lease if the store is not heard from again. All times are microseconds from
 /// the moment before the request was sent that proved the lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Schedule {
+pub struct LeaseSchedule {
     ttl: Micros,
     certain: Micros,
 }
 
-impl Schedule {
+impl LeaseSchedule {
     /// Makes the schedule of a lease of `ttl` that is certain to last for `certain`.
     #[must_use]
     pub const fn new(ttl: Micros, certain: Micros) -> Self {

@@ -25,7 +25,7 @@ use crate::{
     name::Name,
     reply::{Replies, Reply, Wakeup, What},
     request::{Enqueue, LimitRule, OnMismatch, Request},
-    session::{Config, Event, Failure, Refusal, Session, Wish},
+    session::{AcquireRefusal, CallFailure, Event, Session, SessionConfig, Wish},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -48,7 +48,7 @@ const TTL: Micros = 30 * SECOND;
 
 #[test]
 fn the_very_first_request_has_a_deadline_on_the_clock_that_the_store_told_when_it_was_opened() {
-    let mut session = Session::new(Inbox(7), Config::default());
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
     session.learn_clock(1_000 * SECOND, 5 * SECOND);
     session.acquire(6 * SECOND, &Name::new("n").unwrap(), wish(1, 1, TTL));
     let call = session.poll_call(6 * SECOND).unwrap();
@@ -139,7 +139,7 @@ fn a_deadline_ends_the_wait_and_names_the_store_that_is_silent() {
     net.acquire(0, Wish { deadline: Some(deadline), ..wish(1, 1, TTL) });
     net.run_for(4 * SECOND);
     let refused = net.told.iter().find_map(|(_, at, event)| match event {
-        Event::Refused { refusal: Refusal::Silence, .. } => Some(*at),
+        Event::Refused { refusal: AcquireRefusal::Silence, .. } => Some(*at),
         _ => None,
     });
     assert!(refused.is_some_and(|at| at <= deadline + MILLISECOND));
@@ -160,13 +160,14 @@ fn a_permit_lost_by_one_of_many_does_not_keep_its_place_for_ever() {
 
 #[test]
 fn a_store_that_is_back_is_asked_at_once() {
-    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let (mut session, name) =
+        (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
     session.acquire(0, &name, wish(1, 1, TTL));
     let mut now = 0;
     for _ in 0..8 {
         now = session.poll_timeout().unwrap();
         let call = session.poll_call(now).unwrap();
-        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+        let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         session.handle_failure(now, call.id, failure);
     }
     assert!(session.poll_call(now).is_none());
@@ -176,7 +177,8 @@ fn a_store_that_is_back_is_asked_at_once() {
 
 /// A session with a ticket in line.
 fn waiting() -> (Session, Ticket) {
-    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let (mut session, name) =
+        (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));

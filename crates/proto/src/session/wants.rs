@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::{
     Session,
-    event::{AskId, Loss, Refusal, Wish},
-    record::{Exit, Phase, Record},
+    event::{AcquireRefusal, AskId, Loss, Wish},
+    record::{Phase, Record, TicketExit},
 };
 use crate::{
     id::Ticket,
@@ -38,7 +38,7 @@ impl Session {
         name: &Name,
         ticket: Ticket,
         wish: Wish,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AcquireRefusal> {
         self.end_before_attach(ticket)?;
         let number = self.next_number();
         let longest = self.config.longest_lease;
@@ -51,14 +51,16 @@ impl Session {
     ///
     /// # Errors
     /// The ticket waits here, or is being given back.
-    fn end_before_attach(&mut self, ticket: Ticket) -> Result<(), Refusal> {
+    fn end_before_attach(&mut self, ticket: Ticket) -> Result<(), AcquireRefusal> {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return Ok(()) };
         let Some(record) = self.desk(&name).records.get(&ticket) else { return Ok(()) };
         match (record.phase, record.is_delivered) {
-            (Phase::Leaving, _) => return Err(Refusal::Ended(Cause::Released)),
+            (Phase::Leaving, _) => return Err(AcquireRefusal::Ended(Cause::Released)),
             (Phase::Held, true) => self.lose(&name, ticket, Loss::Ended(Cause::Attached)),
-            _ if record.is_attaching => self.refuse(&name, ticket, Refusal::Ended(Cause::Attached)),
-            _ => return Err(Refusal::Unknown),
+            _ if record.is_attaching => {
+                self.refuse(&name, ticket, AcquireRefusal::Ended(Cause::Attached));
+            }
+            _ => return Err(AcquireRefusal::Unknown),
         }
         Ok(())
     }
@@ -77,14 +79,14 @@ impl Session {
         if is_unsent || planted(Bug::CancelsNothing) {
             self.forget(&name, ticket);
         } else {
-            self.with(now, ticket, |record| record.leave(now, Exit::Cancel));
+            self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));
         }
     }
 
     /// Detaches a held ticket. Its lease lasts for its ttl once more, and has no owner until a
     /// client attaches.
     pub fn detach(&mut self, now: Micros, ticket: Ticket) {
-        self.with(now, ticket, |record| record.leave(now, Exit::Detach));
+        self.with(now, ticket, |record| record.leave(now, TicketExit::Detach));
     }
 
     /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{count, line::AheadOfWaiter, named, play::Play, time};
+use super::{count, line::AheadOfWaiter, named, play::LineGame, time};
 use crate::{
     hold_times::HoldLengths,
     snapshot::{Snapshot, WaiterRow},
@@ -87,7 +87,7 @@ impl Estimate {
 pub(super) struct Estimates<'a> {
     seen: &'a Snapshot,
     past: &'a HoldLengths,
-    play: Play<'a>,
+    play: LineGame<'a>,
     next: usize,
     /// What those take that are served before the next one.
     needed: u64,
@@ -97,7 +97,7 @@ pub(super) struct Estimates<'a> {
 
 impl<'a> Estimates<'a> {
     pub(super) fn new(seen: &'a Snapshot, past: &'a HoldLengths) -> Self {
-        let play = Play::new(seen, past);
+        let play = LineGame::new(seen, past);
         Self { seen, past, play, next: 0, needed: 0, is_by_name: false }
     }
 

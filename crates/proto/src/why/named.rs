@@ -21,7 +21,7 @@ struct Left<'a> {
     permits: u32,
     /// Slots that are free, and go to somebody ahead.
     awaited: Vec<(Slots, Ticket)>,
-    /// Who wants more than there is, so that nobody passes.
+    /// A waiter that wants more than there is, so that nobody passes it.
     stop: Option<&'a WaiterRow>,
 }
 

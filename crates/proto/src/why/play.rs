@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A game of the line, in which waiters are served one after the other.
-pub(super) struct Play<'a> {
+pub(super) struct LineGame<'a> {
     past: &'a HoldLengths,
     /// How many holds were taken to be like one that was seen.
     turn: u32,
@@ -25,7 +25,7 @@ pub(super) struct Play<'a> {
     is_stuck: bool,
 }
 
-impl<'a> Play<'a> {
+impl<'a> LineGame<'a> {
     /// Goes by holds that have ended. If there are none, nobody knows when a holder ends that renews its lease.
     pub(super) fn new(seen: &Snapshot, past: &'a HoldLengths) -> Self {
         let ends = seen.holders.iter().zip(0..).map(|(row, turn)| {

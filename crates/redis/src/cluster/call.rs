@@ -2,11 +2,11 @@
 
 use redis::Cmd;
 
-use crate::script::{Operation, Scripts};
+use crate::script::{ScriptKind, Scripts};
 
 /// A script with its arguments, not yet addressed to anybody.
-pub(super) struct Call {
-    pub(super) operation: Operation,
+pub(super) struct ScriptCall {
+    pub(super) operation: ScriptKind,
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) arguments: Vec<Vec<u8>>,
     /// How many bytes its answer may have.
@@ -15,11 +15,11 @@ pub(super) struct Call {
 
 /// A task of a node.
 pub(super) enum NodeTask<'a> {
-    Evaluate(&'a Call),
+    Evaluate(&'a ScriptCall),
     Listen(&'a str),
 }
 
-impl Call {
+impl ScriptCall {
     pub(super) fn evalsha(&self, scripts: &Scripts) -> Cmd {
         self.with("EVALSHA", scripts.hash(self.operation))
     }

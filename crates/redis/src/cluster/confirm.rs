@@ -4,17 +4,17 @@ use std::sync::{Arc, atomic::Ordering};
 
 use super::{
     Cluster,
-    node::{Link, Node},
+    node::{ClusterNode, NodeLink},
 };
 use crate::replicas;
 use seinpaal_store::StoreError;
 
 /// The connection that executed a script: only there does `WAIT` count the writes of that script.
-pub(in super::super) struct Proof(pub(super) Option<(Arc<Node>, Link)>);
+pub(in super::super) struct ExecutedOnNode(pub(super) Option<(Arc<ClusterNode>, NodeLink)>);
 
 impl Cluster {
     /// Returns whether as many replicas as are wanted have what was written at a node until now.
-    pub(in super::super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+    pub(in super::super) async fn confirm(&self, proof: ExecutedOnNode) -> Result<(), StoreError> {
         let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
         let count = self.replicas_of(proof).await?;
         if count >= wanted {
@@ -28,7 +28,10 @@ impl Cluster {
 
     /// How many replicas have what was written at a node until now. Waits a while for as many as are
     /// wanted.
-    pub(in super::super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+    pub(in super::super) async fn replicas_of(
+        &self,
+        proof: ExecutedOnNode,
+    ) -> Result<u32, StoreError> {
         match (self.shared.url.options.replicated, proof.0) {
             (Some(wanted), Some((node, link))) => {
                 let confirmed = node.replicas_of(link, wanted).await;

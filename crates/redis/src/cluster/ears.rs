@@ -12,15 +12,15 @@ use std::{
 use seinpaal_proto::{Batch, Replies, Reply, Request, Ticket, TicketReply, Whom, queue};
 use tokio::time::Instant;
 
-use super::slots::Address;
+use super::slots::NodeAddress;
 
 /// How long a subscription outlives the last ticket: coming and going at a name costs nothing extra.
 pub(super) const LINGER: Duration = Duration::from_secs(10);
 
 /// A node, and the link to it over which something is heard.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct At {
-    pub(super) node: Address,
+pub(super) struct ListeningLink {
+    pub(super) node: NodeAddress,
     pub(super) link: u64,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Ears(Mutex<HashMap<String, Ear>>);
 struct Ear {
     slot: u16,
     tickets: HashSet<Ticket>,
-    at: Option<At>,
+    at: Option<ListeningLink>,
     was_heard: bool,
     used: Instant,
     lasts: Duration,
@@ -50,19 +50,29 @@ impl Ears {
         channel: &str,
         slot: u16,
         tickets: impl IntoIterator<Item = Ticket>,
-    ) -> Option<At> {
+    ) -> Option<ListeningLink> {
         self.want_more(channel, slot, |ear| ear.tickets.extend(tickets))
     }
 
     /// Wants to hear of a queue for so long from now on, at least. Where that is so already, if anywhere.
-    pub(super) fn want_for(&self, channel: &str, slot: u16, lasts: Duration) -> Option<At> {
+    pub(super) fn want_for(
+        &self,
+        channel: &str,
+        slot: u16,
+        lasts: Duration,
+    ) -> Option<ListeningLink> {
         self.want_more(channel, slot, |ear| {
             let left = (ear.used + ear.lasts).saturating_duration_since(Instant::now());
             ear.lasts = lasts.max(left);
         })
     }
 
-    fn want_more(&self, channel: &str, slot: u16, more: impl FnOnce(&mut Ear)) -> Option<At> {
+    fn want_more(
+        &self,
+        channel: &str,
+        slot: u16,
+        more: impl FnOnce(&mut Ear),
+    ) -> Option<ListeningLink> {
         let mut all = self.all();
         if !all.contains_key(channel) {
             all.insert(channel.to_owned(), Ear::new(slot));
@@ -84,7 +94,7 @@ impl Ears {
     }
 
     /// The server says that it listens. True if something may have been missed since the last time.
-    pub(super) fn listens(&self, channel: &str, at: At) -> bool {
+    pub(super) fn listens(&self, channel: &str, at: ListeningLink) -> bool {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
         let is_back = ear.was_heard && ear.at.as_ref() != Some(&at);
@@ -107,7 +117,7 @@ impl Ears {
     }
 
     /// The channels that are wanted and that no link hears at the owner of its slot.
-    pub(super) fn deaf(&self, owner: impl Fn(u16) -> Option<Address>) -> Vec<(String, u16)> {
+    pub(super) fn deaf(&self, owner: impl Fn(u16) -> Option<NodeAddress>) -> Vec<(String, u16)> {
         let all = self.all();
         let deaf = all.iter().filter(|(_, ear)| {
             let node = ear.at.as_ref().map(|at| &at.node);
@@ -117,7 +127,7 @@ impl Ears {
     }
 
     /// Gives up what nobody has had a ticket at for a while, and says where that was.
-    pub(super) fn give_up_idle(&self, now: Instant) -> Vec<(String, Option<At>)> {
+    pub(super) fn give_up_idle(&self, now: Instant) -> Vec<(String, Option<ListeningLink>)> {
         let is_idle =
             |ear: &Ear| ear.tickets.is_empty() && now.duration_since(ear.used) >= ear.lasts;
         let idle = self.all().extract_if(|_, ear| is_idle(ear)).collect::<Vec<_>>();
@@ -212,11 +222,11 @@ mod tests {
 
     const TICKET: Ticket = Ticket(1);
 
-    fn at(port: u16, link: u64) -> At {
-        At { node: Address { host: "h".into(), port }, link }
+    fn at(port: u16, link: u64) -> ListeningLink {
+        ListeningLink { node: NodeAddress { host: "h".into(), port }, link }
     }
 
-    fn owner(port: u16) -> impl Fn(u16) -> Option<Address> {
+    fn owner(port: u16) -> impl Fn(u16) -> Option<NodeAddress> {
         move |_| Some(at(port, 0).node)
     }
 

@@ -12,9 +12,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::{
     ClusterLinks,
     call::NodeTask,
-    ears::{self, At, LINGER},
+    ears::{self, LINGER, ListeningLink},
     node::{NodeNews, OnHeard},
-    slots::Address,
+    slots::NodeAddress,
 };
 use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
 use seinpaal_store::{News, StoreError};
@@ -68,7 +68,7 @@ impl ClusterLinks {
         &self,
         slot: u16,
         channel: &str,
-        at: Option<At>,
+        at: Option<ListeningLink>,
     ) -> Result<(), StoreError> {
         let is_heard = at.is_some_and(|at| self.map().owner(slot) == Some(&at.node));
         if is_heard {
@@ -77,7 +77,7 @@ impl ClusterLinks {
         self.route(slot, &NodeTask::Listen(channel)).await.map(drop)
     }
 
-    pub(super) fn on_heard(&self, node: Address) -> OnHeard {
+    pub(super) fn on_heard(&self, node: NodeAddress) -> OnHeard {
         let me = self.me.clone();
         Arc::new(move |link, heard| {
             if let Some(shared) = me.upgrade() {
@@ -86,12 +86,13 @@ impl ClusterLinks {
         })
     }
 
-    fn hear(&self, node: &Address, link: u64, heard: NodeNews<'_>) {
+    fn hear(&self, node: &NodeAddress, link: u64, heard: NodeNews<'_>) {
         let text = |channel: &[u8]| String::from_utf8_lossy(channel).into_owned();
         let is_deaf = match heard {
             NodeNews::Message(payload) => return self.deliver(payload),
             NodeNews::Listens(channel) => {
-                return self.has_come_back(&text(channel), At { node: node.clone(), link });
+                return self
+                    .has_come_back(&text(channel), ListeningLink { node: node.clone(), link });
             }
             NodeNews::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
             NodeNews::Late => self.ears.lose(link),
@@ -106,14 +107,14 @@ impl ClusterLinks {
         }
     }
 
-    fn has_come_back(&self, channel: &str, at: At) {
+    fn has_come_back(&self, channel: &str, at: ListeningLink) {
         if self.ears.listens(channel, at) {
             self.has_missed.store(true, Ordering::Relaxed);
             self.hurry.notify_one();
         }
     }
 
-    fn lose_wakeups(&self, node: &Address, link: u64) {
+    fn lose_wakeups(&self, node: &NodeAddress, link: u64) {
         if let Some(node) = self.nodes().get(node).cloned() {
             tokio::spawn(async move { node.forget_wakeups(link).await });
         }

@@ -6,12 +6,12 @@ use tokio::time::timeout;
 
 use super::{
     ClusterLinks, graver,
-    node::Node,
-    slots::{Address, SlotMap},
+    node::ClusterNode,
+    slots::{NodeAddress, SlotMap},
 };
 use crate::{
     link::RESPONSE_TIMEOUT,
-    server::{Kind, Subject},
+    server::{LookedAt, ServerKind},
 };
 use seinpaal_store::StoreError;
 
@@ -43,7 +43,7 @@ impl ClusterLinks {
     }
 
     /// All nodes, first another one every time, so that none that is wrong is believed for long.
-    fn who_knows(&self, turn: u64) -> Vec<Address> {
+    fn who_knows(&self, turn: u64) -> Vec<NodeAddress> {
         let (mut nodes, all) = {
             let map = self.map();
             (map.masters(), map.nodes().to_vec())
@@ -53,7 +53,7 @@ impl ClusterLinks {
             nodes.rotate_left(first);
         }
         let seeds = self.url.nodes.iter();
-        let seeds = seeds.map(|(host, port)| Address { host: host.clone(), port: *port });
+        let seeds = seeds.map(|(host, port)| NodeAddress { host: host.clone(), port: *port });
         for other in all.into_iter().chain(seeds) {
             if !nodes.contains(&other) {
                 nodes.push(other);
@@ -62,7 +62,7 @@ impl ClusterLinks {
         nodes
     }
 
-    async fn ask_for_map(&self, address: &Address) -> Result<SlotMap, StoreError> {
+    async fn ask_for_map(&self, address: &NodeAddress) -> Result<SlotMap, StoreError> {
         let node = self.node(address);
         let slow = || self.trouble("has a node that does not answer");
         if self.looks.load(Ordering::Relaxed) == 0 {
@@ -78,10 +78,10 @@ impl ClusterLinks {
         map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
     }
 
-    async fn greet(&self, node: &Node) -> Result<(), StoreError> {
+    async fn greet(&self, node: &ClusterNode) -> Result<(), StoreError> {
         let shown = self.url.to_string();
-        let (kind, options) = (Kind::Cluster, &self.url.options);
-        let look = node.look(&Subject::new(&shown, kind, &self.keys, self.inbox, options)).await?;
+        let (kind, options) = (ServerKind::Cluster, &self.url.options);
+        let look = node.look(&LookedAt::new(&shown, kind, &self.keys, self.inbox, options)).await?;
         self.first_look.get_or_init(|| look);
         Ok(())
     }

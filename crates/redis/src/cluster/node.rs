@@ -18,8 +18,8 @@ use redis::{Cmd, PushKind, ServerError, Value};
 use tokio::sync::Mutex;
 
 use super::{
-    call::{Call, NodeTask},
-    slots::Address,
+    call::{NodeTask, ScriptCall},
+    slots::NodeAddress,
 };
 use crate::{
     connection::is_missing_script,
@@ -27,18 +27,18 @@ use crate::{
     link::LastHeard,
     replicas::{self, Replicas},
     script::Scripts,
-    server::{self, Look, Subject},
-    transport::{Answer, Commands},
+    server::{self, LookedAt, ServerFindings},
+    transport::{CommandAnswer, Commands},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
 /// The end of a task.
 pub(super) enum TaskEnd {
-    Done(Done),
+    Done(AnswerFrom),
     /// Not executed: another node owns the slot.
-    Moved(Address),
+    Moved(NodeAddress),
     /// Not executed: another node has the keys, for now.
-    Ask(Address),
+    Ask(NodeAddress),
     /// Not executed: another time, or by another node, it may be.
     Later(StoreError),
     /// Refused for good, or executed with an error.
@@ -48,10 +48,10 @@ pub(super) enum TaskEnd {
 }
 
 /// An answer, and the link that it came over.
-pub(super) struct Done {
+pub(super) struct AnswerFrom {
     pub(super) answer: Value,
     /// Where a script was executed.
-    pub(super) at: Option<(Arc<Node>, Link)>,
+    pub(super) at: Option<(Arc<ClusterNode>, NodeLink)>,
 }
 
 /// Messages that no request asked for, in the order in which they come.
@@ -74,22 +74,22 @@ pub(super) struct WiredScripts {
 }
 
 /// One node of the cluster.
-pub(super) struct Node {
-    address: Address,
+pub(super) struct ClusterNode {
+    address: NodeAddress,
     url: RedisUrl,
     scripts: Arc<WiredScripts>,
     on_heard: OnHeard,
-    commands: Mutex<Option<Link>>,
-    wakeups: Mutex<Option<Link>>,
+    commands: Mutex<Option<NodeLink>>,
+    wakeups: Mutex<Option<NodeLink>>,
     /// Links that were late. Each stays open until what it heard is heard over another: as long as it is subscribed, the
     /// server does not pass its client over.
-    former_wakeups: std::sync::Mutex<Vec<Link>>,
+    former_wakeups: std::sync::Mutex<Vec<NodeLink>>,
     /// How often it was connected to since it last answered a script.
     tries: AtomicU64,
 }
 
 #[derive(Clone)]
-pub(super) struct Link {
+pub(super) struct NodeLink {
     id: u64,
     connection: Commands,
     heard: Arc<LastHeard>,
@@ -99,9 +99,9 @@ pub(super) struct Link {
 /// Numbers the links of all nodes, so that no link is taken for another.
 static LINKS: AtomicU64 = AtomicU64::new(0);
 
-impl Node {
+impl ClusterNode {
     pub(super) fn new(
-        address: Address,
+        address: NodeAddress,
         url: RedisUrl,
         scripts: Arc<WiredScripts>,
         on_heard: OnHeard,
@@ -138,7 +138,7 @@ impl Node {
     }
 
     /// Returns whether it will do, what its clock shows, and what should be changed about it.
-    pub(super) async fn look(&self, subject: &Subject<'_>) -> Result<Look, StoreError> {
+    pub(super) async fn look(&self, subject: &LookedAt<'_>) -> Result<ServerFindings, StoreError> {
         let mut link = self.command_link().await?;
         match server::look(&mut link.connection, subject).await {
             Ok(look) => look,
@@ -150,11 +150,12 @@ impl Node {
     }
 
     /// Runs a script. Only one that the node does not know is sent a second time: that ran nothing.
-    async fn evaluate(self: &Arc<Self>, call: &Call, asking: bool) -> TaskEnd {
+    async fn evaluate(self: &Arc<Self>, call: &ScriptCall, asking: bool) -> TaskEnd {
         let mut link = match self.command_link().await {
             Ok(link) => link,
             Err(error) => return unsent(error),
         };
+        // A node that the slot is on its way to does not know yet who listens there.
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
         let mut answer = send(&mut link, call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {
@@ -165,13 +166,17 @@ impl Node {
             link.heard.note();
         }
         match self.judge(link.id, answer).await {
-            Ok(answer) => TaskEnd::Done(Done { answer, at: Some((self.clone(), link)) }),
+            Ok(answer) => TaskEnd::Done(AnswerFrom { answer, at: Some((self.clone(), link)) }),
             Err(outcome) => outcome,
         }
     }
 
     /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
-    pub(super) async fn replicas_of(&self, mut link: Link, wanted: u32) -> Result<u32, StoreError> {
+    pub(super) async fn replicas_of(
+        &self,
+        mut link: NodeLink,
+        wanted: u32,
+    ) -> Result<u32, StoreError> {
         match link.replicas.confirm(&mut link.connection, wanted).await {
             Ok(count) => Ok(count),
             Err(failed) => {
@@ -191,7 +196,7 @@ impl Node {
         subscribe.arg(channel);
         match link.connection.send(&subscribe).await {
             Ok(Value::Push { kind: PushKind::SSubscribe, data }) if is_about(&data, channel) => {
-                TaskEnd::Done(Done { answer: Value::Nil, at: None })
+                TaskEnd::Done(AnswerFrom { answer: Value::Nil, at: None })
             }
             Ok(Value::ServerError(refused)) => self.refusal(&refused),
             // Answers are out of step, or there are none: start anew.
@@ -222,7 +227,7 @@ impl Node {
         }
     }
 
-    async fn judge(&self, link: u64, answer: Answer<Value>) -> Result<Value, TaskEnd> {
+    async fn judge(&self, link: u64, answer: CommandAnswer<Value>) -> Result<Value, TaskEnd> {
         match answer {
             Ok(Value::ServerError(refused)) => Err(self.refusal(&refused)),
             Ok(value) => Ok(value),
@@ -235,7 +240,7 @@ impl Node {
 
     fn refusal(&self, refused: &ServerError) -> TaskEnd {
         let to = refused.details().and_then(|details| details.split_once(' '));
-        let to = to.and_then(|(_slot, to)| Address::parse(to, &self.address));
+        let to = to.and_then(|(_slot, to)| NodeAddress::parse(to, &self.address));
         match (refused.code(), to) {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
@@ -252,14 +257,19 @@ impl Node {
     }
 }
 
-impl fmt::Debug for Node {
+impl fmt::Debug for ClusterNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("ClusterNode").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
 /// `ASKING` holds for the next command of the connection, so the two go out as one.
-async fn send(link: &mut Link, command: Cmd, room: usize, asking: bool) -> Answer<Value> {
+async fn send(
+    link: &mut NodeLink,
+    command: Cmd,
+    room: usize,
+    asking: bool,
+) -> CommandAnswer<Value> {
     if !asking {
         return link.connection.send_for(&command, room).await;
     }

@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep};
 use super::{
     ClusterLinks,
     call::NodeTask,
-    node::{Done, TaskEnd},
-    slots::Address,
+    node::{AnswerFrom, TaskEnd},
+    slots::NodeAddress,
 };
 use crate::link::RESPONSE_TIMEOUT;
 
@@ -23,7 +23,11 @@ const MOST_HOPS: u32 = 8;
 impl ClusterLinks {
     /// Sends a task to the owner of the slot, until it was executed or the time for an answer is
     /// over.
-    pub(super) async fn route(&self, slot: u16, task: &NodeTask<'_>) -> Result<Done, StoreError> {
+    pub(super) async fn route(
+        &self,
+        slot: u16,
+        task: &NodeTask<'_>,
+    ) -> Result<AnswerFrom, StoreError> {
         let deadline = Instant::now() + RESPONSE_TIMEOUT;
         let (mut hop, mut hops, mut pauses) = (None, 0, 0);
         loop {
@@ -57,7 +61,7 @@ impl ClusterLinks {
         }
     }
 
-    pub(super) async fn owner(&self, slot: u16) -> Result<Address, StoreError> {
+    pub(super) async fn owner(&self, slot: u16) -> Result<NodeAddress, StoreError> {
         let looks = self.looks.load(Ordering::Relaxed);
         if self.is_doubtful.load(Ordering::Relaxed) {
             // Without a newer map the one that we have must do.
@@ -78,9 +82,9 @@ impl ClusterLinks {
 
 /// The reaction to an outcome.
 enum Reaction {
-    Return(Result<Done, StoreError>),
+    Return(Result<AnswerFrom, StoreError>),
     /// Go on at once: at the owner, or at this node for once.
-    Hop(Option<Address>),
+    Hop(Option<NodeAddress>),
     Wait(StoreError),
 }
 

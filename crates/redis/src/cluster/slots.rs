@@ -6,12 +6,12 @@ use redis::Value;
 
 /// Where a node listens.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(super) struct Address {
+pub(super) struct NodeAddress {
     pub(super) host: String,
     pub(super) port: u16,
 }
 
-impl Address {
+impl NodeAddress {
     /// Reads `HOST:PORT` as in a redirection, where no host means the host that says so.
     pub(super) fn parse(text: &str, of: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
@@ -20,7 +20,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for NodeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
@@ -30,16 +30,16 @@ impl fmt::Display for Address {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SlotMap {
     /// By first slot: the last one and the owner.
-    ranges: BTreeMap<u16, (u16, Address)>,
+    ranges: BTreeMap<u16, (u16, NodeAddress)>,
     /// Slots of which a redirection said that they are elsewhere.
-    moved: BTreeMap<u16, Address>,
-    nodes: Vec<Address>,
+    moved: BTreeMap<u16, NodeAddress>,
+    nodes: Vec<NodeAddress>,
     most_replicas: u32,
 }
 
 impl SlotMap {
     /// Reads the answer to `CLUSTER SLOTS`.
-    pub(super) fn parse(answer: &Value, of: &Address) -> Option<Self> {
+    pub(super) fn parse(answer: &Value, of: &NodeAddress) -> Option<Self> {
         let Value::Array(rows) = answer else { return None };
         let mut map = Self::default();
         for row in rows {
@@ -61,7 +61,9 @@ impl SlotMap {
         Some(map)
     }
 
-    pub(super) fn owner(&self, slot: u16) -> Option<&Address> {
+    pub(super) fn owner(&self, slot: u16) -> Option<&NodeAddress> {
+        // A redirection is newer than the map, which is dropped with its corrections when it is
+        // read anew.
         self.moved.get(&slot).or_else(|| {
             let (_, (last, owner)) = self.ranges.range(..=slot).next_back()?;
             (slot <= *last).then_some(owner)
@@ -69,12 +71,12 @@ impl SlotMap {
     }
 
     /// A redirection said so.
-    pub(super) fn correct(&mut self, slot: u16, owner: Address) {
+    pub(super) fn correct(&mut self, slot: u16, owner: NodeAddress) {
         self.moved.insert(slot, owner);
     }
 
     /// All masters that own slots, each once.
-    pub(super) fn masters(&self) -> Vec<Address> {
+    pub(super) fn masters(&self) -> Vec<NodeAddress> {
         let owners = self.ranges.values().map(|(_, owner)| owner);
         let mut masters: Vec<_> = owners.chain(self.moved.values()).cloned().collect();
         masters.sort();
@@ -83,7 +85,7 @@ impl SlotMap {
     }
 
     /// All nodes, replicas among them.
-    pub(super) fn nodes(&self) -> &[Address] {
+    pub(super) fn nodes(&self) -> &[NodeAddress] {
         &self.nodes
     }
 
@@ -92,13 +94,13 @@ impl SlotMap {
         self.most_replicas
     }
 
-    pub(super) fn knows(&self, address: &Address) -> bool {
+    pub(super) fn knows(&self, address: &NodeAddress) -> bool {
         self.nodes.contains(address) || self.moved.values().any(|owner| owner == address)
     }
 }
 
 /// A node without a host is where we asked; one whose host is not known is a question mark.
-fn node(owner: &Value, of: &Address) -> Option<Address> {
+fn node(owner: &Value, of: &NodeAddress) -> Option<NodeAddress> {
     let Value::Array(fields) = owner else { return None };
     let [host, Value::Int(port), ..] = fields.as_slice() else { return None };
     let host = match host {
@@ -107,13 +109,13 @@ fn node(owner: &Value, of: &Address) -> Option<Address> {
         _ => return None,
     };
     (host != "?").then_some(())?;
-    Some(Address { host: host.to_owned(), port: u16::try_from(*port).ok()? })
+    Some(NodeAddress { host: host.to_owned(), port: u16::try_from(*port).ok()? })
 }
 
 /// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(in super::super) fn fuzz_slots(answer: &Value) {
-    let of = Address { host: "h".into(), port: 1 };
+    let of = NodeAddress { host: "h".into(), port: 1 };
     let Some(map) = SlotMap::parse(answer, &of) else { return };
     for slot in [0, 1, 16_383, u16::MAX] {
         let owner = map.owner(slot);
@@ -126,9 +128,9 @@ pub(in super::super) fn fuzz_slots(answer: &Value) {
 /// Reads a redirection, and writes it again.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(in super::super) fn fuzz_redirection(text: &str) {
-    let of = Address { host: "h".into(), port: 1 };
-    if let Some(address) = Address::parse(text, &of) {
-        assert_eq!(Address::parse(&address.to_string(), &of), Some(address));
+    let of = NodeAddress { host: "h".into(), port: 1 };
+    if let Some(address) = NodeAddress::parse(text, &of) {
+        assert_eq!(NodeAddress::parse(&address.to_string(), &of), Some(address));
     }
 }
 
@@ -136,8 +138,8 @@ pub(in super::super) fn fuzz_redirection(text: &str) {
 mod tests {
     use super::*;
 
-    fn address(port: u16) -> Address {
-        Address { host: "h".into(), port }
+    fn address(port: u16) -> NodeAddress {
+        NodeAddress { host: "h".into(), port }
     }
 
     fn bulk(text: &str) -> Value {
@@ -168,9 +170,9 @@ mod tests {
 
     #[test]
     fn a_redirection_without_a_host_is_to_the_same_host() {
-        assert_eq!(Address::parse(":7", &address(1)), Some(address(7)));
-        let six = Address { host: "::1".into(), port: 7 };
-        assert_eq!(Address::parse("::1:7", &address(1)), Some(six));
-        assert_eq!(Address::parse("x", &address(1)), None);
+        assert_eq!(NodeAddress::parse(":7", &address(1)), Some(address(7)));
+        let six = NodeAddress { host: "::1".into(), port: 7 };
+        assert_eq!(NodeAddress::parse("::1:7", &address(1)), Some(six));
+        assert_eq!(NodeAddress::parse("x", &address(1)), None);
     }
 }

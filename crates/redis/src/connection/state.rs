@@ -15,14 +15,14 @@ use tokio::{
     time::timeout,
 };
 
-use super::status::{Last, Outage, Status};
+use super::status::{Last, LinkOutage, Status};
 use crate::{
     endpoint::RedisEndpoint,
     error,
     link::{ConnectOptions, Link, OnLoss, RESPONSE_TIMEOUT},
     sentinel::SentinelListeners,
     server,
-    transport::Answer,
+    transport::CommandAnswer,
 };
 
 /// The state that the connection, its keeper and its links share.
@@ -44,7 +44,7 @@ pub(super) struct ConnectionState {
 
 impl ConnectionState {
     pub(super) fn new(options: ConnectOptions) -> Self {
-        let outage = Outage::lost(&options.shown());
+        let outage = LinkOutage::lost(&options.shown());
         Self {
             options: Arc::new(options),
             status: watch::Sender::new(Status::Down(outage, None)),
@@ -102,7 +102,7 @@ impl ConnectionState {
     }
 
     pub(super) fn go_down(&self, id: u64, last: Last) {
-        let lost = Outage::lost(&self.options.shown());
+        let lost = LinkOutage::lost(&self.options.shown());
         self.status.send_if_modified(|status| {
             let is_it = status.is_link(id);
             if is_it {
@@ -158,7 +158,7 @@ impl ConnectionState {
         }
     }
 
-    pub(super) fn judge(&self, id: u64, answer: Answer<Value>) -> Result<Value, StoreError> {
+    pub(super) fn judge(&self, id: u64, answer: CommandAnswer<Value>) -> Result<Value, StoreError> {
         match answer {
             Ok(Value::ServerError(refused)) => {
                 self.leave_a_replica(id, &refused);
@@ -205,7 +205,7 @@ impl ConnectionState {
     }
 
     /// A server that answers a script is well, even if the answer is a refusal.
-    pub(super) fn note(&self, link: &Link, answer: &Answer<Value>) {
+    pub(super) fn note(&self, link: &Link, answer: &CommandAnswer<Value>) {
         if answer.is_ok() {
             self.tries.store(0, Ordering::Relaxed);
             link.heard.note();

@@ -9,7 +9,7 @@ pub(super) enum Status {
     Doubted(u64, Link),
     /// Nothing is sent. The last link stays open until there is another if all that is known against it is an answer that
     /// was late: as long as it is subscribed, the server does not pass its client over.
-    Down(Outage, Option<Link>),
+    Down(LinkOutage, Option<Link>),
 }
 
 impl Status {
@@ -25,7 +25,7 @@ impl Status {
     }
 
     /// Nothing is sent over the link any more.
-    pub(super) fn go_down(&mut self, outage: Outage, last: Last) {
+    pub(super) fn go_down(&mut self, outage: LinkOutage, last: Last) {
         let old = std::mem::replace(self, Self::Down(outage, None));
         let (Self::Up(_, link) | Self::Doubted(_, link)) = old else { return };
         if let (Last::Stays, Self::Down(_, last)) = (last, self) {
@@ -34,7 +34,7 @@ impl Status {
     }
 
     /// Another try to connect has failed. A link that is in doubt is better than none.
-    pub(super) fn has_failed(&mut self, failed: Outage) -> bool {
+    pub(super) fn has_failed(&mut self, failed: LinkOutage) -> bool {
         let Self::Down(outage, _) = self else { return false };
         *outage = failed;
         true
@@ -52,13 +52,13 @@ pub(super) enum Last {
 
 /// Since when the server is away, after how many attempts, and why.
 #[derive(Clone)]
-pub(super) struct Outage {
+pub(super) struct LinkOutage {
     pub(super) attempts: u64,
     pub(super) kind: StoreErrorKind,
     pub(super) message: String,
 }
 
-impl Outage {
+impl LinkOutage {
     pub(super) fn lost(shown: &str) -> Self {
         let message = format!("{shown} went away: connecting again");
         Self { attempts: 0, kind: StoreErrorKind::Unreachable, message }

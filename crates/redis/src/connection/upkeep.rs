@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     ConnectionState,
-    status::{Outage, Status},
+    status::{LinkOutage, Status},
 };
 use crate::link::Link;
 use seinpaal_store::{News, Reading, StoreError};
@@ -90,7 +90,7 @@ impl ConnectionState {
             let Err(error) = self.open().await else { return };
             attempts += 1;
             tracing::debug!(target: crate::TARGET, %error, attempts, "no connection");
-            let outage = Outage { attempts, kind: error.kind(), message: error.to_string() };
+            let outage = LinkOutage { attempts, kind: error.kind(), message: error.to_string() };
             self.status.send_if_modified(|status| status.has_failed(outage));
         }
     }

@@ -11,16 +11,16 @@ pub(super) const SLOW: &str = "it does not answer: check host, port and firewall
                     or raise connect-timeout";
 
 /// The kind of an error, and what to do about it.
-pub(super) struct Advice(pub(super) StoreErrorKind, pub(super) String);
+pub(super) struct ErrorAdvice(pub(super) StoreErrorKind, pub(super) String);
 
-pub(super) fn of_fault(fault: &TransportFault) -> Advice {
-    let say = |kind, advice: &str| Advice(kind, advice.to_owned());
+pub(super) fn of_fault(fault: &TransportFault) -> ErrorAdvice {
+    let say = |kind, advice: &str| ErrorAdvice(kind, advice.to_owned());
     match fault {
         TransportFault::Lookup => say(Unreachable, "the host cannot be found: check its name"),
         TransportFault::Slow => say(Unreachable, SLOW),
         TransportFault::Connect(kind) => of_connect(*kind),
         TransportFault::File { path, wrong } => {
-            Advice(Misconfigured, one_line(&format!("the file {} {wrong}", path.display())))
+            ErrorAdvice(Misconfigured, one_line(&format!("the file {} {wrong}", path.display())))
         }
         TransportFault::NoAuthorities => say(
             Misconfigured,
@@ -31,7 +31,7 @@ pub(super) fn of_fault(fault: &TransportFault) -> Advice {
         TransportFault::SpeaksTls => {
             say(Misconfigured, "the server wants TLS: write rediss:// in the store URL")
         }
-        TransportFault::TooLarge(most) => Advice(
+        TransportFault::TooLarge(most) => ErrorAdvice(
             Misconfigured,
             format!(
                 "it answered with more than {most} bytes, which nobody asked for, and was cut off: is it a Redis, \
@@ -41,12 +41,12 @@ pub(super) fn of_fault(fault: &TransportFault) -> Advice {
         TransportFault::Refused(said) => {
             let (code, details) = said.split_once(' ').unwrap_or((said, ""));
             let answer = refused(code, details);
-            Advice(answer.kind(), answer.to_string())
+            ErrorAdvice(answer.kind(), answer.to_string())
         }
     }
 }
 
-fn of_connect(kind: std::io::ErrorKind) -> Advice {
+fn of_connect(kind: std::io::ErrorKind) -> ErrorAdvice {
     use std::io::ErrorKind as Io;
     let (kind, advice) = match kind {
         Io::ConnectionRefused | Io::NotFound => {
@@ -65,11 +65,11 @@ fn of_connect(kind: std::io::ErrorKind) -> Advice {
         ),
         _ => (Unreachable, "no connection could be made: check host, port and network"),
     };
-    Advice(kind, advice.to_owned())
+    ErrorAdvice(kind, advice.to_owned())
 }
 
 /// Each cause has words of its own: what is to be done differs.
-fn of_tls(error: &rustls::Error) -> Advice {
+fn of_tls(error: &rustls::Error) -> ErrorAdvice {
     use rustls::Error as Tls;
     let advice = match error {
         Tls::InvalidCertificate(why) => return of_certificate(why),
@@ -78,13 +78,16 @@ fn of_tls(error: &rustls::Error) -> Advice {
             "the server does not speak TLS: write redis:// in the store URL, or check the port"
         }
         _ => {
-            return Advice(Misconfigured, one_line(&format!("TLS with it does not work: {error}")));
+            return ErrorAdvice(
+                Misconfigured,
+                one_line(&format!("TLS with it does not work: {error}")),
+            );
         }
     };
-    Advice(Misconfigured, advice.to_owned())
+    ErrorAdvice(Misconfigured, advice.to_owned())
 }
 
-fn of_certificate(why: &CertificateError) -> Advice {
+fn of_certificate(why: &CertificateError) -> ErrorAdvice {
     let advice = match why {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "its certificate has expired: put a new one on the server, or set this machine's clock"
@@ -103,17 +106,17 @@ fn of_certificate(why: &CertificateError) -> Advice {
              with ca=PATH in the store URL or in SSL_CERT_FILE"
         }
         _ => {
-            return Advice(
+            return ErrorAdvice(
                 Misconfigured,
                 one_line(&format!("its certificate cannot be used: {why}")),
             );
         }
     };
-    Advice(Misconfigured, advice.to_owned())
+    ErrorAdvice(Misconfigured, advice.to_owned())
 }
 
 /// The server ends TLS because of us.
-fn of_alert(alert: AlertDescription) -> Advice {
+fn of_alert(alert: AlertDescription) -> ErrorAdvice {
     let advice = match alert {
         AlertDescription::CertificateRequired | AlertDescription::HandshakeFailure => {
             "the server wants a client certificate: add cert=PATH&key=PATH to the store URL"
@@ -128,7 +131,7 @@ fn of_alert(alert: AlertDescription) -> Advice {
         | AlertDescription::CertificateRevoked => {
             "the server does not trust our client certificate: use one from an authority that it trusts"
         }
-        _ => return Advice(Misconfigured, format!("the server ended TLS, saying {alert:?}")),
+        _ => return ErrorAdvice(Misconfigured, format!("the server ended TLS, saying {alert:?}")),
     };
-    Advice(Forbidden, advice.to_owned())
+    ErrorAdvice(Forbidden, advice.to_owned())
 }

@@ -51,7 +51,7 @@ pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }
 
-/// Who asks, on whose clock, what, and after that the payload of each push.
+/// The arguments: the asker, the clock, the requests, and after them the payload of each push.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
     let mut line = Vec::with_capacity(START_AND_ONE + 17 * batch.requests.len());
     line.extend(now.map_or((-1.0_f64).to_le_bytes(), double));

@@ -4,13 +4,13 @@ use redis::Value;
 use seinpaal_proto::{
     Fence, Name, Priority,
     queue::{
-        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Request, Snapshot,
-        WorkRow,
+        DeadRow, Delivery, DeliveryHistory, GroupRow, ItemId, Popped, Replies, Reply, Request,
+        Snapshot, WorkRow,
     },
 };
 
 use super::straight;
-use crate::reply::{Words, unreadable};
+use crate::reply::{ReplyWords, unreadable};
 use seinpaal_store::StoreError;
 
 /// Reads the answer to these requests.
@@ -31,7 +31,7 @@ pub(super) fn parse(answer: Value, requests: &[Request]) -> Result<Replies, Stor
 }
 
 fn done_of(value: &Value) -> Option<Replies> {
-    let mut words = Words::of(value)?;
+    let mut words = ReplyWords::of(value)?;
     words.expect("done")?;
     Some(Replies {
         now: words.number()?,
@@ -47,7 +47,7 @@ fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
         return said(&answer, request).ok_or(answer);
     };
     let Some((first, rest)) = parts.split_first() else { return Err(Value::Array(parts)) };
-    let read = Words::of(first).and_then(|mut words| match words.word()? {
+    let read = ReplyWords::of(first).and_then(|mut words| match words.word()? {
         "popped" => popped(words, rest),
         "snapshot" => snapshot(words, rest),
         "dead" => dead(rest),
@@ -58,7 +58,7 @@ fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
 
 /// Numbers of a request that are not exact on the server are told as they were asked.
 fn said(answer: &Value, request: &Request) -> Option<Reply> {
-    let mut words = Words::of(answer)?;
+    let mut words = ReplyWords::of(answer)?;
     let reply = match request {
         Request::Renew(renew) if words.rest().starts_with("renewed ") => {
             words.word()?;
@@ -73,14 +73,14 @@ fn said(answer: &Value, request: &Request) -> Option<Reply> {
 }
 
 /// What is lost is told by its place in the request.
-fn renewed(mut words: Words<'_>, deliveries: &[Delivery]) -> Option<Reply> {
+fn renewed(mut words: ReplyWords<'_>, deliveries: &[Delivery]) -> Option<Reply> {
     let valid_for = Some(words.number()?);
     let places = words.rest().split(',').filter(|place| !place.is_empty());
     let lost = places.map(|place| deliveries.get(place.parse::<usize>().ok()?).copied());
     Some(Reply::Renewed { valid_for, lost: lost.collect::<Option<_>>()? })
 }
 
-fn popped(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
+fn popped(mut words: ReplyWords<'_>, rest: &[Value]) -> Option<Reply> {
     let (valid_for, left) = (Some(words.number()?), words.number()?);
     let items = in_pairs(rest)?.map(item).collect::<Option<Vec<_>>>()?;
     Some(Reply::Popped { items, valid_for, left })
@@ -92,7 +92,7 @@ fn in_pairs(rest: &[Value]) -> Option<impl Iterator<Item = (&Value, &Value)>> {
 }
 
 fn item((line, payload): (&Value, &Value)) -> Option<Popped> {
-    let mut words = Words::of(line)?;
+    let mut words = ReplyWords::of(line)?;
     let delivery = Delivery { id: ItemId(words.number()?), fence: Fence(words.number()?) };
     let (attempt, most, priority) = (words.parsed()?, words.parsed()?, priority(&mut words)?);
     let pushed = words.number()?;
@@ -102,7 +102,7 @@ fn item((line, payload): (&Value, &Value)) -> Option<Popped> {
     Some(Popped { delivery, attempt, most, priority, group, about, pushed, payload })
 }
 
-fn snapshot(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
+fn snapshot(mut words: ReplyWords<'_>, rest: &[Value]) -> Option<Reply> {
     let mut snapshot = Snapshot {
         limit: narrow(words.or_dash()?)?,
         group_limit: narrow(words.or_dash()?)?,
@@ -117,7 +117,7 @@ fn snapshot(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
         ..Snapshot::default()
     };
     for row in rest {
-        let mut words = Words::of(row)?;
+        let mut words = ReplyWords::of(row)?;
         match words.word()? {
             "work" => snapshot.work.push(work(words)?),
             "group" => snapshot.groups.push(GroupRow {
@@ -131,7 +131,7 @@ fn snapshot(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
     Some(Reply::Snapshot(snapshot))
 }
 
-fn work(mut words: Words<'_>) -> Option<WorkRow> {
+fn work(mut words: ReplyWords<'_>) -> Option<WorkRow> {
     let (id, fence) = (ItemId(words.number()?), Fence(words.number()?));
     let attempt = words.parsed()?;
     let (worked, valid_for) = (words.number()?, Some(words.number()?));
@@ -146,7 +146,7 @@ fn dead(rest: &[Value]) -> Option<Reply> {
 }
 
 fn dead_row((line, payload): (&Value, &Value)) -> Option<DeadRow> {
-    let mut words = Words::of(line)?;
+    let mut words = ReplyWords::of(line)?;
     let (id, attempt) = (ItemId(words.number()?), words.parsed()?);
     let priority = priority(&mut words)?;
     let (pushed, died, bytes_of_it) = (words.number()?, words.number()?, words.parsed()?);
@@ -161,13 +161,13 @@ fn dead_row((line, payload): (&Value, &Value)) -> Option<DeadRow> {
         about: about.to_owned(),
         pushed,
         died,
-        history: History::decode(history),
+        history: DeliveryHistory::decode(history),
         bytes: bytes_of_it,
         payload: bytes(payload)?.to_vec(),
     })
 }
 
-fn priority(words: &mut Words<'_>) -> Option<Priority> {
+fn priority(words: &mut ReplyWords<'_>) -> Option<Priority> {
     Priority::new(words.parsed()?).ok()
 }
 

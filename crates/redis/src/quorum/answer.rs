@@ -3,7 +3,7 @@
 use redis::Value;
 use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
 
-use crate::reply::{Words, number, reply};
+use crate::reply::{ReplyWords, number, reply};
 
 /// A node's answer to one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -12,7 +12,7 @@ pub(super) struct NodeAnswer {
     pub(super) now: Micros,
     /// It has work left over.
     pub(super) backlog: bool,
-    pub(super) guard: Guard,
+    pub(super) guard: NodeGuard,
     /// One a line, in order.
     pub(super) replies: Vec<NodeReply>,
     pub(super) state: NodeState,
@@ -20,7 +20,7 @@ pub(super) struct NodeAnswer {
 
 /// How far a node is to be trusted.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Guard {
+pub(super) struct NodeGuard {
     /// Which run of which server it is.
     pub(super) run: String,
     pub(super) word: GuardWord,
@@ -67,7 +67,7 @@ pub(super) enum NodeReply {
     /// A vote for the ticket.
     Took(Vote),
     /// No vote.
-    Not(Refusal),
+    Not(NodeRefusal),
     /// A setting was taken over, or is there already with a later version.
     Set(u32),
     Stale(u64),
@@ -83,23 +83,23 @@ pub(super) struct Vote {
     /// The time that is left of its lease there.
     pub(super) left: Micros,
     /// The other holders, if some slots are above the limit.
-    pub(super) others: Holders,
+    pub(super) others: NodeHolders,
 }
 
 /// The reason why a node does not vote for a ticket, and what the node knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Refusal {
+pub(super) struct NodeRefusal {
     pub(super) ticket: Ticket,
-    pub(super) why: Why,
+    pub(super) why: RefusedFor,
     /// The greatest fence that it has voted for.
     pub(super) fence: u64,
     pub(super) held: u32,
     pub(super) waiting: u32,
-    pub(super) holders: Holders,
+    pub(super) holders: NodeHolders,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Why {
+pub(super) enum RefusedFor {
     Full,
     Paused,
     /// The node may have forgotten a lease.
@@ -115,7 +115,7 @@ pub(super) enum Why {
 
 /// The holders at a node: the fence of each grant, and its slots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Holders {
+pub(super) struct NodeHolders {
     pub(super) known: Vec<(u64, Slots)>,
     /// There are more.
     pub(super) is_cut: bool,
@@ -127,7 +127,7 @@ impl NodeAnswer {
     pub(super) fn read(value: &Value, lines: usize) -> Option<Self> {
         let Value::Array(answers) = value else { return None };
         let [done, guard, replies @ .., state] = answers.as_slice() else { return None };
-        let mut done = Words::of(done)?;
+        let mut done = ReplyWords::of(done)?;
         (done.word()? == "done").then_some(())?;
         let (now, backlog) = (done.number()?, done.number()? == 1);
         let replies = replies.iter().map(node_reply).collect::<Option<Vec<_>>>()?;
@@ -136,8 +136,8 @@ impl NodeAnswer {
     }
 }
 
-fn read_guard(value: &Value) -> Option<Guard> {
-    let mut words = Words::of(value)?;
+fn read_guard(value: &Value) -> Option<NodeGuard> {
+    let mut words = ReplyWords::of(value)?;
     (words.word()? == "guard").then_some(())?;
     let run = words.word()?.to_owned();
     let word = match words.word()? {
@@ -147,11 +147,11 @@ fn read_guard(value: &Value) -> Option<Guard> {
         "differs" => GuardWord::Differs,
         _ => return None,
     };
-    Some(Guard { run, word, stored: words.number()?, left: words.number()? })
+    Some(NodeGuard { run, word, stored: words.number()?, left: words.number()? })
 }
 
 fn read_state(value: &Value) -> Option<NodeState> {
-    let mut words = Words::of(value)?;
+    let mut words = ReplyWords::of(value)?;
     (words.word()? == "state").then_some(())?;
     let fence = words.number()?;
     let stated = Register { version: words.number()?, value: words.limit_or_none()? };
@@ -164,7 +164,7 @@ fn read_state(value: &Value) -> Option<NodeState> {
 }
 
 fn node_reply(value: &Value) -> Option<NodeReply> {
-    if let Some(mut words) = Words::of(value) {
+    if let Some(mut words) = ReplyWords::of(value) {
         match words.word()? {
             "took" => return took(&mut words).map(NodeReply::Took),
             "not" => return refusal(&mut words).map(NodeReply::Not),
@@ -176,33 +176,33 @@ fn node_reply(value: &Value) -> Option<NodeReply> {
     reply(value).map(NodeReply::Plain)
 }
 
-fn took(words: &mut Words<'_>) -> Option<Vote> {
+fn took(words: &mut ReplyWords<'_>) -> Option<Vote> {
     let (ticket, fence, slots) = (words.parsed()?, words.number()?, words.parsed()?);
     let _limit: u32 = words.parsed()?;
     let left = words.number()?;
     Some(Vote { ticket, fence, slots, left, others: holders(words.rest())? })
 }
 
-fn refusal(words: &mut Words<'_>) -> Option<Refusal> {
+fn refusal(words: &mut ReplyWords<'_>) -> Option<NodeRefusal> {
     let ticket = words.parsed()?;
     let why = match words.word()? {
-        "full" => Why::Full,
-        "paused" => Why::Paused,
-        "guarded" => Why::Guarded,
-        "late" => Why::Late,
-        "too-many-waiting" => Why::TooManyWaiting,
-        "fence" => Why::Fence,
-        "stale" => Why::Stale,
+        "full" => RefusedFor::Full,
+        "paused" => RefusedFor::Paused,
+        "guarded" => RefusedFor::Guarded,
+        "late" => RefusedFor::Late,
+        "too-many-waiting" => RefusedFor::TooManyWaiting,
+        "fence" => RefusedFor::Fence,
+        "stale" => RefusedFor::Stale,
         _ => return None,
     };
     let (fence, _limit, held, waiting) =
         (words.number()?, words.number()?, words.parsed()?, words.parsed()?);
     let _guard = words.number()?;
-    Some(Refusal { ticket, why, fence, held, waiting, holders: holders(words.rest())? })
+    Some(NodeRefusal { ticket, why, fence, held, waiting, holders: holders(words.rest())? })
 }
 
-fn holders(text: &str) -> Option<Holders> {
-    let mut holders = Holders::default();
+fn holders(text: &str) -> Option<NodeHolders> {
+    let mut holders = NodeHolders::default();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match word.split_once(':') {
             Some((fence, slots)) => {

@@ -7,8 +7,8 @@ use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, SlotNames, Slots};
 
 use super::{
     answer::{NodeReply, Vote},
-    ballot::Answers,
-    settings::Settings,
+    ballot::NodeAnswers,
+    settings::QuorumSettings,
 };
 
 /// A proposal that a ticket changes hands.
@@ -27,7 +27,7 @@ pub(super) enum TransferVerdict {
 }
 
 impl Transfer {
-    pub(super) fn count(&self, answers: Answers<'_>) -> TransferVerdict {
+    pub(super) fn count(&self, answers: NodeAnswers<'_>) -> TransferVerdict {
         let majority = answers.len() / 2 + 1;
         if let Some(grant) = self.grant(answers, majority) {
             return TransferVerdict::Decided(Reply::Granted(grant));
@@ -59,7 +59,7 @@ impl Transfer {
     }
 
     /// The slots that a majority gave, for as long as a majority of those gave them at least.
-    fn grant(&self, answers: Answers<'_>, majority: usize) -> Option<Grant> {
+    fn grant(&self, answers: NodeAnswers<'_>, majority: usize) -> Option<Grant> {
         let votes: Vec<&Vote> = answers
             .iter()
             .flatten()
@@ -75,7 +75,8 @@ impl Transfer {
             left
         };
         let slots = &votes.iter().find(|vote| left(&vote.slots).len() >= majority)?.slots;
-        let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
+        let settings =
+            QuorumSettings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
         Some(Grant {
             ticket: self.ask.ticket,
             fence: Fence(self.fence),

@@ -21,8 +21,8 @@ use seinpaal_proto::{
 };
 
 use super::{
-    answer::{Holders, NodeAnswer, NodeReply, Vote},
-    settings::Settings,
+    answer::{NodeAnswer, NodeHolders, NodeReply, Vote},
+    settings::QuorumSettings,
 };
 
 /// A proposal.
@@ -51,22 +51,23 @@ pub(super) enum BallotVerdict {
 }
 
 /// A node's answer to the proposal; `None`: there is none (yet).
-pub(super) type Answers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
+pub(super) type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 impl Ballot {
     /// Counts the votes. `is_over`: no more answers will come.
-    pub(super) fn count(&self, answers: Answers<'_>, is_over: bool) -> BallotVerdict {
+    pub(super) fn count(&self, answers: NodeAnswers<'_>, is_over: bool) -> BallotVerdict {
         let nodes = answers.len();
         let majority = if planted(Bug::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
         let given = || answers.iter().flatten();
         let silent = if is_over { 0 } else { nodes - given().count() };
-        let settings = Settings::of(given().map(|(answer, _)| *answer), majority);
+        let settings = QuorumSettings::of(given().map(|(answer, _)| *answer), majority);
         let votes: Vec<&Vote> = given().filter_map(|(_, reply)| self.vote(reply)).collect();
         let best = votes.iter().map(|vote| votes.iter().filter(|v| v.slots == vote.slots).count());
         let best = best.max().unwrap_or(0);
         if best >= majority {
             return self.elect(&votes, majority, &settings, answers);
         }
+        // The nodes that are silent could still make a majority.
         if best + silent >= majority {
             return BallotVerdict::Open;
         }
@@ -75,7 +76,7 @@ impl Ballot {
 
     /// The limit to go by. If none is in force, because all nodes have turned this proposal down or those
     /// who stated one have gone, it is the limit that this request states.
-    fn limit(&self, settings: &Settings) -> u32 {
+    fn limit(&self, settings: &QuorumSettings) -> u32 {
         let stated = self.ask.limit.map(|rule| rule.limit.get());
         settings.pinned.or(settings.stated).or(stated).unwrap_or(1)
     }
@@ -95,8 +96,8 @@ impl Ballot {
         &self,
         votes: &[&Vote],
         majority: usize,
-        settings: &Settings,
-        answers: Answers<'_>,
+        settings: &QuorumSettings,
+        answers: NodeAnswers<'_>,
     ) -> BallotVerdict {
         let is_chosen =
             |vote: &&&Vote| votes.iter().filter(|v| v.slots == vote.slots).count() >= majority;
@@ -108,19 +109,22 @@ impl Ballot {
             return self.refuse(answers, majority, settings);
         }
         let mut left: Vec<Micros> = chosen.iter().map(|vote| vote.left).collect();
+        // Longest first: a majority keeps the slots for as long as its shortest vote, which is the
+        // last of these.
         left.sort_unstable_by(|a, b| b.cmp(a));
         BallotVerdict::Granted { slots, left: left[majority - 1], limit }
     }
 
     /// Adds up the grants that the nodes know of. Every majority has a node that knows of a grant, so
     /// none is missed.
-    fn is_overfull(&self, limit: u32, answers: Answers<'_>) -> bool {
+    fn is_overfull(&self, limit: u32, answers: NodeAnswers<'_>) -> bool {
         let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
         let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
         if !votes.clone().any(has_slots) {
             return false;
         }
         match self.grants(answers) {
+            // Some lists were cut, so nobody can say that there is room. Refusing is safe.
             None => true,
             Some(grants) => {
                 let others: u32 = grants.iter().map(|grant| grant.permits).sum();
@@ -131,14 +135,15 @@ impl Ballot {
 
     /// The other grants and tries that all answers together know of. `None` if they are too many to
     /// list.
-    fn grants(&self, answers: Answers<'_>) -> Option<Vec<RivalGrant>> {
-        let lists: Vec<&Holders> =
+    fn grants(&self, answers: NodeAnswers<'_>) -> Option<Vec<RivalGrant>> {
+        let lists: Vec<&NodeHolders> =
             answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();
         if lists.iter().any(|holders| holders.is_cut) {
             return None;
         }
         let mut known: Vec<&(u64, Slots)> =
             lists.iter().flat_map(|holders| &holders.known).collect();
+        // The votes for this very proposal are no rivals.
         known.retain(|(fence, _)| *fence != self.fence);
         known.sort_by_key(|(fence, _)| *fence);
         let same = known.chunk_by(|a, b| a.0 == b.0);
@@ -151,7 +156,7 @@ impl Ballot {
 
     /// Permits that others hold or may hold. A grant counts if it has a majority, or could have one with
     /// the votes of the nodes that did not answer.
-    fn held(&self, answers: Answers<'_>, majority: usize) -> Option<u32> {
+    fn held(&self, answers: NodeAnswers<'_>, majority: usize) -> Option<u32> {
         let silent = answers.iter().filter(|answer| answer.is_none()).count();
         let grants = self.grants(answers)?;
         let real = grants.iter().filter(|grant| grant.votes + silent >= majority);
@@ -170,7 +175,7 @@ struct RivalGrant {
     permits: u32,
 }
 
-fn holders(reply: &NodeReply) -> Option<&Holders> {
+fn holders(reply: &NodeReply) -> Option<&NodeHolders> {
     match reply {
         NodeReply::Took(vote) => Some(&vote.others),
         NodeReply::Not(refusal) => Some(&refusal.holders),

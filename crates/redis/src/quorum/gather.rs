@@ -9,7 +9,7 @@ use tokio::{
 
 use super::{
     answer::NodeAnswer,
-    node::{Envelope, Node},
+    node::{Envelope, QuorumNode},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
@@ -20,13 +20,13 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// Calls under way, and what has been answered.
 pub(super) struct Gathering {
-    nodes: Vec<Arc<Node>>,
-    slots: Vec<Slot>,
+    nodes: Vec<Arc<QuorumNode>>,
+    slots: Vec<NodeTurn>,
     inbound: mpsc::UnboundedReceiver<(usize, Result<NodeAnswer, StoreError>)>,
     began: Instant,
 }
 
-enum Slot {
+enum NodeTurn {
     /// Nothing was sent: there is no connection.
     Unsent,
     Waiting,
@@ -36,13 +36,15 @@ enum Slot {
 
 impl Gathering {
     /// Sends these lines to every node that there is a connection to, or to all if that is no majority.
-    pub(super) fn send(nodes: &[Arc<Node>], envelope: &Envelope, lines: &[String]) -> Self {
+    pub(super) fn send(nodes: &[Arc<QuorumNode>], envelope: &Envelope, lines: &[String]) -> Self {
         let up: Vec<bool> = nodes.iter().map(|node| node.connection.is_up()).collect();
         let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;
         let (sender, inbound) = mpsc::unbounded_channel();
         let slots = nodes.iter().zip(up).enumerate().map(|(index, (node, is_up))| {
+            // Opening a link may take longer than the call. Without a majority there is nothing to
+            // lose by trying.
             if has_majority && !is_up {
-                return Slot::Unsent;
+                return NodeTurn::Unsent;
             }
             let (node, envelope, lines) = (Arc::clone(node), envelope.clone(), lines.to_vec());
             let sender = sender.clone();
@@ -51,7 +53,7 @@ impl Gathering {
                 let answer = node.ask(&envelope, &lines).await;
                 let _ = sender.send((index, answer));
             });
-            Slot::Waiting
+            NodeTurn::Waiting
         });
         let slots = slots.collect();
         Self { nodes: nodes.to_vec(), slots, inbound, began: Instant::now() }
@@ -65,11 +67,13 @@ impl Gathering {
         while self.is_worth_waiting() && !is_enough(self) {
             if !has_majority && self.answered() > self.nodes.len() / 2 {
                 has_majority = true;
+                // From the answer that made the majority: the grace is for nodes that are a little
+                // slower than that.
                 until = Instant::now() + GRACE.min(patience);
             }
             match timeout_at(until, self.inbound.recv()).await {
-                Ok(Some((index, Ok(answer)))) => self.slots[index] = Slot::Answered(answer),
-                Ok(Some((index, Err(error)))) => self.slots[index] = Slot::Failed(error),
+                Ok(Some((index, Ok(answer)))) => self.slots[index] = NodeTurn::Answered(answer),
+                Ok(Some((index, Err(error)))) => self.slots[index] = NodeTurn::Failed(error),
                 Ok(None) | Err(_) => {
                     self.note_silence();
                     return;
@@ -83,13 +87,13 @@ impl Gathering {
     fn is_worth_waiting(&self) -> bool {
         let has_majority = self.answered() > self.nodes.len() / 2;
         self.nodes.iter().zip(&self.slots).any(|(node, slot)| {
-            matches!(slot, Slot::Waiting) && !(has_majority && node.is_silent())
+            matches!(slot, NodeTurn::Waiting) && !(has_majority && node.is_silent())
         })
     }
 
     fn note_silence(&self) {
         for (node, slot) in self.nodes.iter().zip(&self.slots) {
-            if matches!(slot, Slot::Waiting) {
+            if matches!(slot, NodeTurn::Waiting) {
                 node.was_silent();
             }
         }
@@ -102,14 +106,14 @@ impl Gathering {
     /// The answers of the nodes so far.
     pub(super) fn answers(&self) -> impl Iterator<Item = Option<&NodeAnswer>> + Clone {
         self.slots.iter().map(|slot| match slot {
-            Slot::Answered(answer) => Some(answer),
+            NodeTurn::Answered(answer) => Some(answer),
             _ => None,
         })
     }
 
     /// Nodes that were sent something.
     pub(super) fn was_sent(&self, index: usize) -> bool {
-        !matches!(self.slots[index], Slot::Unsent)
+        !matches!(self.slots[index], NodeTurn::Unsent)
     }
 
     /// # Errors
@@ -122,14 +126,15 @@ impl Gathering {
     fn error(&self) -> StoreError {
         let errors = || {
             self.slots.iter().filter_map(|slot| match slot {
-                Slot::Failed(error) => Some(error),
+                NodeTurn::Failed(error) => Some(error),
                 _ => None,
             })
         };
-        let is_certain = |slot: &Slot| match slot {
-            Slot::Unsent => true,
-            Slot::Failed(error) => error.certainty() == Certainty::NotExecuted,
-            Slot::Waiting | Slot::Answered(_) => false,
+        let is_certain = |slot: &NodeTurn| match slot {
+            NodeTurn::Unsent => true,
+            NodeTurn::Failed(error) => error.certainty() == Certainty::NotExecuted,
+            // A node that answered has executed it, and one that is silent may have.
+            NodeTurn::Waiting | NodeTurn::Answered(_) => false,
         };
         let is_certain = self.slots.iter().all(is_certain);
         let certainty = if is_certain { Certainty::NotExecuted } else { Certainty::Unknown };

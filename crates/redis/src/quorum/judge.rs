@@ -10,9 +10,9 @@ use super::{
     gather::Gathering,
     matter::{CallHeader, Matter, OpenMatter, at},
     mend::{Fixes, ballot_line},
-    settings::Settings,
+    settings::QuorumSettings,
     table::HeldGrant,
-    tally::Tally,
+    tally::ReplyTally,
 };
 
 /// The end of a matter.
@@ -38,7 +38,7 @@ impl Quorum {
             Matter::Set(settings) => self.judge_setting(settings, &answers, is_last),
             Matter::Plain(request) => {
                 let answers: Vec<_> = answers.into_iter().flatten().collect();
-                let tally = Tally { answers: &answers, nodes: self.nodes.len() };
+                let tally = ReplyTally { answers: &answers, nodes: self.nodes.len() };
                 let reply = tally.reply(&request);
                 if let Some(reply) = &reply {
                     self.mend_renewed(header, &request, reply, gathering, item.line, fixes);
@@ -140,7 +140,7 @@ impl Quorum {
         }
         let set = given().filter(|(_, reply)| matches!(reply, NodeReply::Set(_))).count();
         if set >= majority || is_last {
-            let limit = Settings::of(given().map(|(answer, _)| *answer), majority).limit();
+            let limit = QuorumSettings::of(given().map(|(answer, _)| *answer), majority).limit();
             return MatterEnd::Done(Reply::Configured { limit });
         }
         for (_, reply) in given() {

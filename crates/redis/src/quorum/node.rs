@@ -53,7 +53,7 @@ static SOURCE: LazyLock<String> = LazyLock::new(|| head::NAMES.expand(PIECES));
 const NODE_ROOM: usize = 32 << 20;
 
 /// One server of the quorum.
-pub(super) struct Node {
+pub(super) struct QuorumNode {
     pub(super) connection: Connection,
     pub(super) shown: String,
     keys: Keys,
@@ -74,7 +74,7 @@ pub(super) struct Envelope {
     pub(super) guard: String,
 }
 
-impl Node {
+impl QuorumNode {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, keys: Keys, inbox: Inbox, news: NewsSender) -> Self {
         let shown = url.to_string();
@@ -106,6 +106,7 @@ impl Node {
         let text = Text { hash: self.script.get_hash(), source: &SOURCE };
         let arguments = arguments(envelope, lines);
         let value = self.connection.evaluate_text(text, &keys, &arguments, NODE_ROOM).await?;
+        // An answer, even one that cannot be read, shows that the node is worth waiting for.
         self.is_silent.store(false, Ordering::Relaxed);
         NodeAnswer::read(&value, lines.len()).ok_or_else(|| {
             let shown: String = format!("{value:?}").chars().take(200).collect();
@@ -126,6 +127,7 @@ impl Node {
             let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());
             names.extend(keys.filter_map(|key| self.keys.name_of(&key)));
             cursor = next;
+            // `SCAN` is done when the cursor is 0 again.
             if cursor == 0 {
                 return Ok(names);
             }
@@ -149,6 +151,7 @@ fn arguments(envelope: &Envelope, lines: &[String]) -> Vec<String> {
         format!("guard {}", envelope.guard),
     ];
     arguments.extend_from_slice(lines);
+    // Last, so that each answer also tells how the name stands after all that was asked.
     arguments.push("state ".to_owned());
     arguments
 }

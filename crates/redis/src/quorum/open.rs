@@ -17,11 +17,11 @@ use tokio::{
 };
 
 use super::{
-    Clock, Quorum, QuorumStore,
+    FenceClock, Quorum, QuorumStore,
     answer::{GuardWord, NodeAnswer},
     gather::Gathering,
-    node::{Envelope, Node},
-    table::Table,
+    node::{Envelope, QuorumNode},
+    table::TicketTable,
 };
 use crate::{
     keys::{DEFAULT_PREFIX, Keys},
@@ -77,7 +77,7 @@ impl Quorum {
         let nodes = url.nodes.into_iter().map(|node| {
             let mut node: RedisUrl = node;
             node.options = options.clone();
-            Arc::new(Node::begin(node, keys.clone(), inbox, sender.clone()))
+            Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender.clone()))
         });
         Ok(Self {
             nodes: nodes.collect(),
@@ -85,8 +85,8 @@ impl Quorum {
             news,
             guard: guard.map_or(0, |guard| micros(guard.length())),
             now,
-            clock: Mutex::new(Clock::default()),
-            table: Mutex::new(Table::default()),
+            clock: Mutex::new(FenceClock::default()),
+            table: Mutex::new(TicketTable::default()),
             desks: Mutex::new(HashMap::new()),
             hint: Notify::new(),
             dice: AtomicU64::new(inbox.0 as u64 ^ (inbox.0 >> 64) as u64),
@@ -95,7 +95,7 @@ impl Quorum {
 
     /// Waits for a majority of the nodes, and a little for the others.
     async fn connect(&self) -> Result<(), StoreError> {
-        let first = |node: &Arc<Node>| {
+        let first = |node: &Arc<QuorumNode>| {
             let node = Arc::clone(node);
             async move { node.connection.first_try().await }
         };

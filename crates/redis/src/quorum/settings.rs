@@ -9,7 +9,7 @@ use super::answer::{NodeAnswer, NodeState, Register};
 
 /// The settings in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Settings {
+pub(super) struct QuorumSettings {
     /// By those who hold or wait.
     pub(super) stated: Option<u32>,
     /// By an operator.
@@ -19,7 +19,7 @@ pub(super) struct Settings {
     pub(super) version: u64,
 }
 
-impl Settings {
+impl QuorumSettings {
     /// The settings that the answers of the nodes tell.
     pub(super) fn of<'a>(
         answers: impl Iterator<Item = &'a NodeAnswer> + Clone,
@@ -73,27 +73,27 @@ fn most_common<'a, T: Clone + Default + Eq + 'a>(values: impl Iterator<Item = &'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quorum::answer::{Guard, GuardWord};
+    use crate::quorum::answer::{GuardWord, NodeGuard};
 
     fn node(limit: Option<u32>, version: u64, guarded: u64) -> NodeAnswer {
         NodeAnswer {
             now: 1,
             backlog: false,
-            guard: Guard { run: "a".into(), word: GuardWord::Same, stored: 0, left: guarded },
+            guard: NodeGuard { run: "a".into(), word: GuardWord::Same, stored: 0, left: guarded },
             replies: Vec::new(),
             state: NodeState { stated: Register { version, value: limit }, ..NodeState::default() },
         }
     }
 
     fn limit(nodes: &[NodeAnswer]) -> Option<u32> {
-        Settings::of(nodes.iter(), 2).stated
+        QuorumSettings::of(nodes.iter(), 2).stated
     }
 
     #[test]
     fn a_change_that_counted_is_seen_by_every_majority() {
         let (old, new) = (node(Some(5), 10, 0), node(Some(3), 20, 0));
         for two in [[&new, &old], [&old, &new], [&new, &new]] {
-            assert_eq!(Settings::of(two.into_iter(), 2).stated, Some(3));
+            assert_eq!(QuorumSettings::of(two.into_iter(), 2).stated, Some(3));
         }
     }
 

@@ -16,13 +16,13 @@ const MOST_ENDS: usize = 10_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
 
-type Key = (Name, Ticket);
+type TicketKey = (Name, Ticket);
 
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    held: HashMap<Key, HeldGrant>,
-    waiting: BTreeMap<Key, WaitingAsk>,
-    ends: HashMap<Key, usize>,
+pub(super) struct TicketTable {
+    held: HashMap<TicketKey, HeldGrant>,
+    waiting: BTreeMap<TicketKey, WaitingAsk>,
+    ends: HashMap<TicketKey, usize>,
     arrivals: u64,
 }
 
@@ -43,7 +43,7 @@ struct WaitingAsk {
     polls: u32,
 }
 
-impl Table {
+impl TicketTable {
     pub(super) fn held(&self, name: &Name, ticket: Ticket) -> Option<&HeldGrant> {
         self.held.get(&(name.clone(), ticket))
     }
@@ -55,7 +55,8 @@ impl Table {
         lease: seinpaal_proto::LeaseId,
         most: usize,
     ) -> Vec<HeldGrant> {
-        let is_under = |(key, held): &(&Key, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
+        let is_under =
+            |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
         self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
     }
 
@@ -83,9 +84,13 @@ impl Table {
             due: Instant::now(),
             polls: 0,
         });
+        // 5: longer pauses than 2 s are cut below in any case.
         let pause = FIRST_PAUSE * 2u32.pow(place.polls.min(5));
         place.polls += 1;
+        // Drawn anew each time, so that clients which lost to each other do not meet again.
         place.due = Instant::now() + pause.min(LONGEST_PAUSE).mul_f64(0.5 + share);
+        // The deadline was for the first sending. A place is asked for again for as long as its
+        // client wants it.
         place.ask = Acquire { not_after: None, ..ask.clone() };
     }
 

@@ -6,17 +6,17 @@ use seinpaal_proto::{Cause, Reply, Request, SlotNames, Ticket, TicketReply, time
 
 use super::{
     answer::{NodeAnswer, NodeReply},
-    settings::Settings,
+    settings::QuorumSettings,
 };
 
 /// The answers to one request, a majority at least, and how many nodes there are.
 #[derive(Clone, Copy)]
-pub(super) struct Tally<'a> {
+pub(super) struct ReplyTally<'a> {
     pub(super) answers: &'a [(&'a NodeAnswer, &'a NodeReply)],
     pub(super) nodes: usize,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> ReplyTally<'a> {
     fn majority(&self) -> usize {
         self.nodes / 2 + 1
     }

@@ -8,7 +8,7 @@ use super::{exact, plain_grant};
 
 /// An answer that begins with the time below zero.
 pub(super) fn read(bytes: &[u8], batch: &Batch) -> Option<Replies> {
-    let mut told = Told(bytes);
+    let mut told = UnreadLine(bytes);
     let now = exact(&told.below_zero()?, 0)?;
     let look = told.take::<8>()?;
     let look_in = if f64::from_le_bytes(look) < 0.0 { None } else { Some(exact(&look, 0)?) };
@@ -18,9 +18,9 @@ pub(super) fn read(bytes: &[u8], batch: &Batch) -> Option<Replies> {
 }
 
 /// What is yet to be read.
-struct Told<'a>(&'a [u8]);
+struct UnreadLine<'a>(&'a [u8]);
 
-impl Told<'_> {
+impl UnreadLine<'_> {
     fn take<const SIZE: usize>(&mut self) -> Option<[u8; SIZE]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

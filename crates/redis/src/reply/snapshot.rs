@@ -3,14 +3,14 @@
 use redis::Value;
 use seinpaal_proto::{Fence, HolderRow, RecentHolds, SlotNames, Slots, Snapshot, WaiterRow};
 
-use super::Words;
+use super::ReplyWords;
 use crate::named::decoded;
 
 pub(super) fn read(rows: &[Value]) -> Option<Snapshot> {
     let (totals, rows) = rows.split_first()?;
-    let mut snapshot = totals_of(Words::of(totals)?)?;
+    let mut snapshot = totals_of(ReplyWords::of(totals)?)?;
     for row in rows {
-        let mut words = Words::of(row)?;
+        let mut words = ReplyWords::of(row)?;
         match words.word()? {
             "holder" => snapshot.holders.push(holder(&mut words)?),
             "waiter" => snapshot.waiters.push(waiter(&mut words)?),
@@ -25,7 +25,7 @@ pub(super) fn read(rows: &[Value]) -> Option<Snapshot> {
     Some(snapshot)
 }
 
-fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
+fn totals_of(mut words: ReplyWords<'_>) -> Option<Snapshot> {
     words.expect("snapshot")?;
     Some(Snapshot {
         kind: words.kind_or_dash()?,
@@ -54,7 +54,7 @@ fn recent(word: &str) -> RecentHolds {
     kept.filter(|recent| recent.is_sound()).unwrap_or_default()
 }
 
-fn holder(words: &mut Words<'_>) -> Option<HolderRow> {
+fn holder(words: &mut ReplyWords<'_>) -> Option<HolderRow> {
     Some(HolderRow {
         ticket: words.parsed()?,
         fence: Fence(words.number()?),
@@ -65,7 +65,7 @@ fn holder(words: &mut Words<'_>) -> Option<HolderRow> {
     })
 }
 
-fn waiter(words: &mut Words<'_>) -> Option<WaiterRow> {
+fn waiter(words: &mut ReplyWords<'_>) -> Option<WaiterRow> {
     Some(WaiterRow {
         ticket: words.parsed()?,
         permits: words.parsed()?,

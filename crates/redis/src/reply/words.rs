@@ -10,9 +10,9 @@ pub(in super::super) fn number(text: &str) -> Option<u64> {
 }
 
 /// An answer, word by word.
-pub(in super::super) struct Words<'a>(&'a str);
+pub(in super::super) struct ReplyWords<'a>(&'a str);
 
-impl<'a> Words<'a> {
+impl<'a> ReplyWords<'a> {
     pub(in super::super) fn of(value: &'a Value) -> Option<Self> {
         match value {
             Value::BulkString(bytes) => std::str::from_utf8(bytes).ok().map(Self),

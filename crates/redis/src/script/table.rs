@@ -1,12 +1,12 @@
 //! The scripts of names, each with the pieces of which it is made.
 
 #[cfg(test)]
-use super::Operation;
+use super::ScriptKind;
 
 /// What the header of a script's own file says, too.
 pub(crate) struct ScriptHeader {
     #[cfg(test)]
-    pub(crate) operation: Operation,
+    pub(crate) operation: ScriptKind,
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
     #[cfg(test)]
@@ -69,7 +69,7 @@ macro_rules! row {
     ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($plain:tt)*], [$($part:literal),*]) => {
         ScriptHeader {
             #[cfg(test)]
-            operation: Operation::$operation,
+            operation: ScriptKind::$operation,
             name: $name,
             source: concat!(
                 include_str!("../lua/begin.lua"),
@@ -90,7 +90,7 @@ macro_rules! row {
     };
 }
 
-/// Every script, in the order of [`Operation`].
+/// Every script, in the order of [`ScriptKind`].
 #[rustfmt::skip]
 pub(crate) const SCRIPTS: [ScriptHeader; 10] = [
     row!(Acquire, "acquire",
@@ -108,7 +108,7 @@ pub(crate) const SCRIPTS: [ScriptHeader; 10] = [
         [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "asking", "configure", "rows", "inspect"]),
     ScriptHeader {
         #[cfg(test)]
-        operation: Operation::Write,
+        operation: ScriptKind::Write,
         name: "write",
         source: concat!(include_str!("../lua/begin.lua"), unfold!(), include_str!("../lua/pack.lua"), include_str!("../lua/write.lua")),
         #[cfg(test)]
@@ -120,7 +120,7 @@ pub(crate) const SCRIPTS: [ScriptHeader; 10] = [
     },
     ScriptHeader {
         #[cfg(test)]
-        operation: Operation::List,
+        operation: ScriptKind::List,
         name: "list",
         source: concat!(
             include_str!("../lua/begin.lua"),

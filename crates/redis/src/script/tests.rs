@@ -109,7 +109,7 @@ fn headers_agree_with_the_table() {
 
 #[test]
 fn every_reply_in_a_header_is_given_by_its_file() {
-    for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Step) {
+    for row in SCRIPTS.iter().filter(|row| row.operation != ScriptKind::Step) {
         for word in row.reply.split(' ') {
             let is_given = [format!("'{word}'"), format!("'{word} ")];
             assert!(is_given.iter().any(|w| row.own.contains(w.as_str())), "{}: {word}", row.name);
@@ -126,7 +126,7 @@ fn a_row_stands_where_its_operation_points() {
 
 #[test]
 fn a_line_has_as_many_arguments_as_the_header_names() {
-    let named = SCRIPTS[Operation::Acquire as usize].args.split(' ').count();
+    let named = SCRIPTS[ScriptKind::Acquire as usize].args.split(' ').count();
     let line = line(&acquire());
     assert_eq!(line.splitn(named + 1, ' ').count(), named + 1);
     assert!(line.ends_with(" two words"));
@@ -134,9 +134,9 @@ fn a_line_has_as_many_arguments_as_the_header_names() {
 
 #[test]
 fn one_request_takes_the_lean_script_and_others_the_step() {
-    assert_eq!(Operation::of(&batch(vec![acquire()])), Operation::Acquire);
-    assert_eq!(Operation::of(&batch(vec![])), Operation::Step);
-    assert_eq!(Operation::of(&batch(vec![acquire(), acquire()])), Operation::Step);
+    assert_eq!(ScriptKind::of(&batch(vec![acquire()])), ScriptKind::Acquire);
+    assert_eq!(ScriptKind::of(&batch(vec![])), ScriptKind::Step);
+    assert_eq!(ScriptKind::of(&batch(vec![acquire(), acquire()])), ScriptKind::Step);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
         Scripts::new(Wire::Single, None, vec![]),
         Scripts::new(Wire::Single, Some(GUARDED), vec![]),
     );
-    for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
+    for row in SCRIPTS.iter().filter(|row| row.operation != ScriptKind::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
         let lean = if row.operation.may_be_plain() { LEAN } else { "" };
         let lean = lean.replace(PLACE_OF_OVER, OVER);
@@ -186,18 +186,18 @@ fn the_lean_path_writes_only_after_the_place_of_the_guard() {
 #[test]
 fn several_names_take_the_scripts_of_one_as_they_are() {
     let scripts = Scripts::new(Wire::Single, Some(GUARDED), vec![]);
-    let together = scripts.source(Operation::Together);
-    for part in [Operation::Acquire, Operation::Cancel] {
+    let together = scripts.source(ScriptKind::Together);
+    for part in [ScriptKind::Acquire, ScriptKind::Cancel] {
         assert!(together.contains(&*scripts.source(part)));
     }
-    assert!(scripts.source(Operation::Bundle).contains(&*scripts.source(Operation::Step)));
+    assert!(scripts.source(ScriptKind::Bundle).contains(&*scripts.source(ScriptKind::Step)));
 }
 
 #[test]
 fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
     for row in &SCRIPTS {
         assert_eq!(row.source.matches("'time'").count(), 1, "{}", row.name);
-        let keys = if row.operation == Operation::Write { 5 } else { 2 };
+        let keys = if row.operation == ScriptKind::Write { 5 } else { 2 };
         assert_eq!(row.source.matches("KEYS[").count(), keys, "{}", row.name);
     }
 }

@@ -2,7 +2,7 @@
 
 use redis::{Cmd, Script, Value};
 
-use super::{Kind, Subject};
+use super::{LookedAt, ServerKind};
 use crate::{error, transport::CallError};
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
@@ -46,31 +46,31 @@ const WISHED: [(&str, &str); 10] = [
 ];
 
 /// The commands that ask. On one server they are those that the scripts need anyhow.
-pub(super) fn questions(subject: &Subject<'_>) -> Vec<Cmd> {
+pub(super) fn questions(subject: &LookedAt<'_>) -> Vec<Cmd> {
     let (mut load, hash) = (redis::cmd("SCRIPT"), Script::new(SOURCE).get_hash().to_owned());
     load.arg("LOAD").arg(SOURCE);
     match subject.kind {
-        Kind::Server => vec![load, asking("EVALSHA", &hash, subject)],
-        Kind::Cluster => vec![asking("EVAL", SOURCE, subject)],
+        ServerKind::Server => vec![load, asking("EVALSHA", &hash, subject)],
+        ServerKind::Cluster => vec![asking("EVAL", SOURCE, subject)],
     }
 }
 
-fn asking(command: &str, script: &str, subject: &Subject<'_>) -> Cmd {
+fn asking(command: &str, script: &str, subject: &LookedAt<'_>) -> Cmd {
     let mut asking = redis::cmd(command);
     let (publish, listeners) = match subject.kind {
-        Kind::Server => ("publish", "numsub"),
-        Kind::Cluster => ("spublish", "shardnumsub"),
+        ServerKind::Server => ("publish", "numsub"),
+        ServerKind::Cluster => ("spublish", "shardnumsub"),
     };
     asking.arg(script).arg(0).arg(subject.keys.probe()).arg(subject.channel());
     asking.arg(publish).arg(listeners).arg(words(subject));
     asking
 }
 
-fn words(subject: &Subject<'_>) -> Vec<&'static str> {
+fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
     let mut words = vec!["scan", "ping", "info"];
     match subject.kind {
-        Kind::Server => words.extend(["multi", "exec"]),
-        Kind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
+        ServerKind::Server => words.extend(["multi", "exec"]),
+        ServerKind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
     }
     if subject.is_guarded {
         words.extend(["get", "set"]);
@@ -82,7 +82,7 @@ fn words(subject: &Subject<'_>) -> Vec<&'static str> {
 }
 
 /// Refuses a user who may not do what is needed; else what is worse without what is missing.
-pub(super) fn judge(answers: &[Value], subject: &Subject<'_>) -> Result<Vec<Advice>, StoreError> {
+pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Advice>, StoreError> {
     for answer in answers {
         match answer {
             Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {} // flushed in between
@@ -99,7 +99,7 @@ pub(super) fn judge(answers: &[Value], subject: &Subject<'_>) -> Result<Vec<Advi
 }
 
 /// The restart guard tells a server's incarnation by it.
-fn is_info(word: &str, subject: &Subject<'_>) -> bool {
+fn is_info(word: &str, subject: &LookedAt<'_>) -> bool {
     word == "info" && subject.is_guarded
 }
 
@@ -107,7 +107,7 @@ fn read(answer: &Value) -> Vec<String> {
     redis::from_redis_value_ref(answer).unwrap_or_default()
 }
 
-fn refusal(needed: &[&str], subject: &Subject<'_>) -> StoreError {
+fn refusal(needed: &[&str], subject: &LookedAt<'_>) -> StoreError {
     let (commands, rights) = (needed.join(", ").to_uppercase(), rights(needed));
     let message = format!(
         "{}: this user may not run {commands} on our keys: allow it {rights} ~{}* (docs/internals/stores/redis.md has all that \
@@ -126,7 +126,7 @@ fn rights(words: &[&str]) -> String {
     words.iter().map(right).collect::<Vec<_>>().join(" ")
 }
 
-fn advice(denied: &[String], subject: &Subject<'_>) -> Vec<Advice> {
+fn advice(denied: &[String], subject: &LookedAt<'_>) -> Vec<Advice> {
     let line = |&(word, cost): &(&str, &str)| {
         denied.iter().any(|denied| denied == word).then(|| {
             let channels = match word {
@@ -143,7 +143,7 @@ fn advice(denied: &[String], subject: &Subject<'_>) -> Vec<Advice> {
 /// A subscription that is refused names the channel, which nobody wrote.
 pub(crate) fn of_subscribing(
     refused: CallError,
-    subject: &Subject<'_>,
+    subject: &LookedAt<'_>,
 ) -> Result<StoreError, CallError> {
     if refused.code() != Some("NOPERM") {
         return Err(refused);

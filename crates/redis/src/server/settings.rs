@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use redis::{Cmd, Value};
 
-use super::{Kind, Subject, field};
+use super::{LookedAt, ServerKind, field};
 use seinpaal_store::{Advice, Fact};
 
 /// Asked for one by one, since servers before 7.0 take no more at a time.
@@ -24,7 +24,7 @@ pub(crate) const NOTHING_KEPT: &str = "nothing is kept on disk";
 
 /// What is known of a server's settings; what it would not say is missing.
 #[derive(Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct ServerSettings {
     memory: String,
     persistence: String,
     config: HashMap<String, String>,
@@ -45,7 +45,7 @@ pub(super) fn questions() -> Vec<Cmd> {
     info.into_iter().chain(config).collect()
 }
 
-impl Settings {
+impl ServerSettings {
     /// Reads the answers to [`questions`]. A refusal hides a setting and is no error.
     pub(super) fn read(answers: &[Value]) -> Self {
         let mut settings = Self::default();
@@ -59,7 +59,7 @@ impl Settings {
         settings
     }
 
-    pub(super) fn advice(&self, subject: &Subject<'_>) -> Vec<Advice> {
+    pub(super) fn advice(&self, subject: &LookedAt<'_>) -> Vec<Advice> {
         let risks = [self.eviction(), self.forgetting(subject), self.fail_over(subject)];
         let hints = [self.output(), self.scripts(), self.idle(), self.hidden()];
         let risks = risks.into_iter().flatten().map(Advice::risk);
@@ -117,7 +117,7 @@ impl Settings {
         ))
     }
 
-    fn forgetting(&self, subject: &Subject<'_>) -> Option<String> {
+    fn forgetting(&self, subject: &LookedAt<'_>) -> Option<String> {
         let keeps_log = field(&self.persistence, "aof_enabled")? == "1";
         let keeps_images = self.config.get("save")?.trim() != "";
         let is_safe = keeps_log || keeps_images || subject.is_guarded;
@@ -157,8 +157,9 @@ impl Settings {
         ))
     }
 
-    fn fail_over(&self, subject: &Subject<'_>) -> Option<String> {
-        let is_slow = |wait: &u64| subject.kind == Kind::Cluster && *wait > LONGEST_NODE_TIMEOUT;
+    fn fail_over(&self, subject: &LookedAt<'_>) -> Option<String> {
+        let is_slow =
+            |wait: &u64| subject.kind == ServerKind::Cluster && *wait > LONGEST_NODE_TIMEOUT;
         let wait = self.number("cluster-node-timeout").filter(is_slow)?;
         Some(format!(
             "cluster-node-timeout is {wait} ms, so leases of the default ttl end before a fail-over does: set it \
@@ -172,19 +173,19 @@ mod tests {
     use super::*;
     use crate::keys::Keys;
 
-    fn said(memory: &str, persistence: &str, config: &[(&str, &str)], kind: Kind) -> String {
+    fn said(memory: &str, persistence: &str, config: &[(&str, &str)], kind: ServerKind) -> String {
         let text = |text: &str| Value::BulkString(text.into());
         let pair = |(name, value): &(&str, &str)| Value::Array(vec![text(name), text(value)]);
         let mut answers = vec![text(memory), text(persistence)];
         answers.extend(config.iter().map(pair));
         let keys = Keys::new("seinpaal:").unwrap();
-        let subject = Subject::plain(&keys, kind);
-        let advice = Settings::read(&answers).advice(&subject);
+        let subject = LookedAt::plain(&keys, kind);
+        let advice = ServerSettings::read(&answers).advice(&subject);
         advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n")
     }
 
     fn config(pairs: &[(&str, &str)]) -> String {
-        said("", "", pairs, Kind::Server)
+        said("", "", pairs, ServerKind::Server)
     }
 
     #[test]
@@ -201,21 +202,25 @@ mod tests {
         ];
         let (memory, persistence) =
             ("# Memory\r\nmaxmemory_policy:noeviction\r\n", "aof_enabled:0\r\n");
-        for kind in [Kind::Server, Kind::Cluster] {
+        for kind in [ServerKind::Server, ServerKind::Cluster] {
             assert_eq!(said(memory, persistence, &usual, kind), "");
         }
-        assert_eq!(said("", "", &[], Kind::Server), "");
+        assert_eq!(said("", "", &[], ServerKind::Server), "");
     }
 
     #[test]
     fn each_setting_that_endangers_a_promise_is_named_with_the_remedy() {
         for (advice, setting, remedy) in [
             (
-                said("maxmemory_policy:allkeys-lru\r\n", "", &[], Kind::Server),
+                said("maxmemory_policy:allkeys-lru\r\n", "", &[], ServerKind::Server),
                 "allkeys-lru",
                 "noeviction",
             ),
-            (said("", "aof_enabled:0\r\n", &[("save", "")], Kind::Server), "disk", "appendonly"),
+            (
+                said("", "aof_enabled:0\r\n", &[("save", "")], ServerKind::Server),
+                "disk",
+                "appendonly",
+            ),
             (config(&[("timeout", "5")]), "timeout is 5 s", "0"),
             (config(&[("lua-time-limit", "10")]), "10 ms", "5000"),
             (
@@ -224,7 +229,7 @@ mod tests {
                 "8388608",
             ),
             (
-                said("", "", &[("cluster-node-timeout", "60000")], Kind::Cluster),
+                said("", "", &[("cluster-node-timeout", "60000")], ServerKind::Cluster),
                 "60000 ms",
                 "15000",
             ),

@@ -1,12 +1,12 @@
 use super::*;
 
 fn judged(server: &str, replication: &str) -> Result<(), String> {
-    judged_as(Kind::Server, server, replication)
+    judged_as(ServerKind::Server, server, replication)
 }
 
-fn judged_as(kind: Kind, server: &str, replication: &str) -> Result<(), String> {
+fn judged_as(kind: ServerKind, server: &str, replication: &str) -> Result<(), String> {
     let keys = Keys::new("seinpaal:").unwrap();
-    let subject = Subject::plain(&keys, kind);
+    let subject = LookedAt::plain(&keys, kind);
     judge(server, replication, &subject).map_err(|error| error.to_string())
 }
 
@@ -29,23 +29,23 @@ fn older_ones_are_refused_with_what_to_do() {
 fn a_mode_that_the_url_does_not_promise_is_refused_with_the_scheme_to_use() {
     for name in ["redis_mode", "server_mode"] {
         for (mode, kind, scheme) in [
-            ("sentinel", Kind::Server, "redis+sentinel://"),
-            ("sentinel", Kind::Cluster, "redis+sentinel://"),
-            ("cluster", Kind::Server, "redis+cluster://"),
-            ("standalone", Kind::Cluster, "redis://"),
+            ("sentinel", ServerKind::Server, "redis+sentinel://"),
+            ("sentinel", ServerKind::Cluster, "redis+sentinel://"),
+            ("cluster", ServerKind::Server, "redis+cluster://"),
+            ("standalone", ServerKind::Cluster, "redis://"),
         ] {
             let error = judged_as(kind, &format!("{name}:{mode}\r\n"), "").unwrap_err();
             assert!(error.contains(scheme), "{error}");
         }
-        assert_eq!(judged_as(Kind::Server, &format!("{name}:standalone\r\n"), ""), Ok(()));
-        assert_eq!(judged_as(Kind::Cluster, &format!("{name}:cluster\r\n"), ""), Ok(()));
+        assert_eq!(judged_as(ServerKind::Server, &format!("{name}:standalone\r\n"), ""), Ok(()));
+        assert_eq!(judged_as(ServerKind::Cluster, &format!("{name}:cluster\r\n"), ""), Ok(()));
     }
 }
 
 #[test]
 fn a_cluster_that_is_too_old_for_sharded_channels_is_refused() {
     let info = "redis_version:6.2.16\r\nredis_mode:cluster\r\n";
-    let error = judged_as(Kind::Cluster, info, "").unwrap_err();
+    let error = judged_as(ServerKind::Cluster, info, "").unwrap_err();
     assert!(error.contains("6.2.16") && error.contains("upgrade"), "{error}");
 }
 

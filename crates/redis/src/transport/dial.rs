@@ -5,11 +5,11 @@ use std::{future::Future, io, net::SocketAddr, pin::Pin};
 use futures_util::future::select_ok;
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 
-use super::{Answer, Socket, TransportFault, tls};
+use super::{CommandAnswer, Socket, TransportFault, tls};
 use seinpaal_store::url::{RedisAddress, RedisUrl};
 
 /// Connects, over TLS if the URL says so.
-pub(super) async fn dial(url: &RedisUrl) -> Answer<Box<dyn Socket>> {
+pub(super) async fn dial(url: &RedisUrl) -> CommandAnswer<Box<dyn Socket>> {
     match &url.address {
         RedisAddress::Unix(path) => {
             let connected = UnixStream::connect(path).await;
@@ -25,7 +25,7 @@ pub(super) async fn dial(url: &RedisUrl) -> Answer<Box<dyn Socket>> {
 type Try = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 
 /// To whichever of its addresses answers first.
-async fn connect(host: &str, port: u16) -> Answer<TcpStream> {
+async fn connect(host: &str, port: u16) -> CommandAnswer<TcpStream> {
     let addresses = lookup_host((host, port)).await.map_err(|_| TransportFault::Lookup)?;
     let tries: Vec<Try> = addresses.map(|address| Box::pin(connect_to(address)) as Try).collect();
     if tries.is_empty() {

@@ -15,7 +15,7 @@ const BYTES_AN_ELEMENT: usize = 16;
 pub(super) struct Frames {
     /// Elements still to come of each list that is open.
     open: Vec<usize>,
-    at: At,
+    at: FramePosition,
     line: Vec<u8>,
     /// Of the answer that comes in.
     bytes: usize,
@@ -25,7 +25,7 @@ pub(super) struct Frames {
 }
 
 #[derive(Debug, Default)]
-enum At {
+enum FramePosition {
     #[default]
     Type,
     Line(u8),
@@ -43,27 +43,27 @@ pub(super) enum Stop {
 
 /// What came in whole and may have to be told to somebody.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct SeenFrames {
     /// A refusal that is the first of all answers.
     pub(super) refusal: Option<String>,
 }
 
 impl Frames {
     /// Goes on by these bytes, with room for so many in one answer.
-    pub(super) fn advance(&mut self, mut bytes: &[u8], room: usize) -> Result<Seen, Stop> {
-        let mut seen = Seen::default();
+    pub(super) fn advance(&mut self, mut bytes: &[u8], room: usize) -> Result<SeenFrames, Stop> {
+        let mut seen = SeenFrames::default();
         while let Some(&next) = bytes.first() {
             let taken = match self.at {
-                At::Type => self.begin(next)?,
-                At::Line(kind) => self.read_line(kind, bytes, room, &mut seen)?,
-                At::Bulk(left) => self.skip_bulk(left, bytes.len()),
+                FramePosition::Type => self.begin(next)?,
+                FramePosition::Line(kind) => self.read_line(kind, bytes, room, &mut seen)?,
+                FramePosition::Bulk(left) => self.skip_bulk(left, bytes.len()),
             };
             self.bytes += taken;
             bytes = &bytes[taken..];
             if self.bytes > room {
                 return Err(Stop::TooLarge);
             }
-            if self.open.is_empty() && matches!(self.at, At::Type) {
+            if self.open.is_empty() && matches!(self.at, FramePosition::Type) {
                 (self.bytes, self.elements) = (0, 0);
                 self.whole += 1;
             }
@@ -76,7 +76,7 @@ impl Frames {
             return Err(Stop::Foreign(kind));
         }
         self.line.clear();
-        self.at = At::Line(kind);
+        self.at = FramePosition::Line(kind);
         Ok(1)
     }
 
@@ -85,7 +85,7 @@ impl Frames {
         kind: u8,
         bytes: &[u8],
         room: usize,
-        seen: &mut Seen,
+        seen: &mut SeenFrames,
     ) -> Result<usize, Stop> {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(bytes.len(), |at| at + 1);
@@ -97,7 +97,7 @@ impl Frames {
         Ok(taken)
     }
 
-    fn end_line(&mut self, kind: u8, room: usize, seen: &mut Seen) -> Result<(), Stop> {
+    fn end_line(&mut self, kind: u8, room: usize, seen: &mut SeenFrames) -> Result<(), Stop> {
         let number = self.number();
         match kind {
             b'$' | b'!' | b'=' => {
@@ -109,7 +109,7 @@ impl Frames {
                 if self.bytes.saturating_add(with_end) > room {
                     return Err(Stop::TooLarge);
                 }
-                self.at = At::Bulk(with_end);
+                self.at = FramePosition::Bulk(with_end);
             }
             b'*' | b'~' | b'>' => self.open_list(number.unwrap_or(0), room)?,
             b'%' => self.open_list(number.unwrap_or(0).saturating_mul(2), room)?,
@@ -127,7 +127,7 @@ impl Frames {
 
     fn skip_bulk(&mut self, left: usize, there: usize) -> usize {
         let taken = left.min(there);
-        self.at = At::Bulk(left - taken);
+        self.at = FramePosition::Bulk(left - taken);
         if taken == left {
             self.end_element();
         }
@@ -144,14 +144,14 @@ impl Frames {
             self.end_element();
         } else {
             self.open.push(elements);
-            self.at = At::Type;
+            self.at = FramePosition::Type;
         }
         Ok(())
     }
 
     /// The innermost list is one shorter, and may be whole by that, and so on.
     fn end_element(&mut self) {
-        self.at = At::Type;
+        self.at = FramePosition::Type;
         while let Some(left) = self.open.last_mut() {
             *left -= 1;
             if *left > 0 {

@@ -17,7 +17,7 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+type PumpedWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// How often a guest polls what says at once that there is more to do.
 const MOST_POLLS: usize = 3;
@@ -25,19 +25,19 @@ const MOST_POLLS: usize = 3;
 /// A connection at work.
 pub(super) struct Pump {
     /// `None`: it has ended.
-    work: Mutex<Option<Work>>,
-    bell: Arc<Bell>,
+    work: Mutex<Option<PumpedWork>>,
+    bell: Arc<WorkBell>,
 }
 
 /// What the work is polled with. While a guest is there it is the guest who hears it.
 #[derive(Default)]
-struct Bell {
+struct WorkBell {
     task: AtomicWaker,
     has_rung: AtomicBool,
     has_guest: AtomicBool,
 }
 
-impl Wake for Bell {
+impl Wake for WorkBell {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -52,16 +52,16 @@ impl Wake for Bell {
 }
 
 /// Says that somebody else than the task may be about to poll; the task is told of what is left when this is dropped.
-struct Visit<'a>(&'a Bell);
+struct PumpVisit<'a>(&'a WorkBell);
 
-impl<'a> Visit<'a> {
+impl<'a> PumpVisit<'a> {
     /// `None`: there is a guest already.
-    fn begin(bell: &'a Bell) -> Option<Self> {
+    fn begin(bell: &'a WorkBell) -> Option<Self> {
         (!bell.has_guest.swap(true, Ordering::SeqCst)).then(|| Self(bell))
     }
 }
 
-impl Drop for Visit<'_> {
+impl Drop for PumpVisit<'_> {
     fn drop(&mut self) {
         self.0.has_guest.store(false, Ordering::SeqCst);
         if self.0.has_rung.load(Ordering::SeqCst) {
@@ -71,9 +71,9 @@ impl Drop for Visit<'_> {
 }
 
 /// Rings when it is dropped: the work has ended, or panicked, and the task has to hear of it.
-struct End<'a>(&'a Bell);
+struct RingAtEnd<'a>(&'a WorkBell);
 
-impl Drop for End<'_> {
+impl Drop for RingAtEnd<'_> {
     fn drop(&mut self) {
         self.0.has_rung.store(true, Ordering::SeqCst);
     }
@@ -99,7 +99,7 @@ impl Pump {
 
     /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
-        let visit = Visit::begin(&self.bell);
+        let visit = PumpVisit::begin(&self.bell);
         ask();
         if visit.is_none() {
             return;
@@ -128,11 +128,11 @@ impl Pump {
         }
     }
 
-    fn poll(&self, mut work: MutexGuard<'_, Option<Work>>) -> Poll<()> {
+    fn poll(&self, mut work: MutexGuard<'_, Option<PumpedWork>>) -> Poll<()> {
         let Some(mut future) = work.take() else { return Poll::Ready(()) };
         self.bell.has_rung.store(false, Ordering::SeqCst);
         let waker = Waker::from(Arc::clone(&self.bell));
-        let end = End(&self.bell);
+        let end = RingAtEnd(&self.bell);
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
         if polled.is_pending() {
             *work = Some(future);

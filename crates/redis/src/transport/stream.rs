@@ -10,7 +10,7 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    Answer, Socket, TransportFault,
+    CommandAnswer, Socket, TransportFault,
     dial::dial,
     frames::{Frames, Stop},
     tls,
@@ -28,7 +28,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) async fn open(url: &RedisUrl) -> Answer<(Self, Arc<WatchedStream>)> {
+    pub(super) async fn open(url: &RedisUrl) -> CommandAnswer<(Self, Arc<WatchedStream>)> {
         let (socket, watched) = (dial(url).await?, Arc::<WatchedStream>::default());
         Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
     }

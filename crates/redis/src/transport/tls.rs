@@ -10,7 +10,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Answer, Socket, TransportFault};
+use super::{CommandAnswer, Socket, TransportFault};
 use seinpaal_store::url::RedisOptions;
 
 /// Makes a connection one over TLS, with a server whose certificate is for this host.
@@ -18,7 +18,7 @@ pub(super) async fn wrap(
     socket: TcpStream,
     host: &str,
     options: &RedisOptions,
-) -> Answer<Box<dyn Socket>> {
+) -> CommandAnswer<Box<dyn Socket>> {
     let name = ServerName::try_from(host).map_err(|_| TransportFault::Lookup)?.to_owned();
     let connector = TlsConnector::from(Arc::new(config(options)?));
     let wrapped = connector.connect(name, socket).await.map_err(|error| of_handshake(&error))?;

@@ -22,11 +22,11 @@ pub(super) struct WatchedStream {
 
 impl WatchedStream {
     /// Makes room for an answer, until it has come.
-    pub(super) fn make_room(&self, bytes: usize) -> Room<'_> {
+    pub(super) fn make_room(&self, bytes: usize) -> AnswerRoom<'_> {
         if bytes > ROOM {
             *locked(&self.asked).entry(bytes).or_default() += 1;
         }
-        Room { watched: self, bytes }
+        AnswerRoom { watched: self, bytes }
     }
 
     /// How many bytes the answer that comes in may have.
@@ -54,12 +54,12 @@ impl WatchedStream {
 }
 
 /// Room for one answer. Dropped before the answer has come it stays, since that may still come.
-pub(super) struct Room<'a> {
+pub(super) struct AnswerRoom<'a> {
     watched: &'a WatchedStream,
     bytes: usize,
 }
 
-impl Room<'_> {
+impl AnswerRoom<'_> {
     /// Nothing more comes of the command, if this is an answer to it and not the end of patience.
     pub(super) fn close_after<T>(self, answer: &RedisResult<T>) {
         let has_come = !answer.as_ref().is_err_and(RedisError::is_timeout);

@@ -10,10 +10,10 @@ use std::{
     thread,
 };
 
-use super::{Act, Mode, Shared, Way, lock};
+use super::{Direction, Mode, ProxyState, TrapAct, lock};
 
 /// The two streams of one connection.
-struct Connection {
+struct PassedConnection {
     number: usize,
     client: Arc<TcpStream>,
     server: Arc<TcpStream>,
@@ -21,7 +21,7 @@ struct Connection {
     is_cut: AtomicBool,
 }
 
-impl Shared {
+impl ProxyState {
     pub(super) fn set(&self, mode: Mode) {
         *lock(&self.mode) = mode;
         self.changed.notify_all();
@@ -50,10 +50,10 @@ impl Shared {
             return; // looked at when whoever cuts all can see it
         }
         let connection =
-            Arc::new(Connection { number, client, server, is_cut: AtomicBool::new(false) });
+            Arc::new(PassedConnection { number, client, server, is_cut: AtomicBool::new(false) });
         let (shared, back) = (Arc::clone(&self), Arc::clone(&connection));
-        thread::spawn(move || shared.copy(Way::Answer, &back));
-        self.copy(Way::Request, &connection);
+        thread::spawn(move || shared.copy(Direction::Answer, &back));
+        self.copy(Direction::Request, &connection);
     }
 
     /// Remembers the streams of a connection, so that it can be cut. Forgets those that have ended,
@@ -64,7 +64,7 @@ impl Shared {
         kept.extend(streams.map(Arc::downgrade));
     }
 
-    fn copy(&self, way: Way, connection: &Connection) {
+    fn copy(&self, way: Direction, connection: &PassedConnection) {
         let (mut from, to) = connection.ends(way);
         let mut bytes = [0; 16 * 1024];
         while let Ok(length @ 1..) = from.read(&mut bytes) {
@@ -78,30 +78,35 @@ impl Shared {
     }
 
     /// Passes bytes on. An error means that the connection must be cut.
-    fn pass(&self, way: Way, bytes: &mut [u8], connection: &Connection) -> io::Result<()> {
+    fn pass(
+        &self,
+        way: Direction,
+        bytes: &mut [u8],
+        connection: &PassedConnection,
+    ) -> io::Result<()> {
         if connection.number <= self.dead.load(Ordering::SeqCst) {
             return Ok(());
         }
         match way {
-            Way::Request => self.look_at(bytes, connection),
-            Way::Answer if connection.is_cut.load(Ordering::SeqCst) => return Err(cut()),
-            Way::Answer => {}
+            Direction::Request => self.look_at(bytes, connection),
+            Direction::Answer if connection.is_cut.load(Ordering::SeqCst) => return Err(cut()),
+            Direction::Answer => {}
         }
         self.treat(way, bytes, connection.ends(way).1)
     }
 
     /// Closes the trap if it waits for this request. The request passes in any case.
-    fn look_at(&self, bytes: &[u8], connection: &Connection) {
+    fn look_at(&self, bytes: &[u8], connection: &PassedConnection) {
         let caught = lock(&self.trap).take_if(|trap| (trap.is_for)(bytes));
         let Some(trap) = caught else { return };
         self.trapped.fetch_add(1, Ordering::SeqCst);
         match trap.act {
-            Act::Cut => connection.is_cut.store(true, Ordering::SeqCst),
-            Act::Set(mode) => self.set(mode),
+            TrapAct::Cut => connection.is_cut.store(true, Ordering::SeqCst),
+            TrapAct::Set(mode) => self.set(mode),
         }
     }
 
-    fn treat(&self, way: Way, bytes: &mut [u8], mut to: &TcpStream) -> io::Result<()> {
+    fn treat(&self, way: Direction, bytes: &mut [u8], mut to: &TcpStream) -> io::Result<()> {
         match self.take(way, bytes.len()) {
             Mode::CutAfter(_, part) => {
                 to.write_all(&bytes[..part])?;
@@ -125,7 +130,7 @@ impl Shared {
 
     /// Returns what to do to this many bytes in this direction. A mode that happens once is over
     /// then.
-    fn take(&self, way: Way, length: usize) -> Mode {
+    fn take(&self, way: Direction, length: usize) -> Mode {
         let mut mode = lock(&self.mode);
         match *mode {
             Mode::CutAfter(of, left) if of == way && left >= length => {
@@ -149,12 +154,12 @@ impl Shared {
     }
 }
 
-impl Connection {
+impl PassedConnection {
     /// The stream from which bytes in this direction come, and the stream to which they go.
-    fn ends(&self, way: Way) -> (&TcpStream, &TcpStream) {
+    fn ends(&self, way: Direction) -> (&TcpStream, &TcpStream) {
         match way {
-            Way::Request => (&self.client, &self.server),
-            Way::Answer => (&self.server, &self.client),
+            Direction::Request => (&self.client, &self.server),
+            Direction::Answer => (&self.server, &self.client),
         }
     }
 }

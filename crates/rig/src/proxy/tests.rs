@@ -39,7 +39,7 @@ fn what_is_said_comes_through() {
 #[test]
 fn an_answer_is_cut_at_the_byte() {
     let (proxy, mut client) = talk();
-    proxy.set(Mode::CutAfter(Way::Answer, 3));
+    proxy.set(Mode::CutAfter(Direction::Answer, 3));
     say(&mut client, b"hello");
     assert_eq!(hear(&mut client, 3).unwrap(), b"hel");
     assert!(hear(&mut client, 1).is_err());
@@ -49,7 +49,7 @@ fn an_answer_is_cut_at_the_byte() {
 #[test]
 fn a_lost_answer_ends_the_connection_and_the_next_one_is_whole() {
     let (proxy, mut client) = talk();
-    proxy.set(Mode::Lose(Way::Answer));
+    proxy.set(Mode::Lose(Direction::Answer));
     say(&mut client, b"hello");
     assert!(hear(&mut client, 1).is_err());
     let mut next = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
@@ -74,7 +74,7 @@ fn what_is_held_comes_when_it_is_over() {
 #[test]
 fn spoilt_bytes_are_no_message_of_anybody() {
     let (proxy, mut client) = talk();
-    proxy.set(Mode::Garble(Way::Request));
+    proxy.set(Mode::Garble(Direction::Request));
     say(&mut client, b"*1");
     assert_eq!(hear(&mut client, 2).unwrap(), [0xff, 0xff]);
 }
@@ -118,7 +118,7 @@ fn a_request_is_executed_and_its_connection_cut_before_the_answer() {
 #[test]
 fn answers_are_swallowed_from_a_request_on() {
     let (proxy, mut client) = talk();
-    proxy.set_after(|bytes| bytes.starts_with(b"two"), Mode::Swallow(Way::Answer));
+    proxy.set_after(|bytes| bytes.starts_with(b"two"), Mode::Swallow(Direction::Answer));
     say(&mut client, b"one");
     assert_eq!(hear(&mut client, 3).unwrap(), b"one");
     say(&mut client, b"two");

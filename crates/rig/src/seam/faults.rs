@@ -9,43 +9,43 @@ use seinpaal_store::{
 };
 
 use super::{
-    Answer, Between, in_one_step,
-    script::{Fault, Faults, Operation},
+    Between, SeamResult, in_one_step,
+    script::{Fault, Faults, SeamCall},
 };
 
 /// Returns whether a batch about permits has this operation in it.
-fn is_in(batch: &Batch, operation: Operation) -> bool {
+fn is_in(batch: &Batch, operation: SeamCall) -> bool {
     let any = |is_it: fn(&Request) -> bool| batch.requests.iter().any(is_it);
     match operation {
-        Operation::Any => true,
-        Operation::Acquire => any(|it| matches!(it, Request::Acquire(_) | Request::Attach(_))),
-        Operation::Renew => any(|it| matches!(it, Request::Renew(_))),
-        Operation::Release => any(|it| matches!(it, Request::Release { .. })),
-        Operation::Cancel => any(|it| matches!(it, Request::Cancel { .. })),
-        Operation::Configure => any(|it| matches!(it, Request::Configure(_))),
-        Operation::Inspect => any(|it| matches!(it, Request::Inspect { .. })),
+        SeamCall::Any => true,
+        SeamCall::Acquire => any(|it| matches!(it, Request::Acquire(_) | Request::Attach(_))),
+        SeamCall::Renew => any(|it| matches!(it, Request::Renew(_))),
+        SeamCall::Release => any(|it| matches!(it, Request::Release { .. })),
+        SeamCall::Cancel => any(|it| matches!(it, Request::Cancel { .. })),
+        SeamCall::Configure => any(|it| matches!(it, Request::Configure(_))),
+        SeamCall::Inspect => any(|it| matches!(it, Request::Inspect { .. })),
         _ => false,
     }
 }
 
 /// Returns whether a batch about a queue has this operation in it.
-fn is_in_queue(batch: &queue::Batch, operation: Operation) -> bool {
+fn is_in_queue(batch: &queue::Batch, operation: SeamCall) -> bool {
     use queue::Request;
     let any = |is_it: fn(&Request) -> bool| batch.requests.iter().any(is_it);
     match operation {
-        Operation::Any => true,
-        Operation::Push => any(|it| matches!(it, Request::Push(_))),
-        Operation::Pop => any(|it| matches!(it, Request::Pop(_))),
-        Operation::Finish => any(|it| matches!(it, Request::Finish { .. })),
-        Operation::RenewDeliveries => any(|it| matches!(it, Request::Renew(_))),
-        Operation::Configure => any(|it| matches!(it, Request::Configure(_))),
-        Operation::Inspect => any(|it| matches!(it, Request::Inspect { .. })),
+        SeamCall::Any => true,
+        SeamCall::Push => any(|it| matches!(it, Request::Push(_))),
+        SeamCall::Pop => any(|it| matches!(it, Request::Pop(_))),
+        SeamCall::Finish => any(|it| matches!(it, Request::Finish { .. })),
+        SeamCall::RenewDeliveries => any(|it| matches!(it, Request::Renew(_))),
+        SeamCall::Configure => any(|it| matches!(it, Request::Configure(_))),
+        SeamCall::Inspect => any(|it| matches!(it, Request::Inspect { .. })),
         _ => false,
     }
 }
 
-fn is_one_of(operation: Operation, wanted: Operation) -> bool {
-    operation == wanted || operation == Operation::Any
+fn is_one_of(operation: SeamCall, wanted: SeamCall) -> bool {
+    operation == wanted || operation == SeamCall::Any
 }
 
 /// An error of this script. Its text says so, because the error may show up in the output of a
@@ -97,7 +97,7 @@ fn unwritten(error: StoreError) -> GuardedError {
 }
 
 impl Between for Faults {
-    fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+    fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> SeamResult<'a, Replies> {
         let fault = self.take(|operation| is_in(batch, operation));
         Box::pin(spoil(fault, move || store.call(batch), |error| error))
     }
@@ -118,8 +118,8 @@ impl Between for Faults {
         &'a self,
         store: &'a dyn Store,
         batches: &'a [Batch],
-    ) -> Answer<'a, Together> {
-        let fault = self.take(|operation| is_one_of(operation, Operation::Together));
+    ) -> SeamResult<'a, Together> {
+        let fault = self.take(|operation| is_one_of(operation, SeamCall::Together));
         Box::pin(spoil(fault, move || in_one_step(store, batches), |error| error))
     }
 
@@ -127,14 +127,14 @@ impl Between for Faults {
         &'a self,
         store: &'a dyn Store,
         batch: &'a queue::Batch,
-    ) -> Answer<'a, queue::Replies> {
+    ) -> SeamResult<'a, queue::Replies> {
         let fault = self.take(|operation| is_in_queue(batch, operation));
         Box::pin(spoil(fault, move || store.call_queue(batch), |error| error))
     }
 
     fn guarded<'a>(&'a self, store: &'a dyn Store, write: &'a GuardedWrite) -> Option<Written<'a>> {
         let first = store.guarded(write)?;
-        let Some(fault) = self.take(|operation| is_one_of(operation, Operation::Guarded)) else {
+        let Some(fault) = self.take(|operation| is_one_of(operation, SeamCall::Guarded)) else {
             return Some(first);
         };
         drop(first); // it was not polled, so nothing was sent
@@ -146,8 +146,8 @@ impl Between for Faults {
         &'a self,
         store: &'a dyn Store,
         prefix: &'a str,
-    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
-        let fault = self.take(|operation| is_one_of(operation, Operation::Inspect));
+    ) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
+        let fault = self.take(|operation| is_one_of(operation, SeamCall::Inspect));
         Box::pin(spoil(fault, move || store.list(prefix), |error| error))
     }
 
@@ -155,13 +155,13 @@ impl Between for Faults {
         &'a self,
         store: &'a dyn Store,
         prefix: &'a str,
-    ) -> Answer<'a, Vec<(Name, queue::Snapshot)>> {
-        let fault = self.take(|operation| is_one_of(operation, Operation::Inspect));
+    ) -> SeamResult<'a, Vec<(Name, queue::Snapshot)>> {
+        let fault = self.take(|operation| is_one_of(operation, SeamCall::Inspect));
         Box::pin(spoil(fault, move || store.list_queues(prefix), |error| error))
     }
 
     fn tell(&self, _inbox: Inbox, client: &NewsSender, news: News) {
-        let times = match self.take(|operation| operation == Operation::News) {
+        let times = match self.take(|operation| operation == SeamCall::News) {
             None => 1,
             Some(Fault::Repeat) => 2,
             Some(Fault::Delay(time)) => {

@@ -29,7 +29,7 @@ pub enum Fault {
 
 /// The calls that a fault can hit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Operation {
+pub enum SeamCall {
     /// Any of the calls below.
     Any,
     /// A batch with an acquire in it.
@@ -63,8 +63,8 @@ pub enum Operation {
 
 /// One line of the script.
 #[derive(Clone, Copy, Debug)]
-struct Line {
-    operation: Operation,
+struct ScriptLine {
+    operation: SeamCall,
     fault: Fault,
     is_lasting: bool,
 }
@@ -85,21 +85,21 @@ pub struct Faults(Mutex<Script>);
 
 #[derive(Debug, Default)]
 struct Script {
-    lines: VecDeque<Line>,
+    lines: VecDeque<ScriptLine>,
     happened: u64,
 }
 
 impl Faults {
     /// Makes the next call of this operation go wrong. Several such faults happen in the order of
     /// these calls, one a call.
-    pub fn next(&self, operation: Operation, fault: Fault) {
-        self.lock().lines.push_back(Line { operation, fault, is_lasting: false });
+    pub fn next(&self, operation: SeamCall, fault: Fault) {
+        self.lock().lines.push_back(ScriptLine { operation, fault, is_lasting: false });
     }
 
     /// Makes every call of this operation go wrong from now on, except where [`next`](Self::next)
     /// has a fault for it.
-    pub fn every(&self, operation: Operation, fault: Fault) {
-        self.lock().lines.push_back(Line { operation, fault, is_lasting: true });
+    pub fn every(&self, operation: SeamCall, fault: Fault) {
+        self.lock().lines.push_back(ScriptLine { operation, fault, is_lasting: true });
     }
 
     /// Removes all faults from the script, except those under way.
@@ -120,7 +120,7 @@ impl Faults {
         self.lock().happened
     }
 
-    pub(super) fn take(&self, is_about: impl Fn(Operation) -> bool) -> Option<Fault> {
+    pub(super) fn take(&self, is_about: impl Fn(SeamCall) -> bool) -> Option<Fault> {
         let mut script = self.lock();
         let at = script.find(false, &is_about).or_else(|| script.find(true, &is_about))?;
         script.happened += 1;
@@ -131,7 +131,7 @@ impl Faults {
         Some(line.fault)
     }
 
-    pub(super) fn expects(&self, is_about: impl Fn(Operation) -> bool) -> bool {
+    pub(super) fn expects(&self, is_about: impl Fn(SeamCall) -> bool) -> bool {
         self.lock().lines.iter().any(|line| is_about(line.operation))
     }
 
@@ -141,7 +141,7 @@ impl Faults {
 }
 
 impl Script {
-    fn find(&self, is_lasting: bool, is_about: impl Fn(Operation) -> bool) -> Option<usize> {
+    fn find(&self, is_lasting: bool, is_about: impl Fn(SeamCall) -> bool) -> Option<usize> {
         self.lines.iter().position(|line| line.is_lasting == is_lasting && is_about(line.operation))
     }
 }

@@ -61,7 +61,7 @@ async fn held(store: &Interposed) -> u32 {
 async fn acquired_under(fault: Fault) -> (Option<Result<Replies, StoreError>>, u32) {
     let faults = Arc::new(Faults::default());
     let (store, _news) = behind(&faults);
-    faults.next(Operation::Acquire, fault);
+    faults.next(SeamCall::Acquire, fault);
     let batch = batch(acquire(1, Enqueue::No));
     assert!(store.call_in_place(&batch).is_none(), "a fault is not done in place");
     let told = timeout(HOUR, store.call(&batch)).await.ok();
@@ -111,9 +111,9 @@ async fn a_request_that_is_late_or_repeated_is_answered() {
 async fn a_fault_waits_for_its_operation_and_a_lasting_one_for_those_that_come_once() {
     let faults = Arc::new(Faults::default());
     let (store, _news) = behind(&faults);
-    faults.every(Operation::Acquire, Fault::LoseRequest);
-    faults.next(Operation::Acquire, Fault::Fail(StoreErrorKind::Full));
-    faults.next(Operation::Release, Fault::LoseAnswer);
+    faults.every(SeamCall::Acquire, Fault::LoseRequest);
+    faults.next(SeamCall::Acquire, Fault::Fail(StoreErrorKind::Full));
+    faults.next(SeamCall::Release, Fault::LoseAnswer);
     let kind = async |request| store.call(&batch(request)).await.map_err(|error| error.kind());
     assert_eq!(kind(acquire(1, Enqueue::No)).await, Err(StoreErrorKind::Full));
     assert_eq!(kind(acquire(1, Enqueue::No)).await, Err(StoreErrorKind::Unreachable));
@@ -130,7 +130,7 @@ async fn news_are_lost_told_twice_or_late() {
     for (ticket, fault) in
         [(10, Fault::LoseAnswer), (20, Fault::Repeat), (30, Fault::Delay(HOUR / 2))]
     {
-        faults.next(Operation::News, fault);
+        faults.next(SeamCall::News, fault);
         store.call(&batch(acquire(ticket, Enqueue::No))).await.unwrap();
         let wait = Enqueue::Yes { max_waiting: None };
         store.call(&batch(acquire(ticket + 1, wait))).await.unwrap();

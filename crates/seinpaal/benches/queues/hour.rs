@@ -8,7 +8,7 @@ use seinpaal_proto::{
         MemoryQueue, Outcome, execute,
         session::{Bearings, Session, Until, Wish},
     },
-    session::Config,
+    session::SessionConfig,
 };
 
 use crate::table::{Bound, Table};
@@ -63,7 +63,7 @@ fn calls_in_an_hour(workers: u32) -> u32 {
 fn session(number: u32) -> Session {
     let name = Name::new("idle").expect("a good name");
     let mut session =
-        Session::new(Inbox(number.into()), name, Config::default(), Bearings::default());
+        Session::new(Inbox(number.into()), name, SessionConfig::default(), Bearings::default());
     let wish = Wish {
         items: 8,
         ttl: 15 * SECOND,

@@ -11,14 +11,20 @@ use futures_util::future::{Either, Ready, ready};
 use tokio::sync::oneshot;
 
 use crate::{
-    driver::{AskedFor, Command, Grant, Handle, OnQueued, Request, Wanted},
+    driver::{
+        AcquireRequest, DriverCommand, GrantInHand, Handle, OnQueued, RequestFigure, WantedPermits,
+    },
     error::AcquireError,
     permit::Permit,
 };
 
-pub(super) fn ask(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> Asking {
+pub(super) fn ask(
+    handle: &Arc<Handle>,
+    wanted: WantedPermits,
+    on_queued: Option<OnQueued>,
+) -> Asking {
     let (request, asking) = Asking::new(handle, wanted, on_queued);
-    handle.request(Command::Acquire(request));
+    handle.request(DriverCommand::Acquire(request));
     asking
 }
 
@@ -38,21 +44,21 @@ pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
 pub(super) struct Asking {
     handle: Arc<Handle>,
     number: u64,
-    answer: oneshot::Receiver<Result<Arc<Grant>, AcquireError>>,
+    answer: oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>,
     is_over: bool,
 }
 
 impl Asking {
     pub(super) fn new(
         handle: &Arc<Handle>,
-        wanted: Wanted,
+        wanted: WantedPermits,
         on_queued: Option<OnQueued>,
-    ) -> (Box<Request>, Self) {
+    ) -> (Box<AcquireRequest>, Self) {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
         let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
-        let asked = AskedFor::new(&wanted.name);
-        (Box::new(Request { number, wanted, on_queued, asked, reply }), asking)
+        let asked = RequestFigure::new(&wanted.name);
+        (Box::new(AcquireRequest { number, wanted, on_queued, asked, reply }), asking)
     }
 }
 
@@ -76,7 +82,7 @@ impl Drop for Asking {
         match self.answer.try_recv() {
             Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.handle), grant)),
             Ok(Err(_)) => {}
-            Err(_) => self.handle.send(Command::Abandon { number: self.number }),
+            Err(_) => self.handle.send(DriverCommand::Abandon { number: self.number }),
         }
     }
 }

@@ -8,7 +8,7 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    driver::Wanted,
+    driver::WantedPermits,
     error::{AcquireError, BadSetting},
     seinpaal::Seinpaal,
 };
@@ -31,7 +31,7 @@ pub(crate) struct AcquireOptions {
 
 impl AcquireOptions {
     /// Checks everything before anything is sent.
-    pub(super) fn wanted(&self) -> Result<Wanted, AcquireError> {
+    pub(super) fn wanted(&self) -> Result<WantedPermits, AcquireError> {
         let limit = match self.limit {
             Some(limit) => {
                 Some(LimitRule { limit: Limit::new(limit)?, on_mismatch: self.on_mismatch })
@@ -39,7 +39,7 @@ impl AcquireOptions {
             None => None,
         };
         let ttl = self.ttl.map(|ttl| self.seinpaal.checked_ttl(ttl)).transpose()?;
-        Ok(Wanted {
+        Ok(WantedPermits {
             name: self.name.clone()?,
             kind: self.kind,
             permits: Permits::new(self.permits)?,

@@ -6,19 +6,19 @@ use futures_util::future::join_all;
 
 use super::asking::Asking;
 use crate::{
-    driver::{Command, Handle, Wanted},
+    driver::{DriverCommand, Handle, WantedPermits},
     error::AcquireError,
     permit::Permit,
     seinpaal::Seinpaal,
 };
 
 /// A request that can go together with others.
-pub(crate) trait Named {
+pub(crate) trait TogetherPart {
     /// The name; empty if it is a bad one.
     fn name(&self) -> &str;
     /// The permits that the request asks for, without waiting in line. Finds mistakes before
     /// anything is sent.
-    fn wanted(&self) -> Result<Wanted, AcquireError>;
+    fn wanted(&self) -> Result<WantedPermits, AcquireError>;
     /// Returns whether this connection made the request.
     fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
@@ -26,10 +26,10 @@ pub(crate) trait Named {
 /// Asks for permits of several names in one step. Returns the answer to each request, in their order.
 pub(crate) async fn ask_together(
     handle: &Arc<Handle>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedPermits>,
 ) -> Vec<Result<Permit, AcquireError>> {
     let (requests, asking): (Vec<_>, Vec<_>) =
         wanted.into_iter().map(|wanted| Asking::new(handle, wanted, None)).unzip();
-    handle.send(Command::AcquireTogether(requests));
+    handle.send(DriverCommand::AcquireTogether(requests));
     join_all(asking).await
 }

@@ -68,6 +68,9 @@ impl PermitSet {
     ///
     /// # Cancel safety
     /// Yes; a change between two calls may be missed, the state is not.
+    ///
+    /// # Examples
+    /// See [`Permit::lost`].
     pub async fn changed(&self) {
         let mut watches: Vec<_> = self.permits.iter().flat_map(Permit::watches).collect();
         if watches.is_empty() {
@@ -80,6 +83,9 @@ impl PermitSet {
     ///
     /// # Cancel safety
     /// Yes.
+    ///
+    /// # Examples
+    /// See [`Permit::lost`].
     pub async fn lost(&self) -> Lost {
         if self.permits.is_empty() {
             return std::future::pending().await;
@@ -92,6 +98,9 @@ impl PermitSet {
     ///
     /// # Cancel safety
     /// Yes: no ask is lost.
+    ///
+    /// # Examples
+    /// See [`Permit::asked`].
     pub async fn asked(&self) -> (&Permit, HandOverAsk) {
         if self.permits.is_empty() {
             return std::future::pending().await;
@@ -103,8 +112,14 @@ impl PermitSet {
 
     /// Runs `work` for as long as all are held; drops it when one is lost.
     ///
+    /// # Cancel safety
+    /// Dropping this future drops `work` where it waits. The permits stay held.
+    ///
     /// # Errors
     /// [`Lost`] when one was lost before `work` was done.
+    ///
+    /// # Examples
+    /// See [`Permit::while_held`].
     pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
         match select(pin!(self.lost()), pin!(work)).await {
             Either::Left((lost, _)) => Err(lost),
@@ -119,6 +134,9 @@ impl PermitSet {
     ///
     /// # Errors
     /// [`ReleaseError::NotHeld`] if one had been lost; the others are given back all the same.
+    ///
+    /// # Examples
+    /// See [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
     pub async fn release(self) -> Result<(), ReleaseError> {
         let releases = self.permits.into_iter().map(Permit::release);
         futures_util::future::join_all(releases).await.into_iter().collect()

@@ -6,7 +6,7 @@ use super::{Driver, figures};
 use crate::store::{News, StoreError, Together};
 
 /// A call that has ended, with what it was about and what came of it.
-pub(super) enum Done {
+pub(super) enum EndedCall {
     Call(CallId, Result<Replies, StoreError>),
     /// Calls about several names that shared a round trip.
     Bundle(Vec<(CallId, Result<Replies, StoreError>)>),
@@ -16,19 +16,19 @@ pub(super) enum Done {
 }
 
 impl Driver {
-    pub(super) fn take_done(&mut self, done: Done) {
+    pub(super) fn take_done(&mut self, done: EndedCall) {
         let now = self.clock.now();
         match done {
-            Done::Call(id, result) => self.take_result(now, id, result),
-            Done::Bundle(results) => {
+            EndedCall::Call(id, result) => self.take_result(now, id, result),
+            EndedCall::Bundle(results) => {
                 for (id, result) in results {
                     self.take_result(now, id, result);
                     self.tell(now);
                     self.crowd_answered(now);
                 }
             }
-            Done::Together(calls, result) => self.take_together(now, calls, result),
-            Done::Queue(name, id, result) => {
+            EndedCall::Together(calls, result) => self.take_together(now, calls, result),
+            EndedCall::Queue(name, id, result) => {
                 match &result {
                     Ok(replies) => self.crowd.told(replies.replies.len()),
                     Err(_) => self.statistics.failed(),

@@ -6,17 +6,17 @@ use std::collections::{BTreeSet, HashMap};
 use seinpaal_proto::{Reply, session::AskId, time::Micros};
 use tokio::sync::oneshot;
 
-use super::Asked;
+use super::AskResult;
 use crate::store::StoreError;
 
 #[derive(Default)]
 pub(super) struct Asks {
-    replies: HashMap<AskId, (Micros, oneshot::Sender<Asked>)>,
+    replies: HashMap<AskId, (Micros, oneshot::Sender<AskResult>)>,
     overdue_at: BTreeSet<(Micros, AskId)>,
 }
 
 impl Asks {
-    pub(super) fn add(&mut self, ask: AskId, answer_by: Micros, reply: oneshot::Sender<Asked>) {
+    pub(super) fn add(&mut self, ask: AskId, answer_by: Micros, reply: oneshot::Sender<AskResult>) {
         self.replies.insert(ask, (answer_by, reply));
         self.overdue_at.insert((answer_by, ask));
     }

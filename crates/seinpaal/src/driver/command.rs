@@ -8,14 +8,14 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{AskedFor, Grant, QueueCommand};
+use super::{GrantInHand, QueueCommand, RequestFigure};
 use crate::{
     error::{AcquireError, ReleaseError},
     store::{BoxFuture, NewsSender, Store, StoreError},
 };
 
 /// Opens the store, on the driver's thread.
-pub(crate) type Opening = Box<
+pub(crate) type OpenStore = Box<
     dyn FnOnce(Inbox, NewsSender) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send,
 >;
 
@@ -23,14 +23,14 @@ pub(crate) type Opening = Box<
 pub(crate) type StoreTask = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
 /// The answer to a question, or why there is none.
-pub(crate) type Asked = Result<Reply, StoreError>;
+pub(crate) type AskResult = Result<Reply, StoreError>;
 
 /// How long a detached ticket lasts; `None`: unlimited.
-pub(crate) type Detached = Result<Option<Micros>, ReleaseError>;
+pub(crate) type DetachResult = Result<Option<Micros>, ReleaseError>;
 
 /// What an acquire asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedPermits {
     pub(crate) name: Name,
     pub(crate) kind: Kind,
     pub(crate) permits: Permits,
@@ -57,13 +57,13 @@ impl fmt::Debug for OnQueued {
 }
 
 /// One acquire of the API.
-pub(crate) struct Request {
+pub(crate) struct AcquireRequest {
     pub(crate) number: u64,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: WantedPermits,
     pub(crate) on_queued: Option<OnQueued>,
     /// For metrics.
-    pub(crate) asked: AskedFor,
-    pub(crate) reply: oneshot::Sender<Result<Arc<Grant>, AcquireError>>,
+    pub(crate) asked: RequestFigure,
+    pub(crate) reply: oneshot::Sender<Result<Arc<GrantInHand>, AcquireError>>,
 }
 
 /// Where the answer to a release goes.
@@ -81,12 +81,12 @@ pub(crate) struct Giving {
 
 /// A command of the API. What is large is in a box, except for a release: very many releases wait in
 /// the channel at once, and a box for each would cost more than the room.
-pub(crate) enum Command {
-    Acquire(Box<Request>),
+pub(crate) enum DriverCommand {
+    Acquire(Box<AcquireRequest>),
     /// Requests for different names that do not wait. They go in one step if the store has one for
     /// them.
     #[allow(clippy::vec_box, reason = "the driver keeps each of them in its box")]
-    AcquireTogether(Vec<Box<Request>>),
+    AcquireTogether(Vec<Box<AcquireRequest>>),
     /// The future of this request was dropped.
     Abandon {
         number: u64,
@@ -95,14 +95,14 @@ pub(crate) enum Command {
     Detach {
         ticket: Ticket,
         fence: Fence,
-        reply: oneshot::Sender<Detached>,
+        reply: oneshot::Sender<DetachResult>,
     },
     Ask {
         name: Name,
         request: Box<StoreRequest>,
         as_nobody: bool,
         timeout: Duration,
-        reply: oneshot::Sender<Asked>,
+        reply: oneshot::Sender<AskResult>,
     },
     /// A command about a queue.
     Queue {

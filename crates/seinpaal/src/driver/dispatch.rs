@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Busy, Cause, Fence, Name, Ticket,
-    session::{Event, Loss, Refusal, Wish},
+    session::{AcquireRefusal, Event, Loss, Wish},
     time::{Micros, micros},
 };
 
 use super::{
-    Command, Driver, Grant, Lease, Request, Wanted,
+    AcquireRequest, Driver, DriverCommand, GrantInHand, LeaseInHand, WantedPermits,
     journal::{note, ticket_of},
     lease::GrantTerms,
     releases::Releases,
@@ -22,14 +22,14 @@ use crate::{
 
 /// The callers of the program that wait for something.
 #[derive(Default)]
-pub(super) struct Waiting {
-    requests: ByNumber<Ticket, Box<Request>>,
+pub(super) struct WaitingCallers {
+    requests: ByNumber<Ticket, Box<AcquireRequest>>,
     tickets: ByNumber<u64, Ticket>,
-    pub(super) grants: ByNumber<Ticket, Arc<Grant>>,
+    pub(super) grants: ByNumber<Ticket, Arc<GrantInHand>>,
     pub(super) releases: Releases,
 }
 
-impl Waiting {
+impl WaitingCallers {
     fn name_of(&self, ticket: Ticket) -> Option<&Name> {
         let wanted = self.requests.get(&ticket).map(|request| &request.wanted.name);
         wanted.or_else(|| Some(&self.grants.get(&ticket)?.name))
@@ -61,7 +61,7 @@ impl Waiting {
     }
 }
 
-impl Waiting {
+impl WaitingCallers {
     /// Whether the session still holds this grant. Somebody may have attached to the ticket since,
     /// perhaps in this program.
     pub(super) fn has_grant(&self, ticket: Ticket, fence: Fence) -> bool {
@@ -70,39 +70,42 @@ impl Waiting {
 }
 
 impl Driver {
-    pub(super) fn take_command(&mut self, now: Micros, command: Command) {
+    pub(super) fn take_command(&mut self, now: Micros, command: DriverCommand) {
         match command {
-            Command::Close { reply } => self.close(now).told.push(reply),
+            DriverCommand::Close { reply } => self.close(now).told.push(reply),
             // A caller that asks a closed connection learns so because its channel ends.
             _ if self.closing.is_some() => {}
-            Command::Acquire(request) if request.wanted.attach.is_some() => {
+            DriverCommand::Acquire(request) if request.wanted.attach.is_some() => {
                 self.attach(now, request);
             }
-            Command::Acquire(request) => drop(self.acquire(now, request)),
-            Command::AcquireTogether(requests) => {
+            // Only requests that go together need their tickets.
+            DriverCommand::Acquire(request) => drop(self.acquire(now, request)),
+            DriverCommand::AcquireTogether(requests) => {
                 let tickets = requests.into_iter().map(|request| self.acquire(now, request));
                 let tickets = tickets.collect();
                 self.together.push(tickets);
             }
-            Command::Abandon { number } => {
+            DriverCommand::Abandon { number } => {
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
                     let request = self.waiting.requests.remove(&ticket);
                     request.inspect(|request| request.asked.abandoned());
                     self.session.cancel(now, ticket);
                 }
             }
-            Command::Release(giving) => self.release(now, giving),
-            Command::Detach { ticket, fence, reply } => self.detach(now, ticket, fence, reply),
-            Command::Ask { name, request, as_nobody, timeout, reply } => {
+            DriverCommand::Release(giving) => self.release(now, giving),
+            DriverCommand::Detach { ticket, fence, reply } => {
+                self.detach(now, ticket, fence, reply);
+            }
+            DriverCommand::Ask { name, request, as_nobody, timeout, reply } => {
                 let ask = self.session.ask(now, &name, *request, as_nobody);
                 self.asks.add(ask, now.saturating_add(micros(timeout)), reply);
             }
-            Command::Queue { name, command } => self.queues.take_command(now, name, *command),
-            Command::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
+            DriverCommand::Queue { name, command } => self.queues.take_command(now, name, *command),
+            DriverCommand::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
         }
     }
 
-    fn acquire(&mut self, now: Micros, request: Box<Request>) -> Ticket {
+    fn acquire(&mut self, now: Micros, request: Box<AcquireRequest>) -> Ticket {
         let wish = self.wish(&request.wanted);
         let ticket = self.session.acquire(now, &request.wanted.name, wish);
         self.wait(ticket, request);
@@ -111,7 +114,7 @@ impl Driver {
 
     /// Attaches to a ticket. If this connection holds the ticket, that grant ends first, and its permit
     /// is told before the new request takes its place.
-    fn attach(&mut self, now: Micros, request: Box<Request>) {
+    fn attach(&mut self, now: Micros, request: Box<AcquireRequest>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
         let wish = self.wish(wanted);
@@ -127,12 +130,12 @@ impl Driver {
         }
     }
 
-    fn wait(&mut self, ticket: Ticket, request: Box<Request>) {
+    fn wait(&mut self, ticket: Ticket, request: Box<AcquireRequest>) {
         self.waiting.tickets.insert(request.number, ticket);
         self.waiting.requests.insert(ticket, request);
     }
 
-    fn wish(&self, wanted: &Wanted) -> Wish {
+    fn wish(&self, wanted: &WantedPermits) -> Wish {
         Wish {
             kind: wanted.kind,
             permits: wanted.permits,
@@ -198,7 +201,7 @@ impl Driver {
         }
     }
 
-    fn on_grant(&self, ticket: Ticket, tell: impl FnOnce(&Grant)) {
+    fn on_grant(&self, ticket: Ticket, tell: impl FnOnce(&GrantInHand)) {
         if let Some(grant) = self.waiting.grants.get(&ticket) {
             tell(grant);
         }
@@ -208,14 +211,17 @@ impl Driver {
     fn hand_over(&mut self, now: Micros, terms: GrantTerms, valid_until: Option<Micros>) {
         let ticket = terms.ticket;
         let Some(request) = self.waiting.requests.remove(&ticket) else {
+            // The future was dropped before its grant came.
             return self.session.cancel(now, ticket);
         };
         self.waiting.tickets.remove(&request.number);
         let ttl = request.wanted.ttl.unwrap_or_else(|| self.session.config().ttl);
-        let lease = Lease::new(self.clock, valid_until);
+        let lease = LeaseInHand::new(self.clock, valid_until);
         let held = request.asked.granted(terms.slots.count(), terms.limit);
-        let grant = Grant::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
+        let grant =
+            GrantInHand::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
         let grant = Arc::new(grant);
+        // Before the caller has it: it may release at once, on another thread.
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
         match request.reply.send(Ok(grant)) {
@@ -243,12 +249,12 @@ impl Driver {
         self.waiting.releases.answer_detach(ticket, Err(ReleaseError::NotHeld));
     }
 
-    fn refused(&mut self, now: Micros, ticket: Ticket, refusal: Refusal) {
+    fn refused(&mut self, now: Micros, ticket: Ticket, refusal: AcquireRefusal) {
         let Some(request) = self.waiting.requests.remove(&ticket) else { return };
         self.waiting.tickets.remove(&request.number);
         // The grant ran out before its caller heard of it, so the request asks again, at the end of
         // the line.
-        if refusal == Refusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
+        if refusal == AcquireRefusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
             self.acquire(now, request);
             return;
         }
@@ -257,23 +263,25 @@ impl Driver {
         let _ = request.reply.send(Err(error));
     }
 
-    fn error_of(&self, refusal: Refusal, wanted: &Wanted) -> AcquireError {
+    fn error_of(&self, refusal: AcquireRefusal, wanted: &WantedPermits) -> AcquireError {
         match refusal {
-            Refusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
-            Refusal::Busy(Busy::Paused) => AcquireError::Paused,
-            Refusal::Busy(_) => AcquireError::Busy,
-            Refusal::TimedOut => AcquireError::TimedOut,
-            Refusal::Silence => self.silence().into(),
-            Refusal::OtherKind { stored, stated } => AcquireError::OtherKind { stored, stated },
-            Refusal::OtherLimit { stored, stated, is_pinned } => {
+            AcquireRefusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
+            AcquireRefusal::Busy(Busy::Paused) => AcquireError::Paused,
+            AcquireRefusal::Busy(_) => AcquireError::Busy,
+            AcquireRefusal::TimedOut => AcquireError::TimedOut,
+            AcquireRefusal::Silence => self.silence().into(),
+            AcquireRefusal::OtherKind { stored, stated } => {
+                AcquireError::OtherKind { stored, stated }
+            }
+            AcquireRefusal::OtherLimit { stored, stated, is_pinned } => {
                 AcquireError::OtherLimit { stored, stated, is_pinned }
             }
-            Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
-            Refusal::NoSuchSlot { there } => {
+            AcquireRefusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
+            AcquireRefusal::NoSuchSlot { there } => {
                 AcquireError::NoSuchSlot { missing: wanted.wishes.missing_in(&there), there }
             }
-            Refusal::Ended(cause) => AcquireError::Ended(cause.into()),
-            Refusal::Unknown => AcquireError::Unknown,
+            AcquireRefusal::Ended(cause) => AcquireError::Ended(cause.into()),
+            AcquireRefusal::Unknown => AcquireError::Unknown,
             _ => self.refused_by_store(),
         }
     }

@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::session::Config;
+use seinpaal_proto::session::SessionConfig;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, ConnectionStatistics, Pulse, SharedDriver, Statistics, is_closed,
+    ConnectionStatistics, DriverCommand, Pulse, SharedDriver, Statistics, is_closed,
     parting::wait_at_end_of_thread, shared::visit,
 };
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 
 /// The API's way to the driver.
 pub(crate) struct Handle {
-    pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
+    pub(super) commands: Option<mpsc::UnboundedSender<DriverCommand>>,
     /// The channel closes when the driver's thread ends; `None`: the driver has no thread of its own.
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
@@ -34,7 +34,7 @@ pub(crate) struct Handle {
     pub(super) clock: ClientClock,
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
-    pub(super) config: Config,
+    pub(super) config: SessionConfig,
     pub(super) pulse: Arc<Pulse>,
     /// The number of the next request.
     pub(super) requests: AtomicU64,
@@ -46,7 +46,7 @@ pub(crate) struct Handle {
 impl Handle {
     /// Sends a command. If the driver has ended, the command is dropped, and its caller gets
     /// [`gone`](Self::gone) because the channel ends.
-    pub(crate) fn send(&self, command: Command) {
+    pub(crate) fn send(&self, command: DriverCommand) {
         // After a fork the child has our memory, but neither our thread nor a right to what we
         // hold.
         if !self.is_forked()
@@ -58,7 +58,7 @@ impl Handle {
 
     /// Executes a command on this thread if that needs no waiting, and sends it otherwise. Either
     /// way the command's channel tells the result.
-    pub(crate) fn request(&self, command: Command) {
+    pub(crate) fn request(&self, command: DriverCommand) {
         let mut left = Some(command);
         if let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) {
             let mut go_in = || left = left.take().and_then(|command| visit(room, command));
@@ -100,7 +100,7 @@ impl Handle {
     pub(crate) async fn close(&self) -> Result<(), ReleaseError> {
         self.is_closed.store(true, Ordering::Release);
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Close { reply });
+        self.send(DriverCommand::Close { reply });
         answer.await.unwrap_or(Ok(()))
     }
 
@@ -110,7 +110,7 @@ impl Handle {
         task: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::StoreTask(Box::new(move |store| {
+        self.send(DriverCommand::StoreTask(Box::new(move |store| {
             Box::pin(async move {
                 // Nobody is left to be told if the future was dropped.
                 let _ = reply.send(task(store).await);
@@ -130,7 +130,7 @@ impl Handle {
     }
 
     /// The settings of the session.
-    pub(crate) fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &SessionConfig {
         &self.config
     }
 

@@ -14,30 +14,30 @@ use std::{
 use seinpaal_proto::{Fence, HandOverAsk, Name, SlotNames, Slots, Ticket};
 use tokio::sync::watch;
 
-use super::figures::Held;
+use super::figures::HoldFigure;
 use crate::{boottime::ClientClock, permit_state::PermitState};
 
 /// The lease of a grant or of a delivery.
-pub(crate) struct Lease {
+pub(crate) struct LeaseInHand {
     clock: ClientClock,
     /// The instant by the client's clock; `u64::MAX`: as long as the process lives.
     valid_until: AtomicU64,
-    standing: Mutex<Standing>,
+    standing: Mutex<LeaseState>,
 }
 
 /// How the lease stands, and the channel that tells it. A channel takes four hundred bytes, so it is made
 /// when somebody first waits for news. Most holders never do.
-struct Standing {
+struct LeaseState {
     state: PermitState,
     told: Option<watch::Sender<PermitState>>,
 }
 
-impl Lease {
+impl LeaseInHand {
     pub(crate) fn new(clock: ClientClock, valid_until: Option<u64>) -> Self {
         Self {
             clock,
             valid_until: AtomicU64::new(valid_until.unwrap_or(u64::MAX)),
-            standing: Mutex::new(Standing { state: PermitState::Held, told: None }),
+            standing: Mutex::new(LeaseState { state: PermitState::Held, told: None }),
         }
     }
 
@@ -93,13 +93,13 @@ impl Lease {
     }
 
     /// A poisoned lock does no harm, since nothing panics while it has the lock.
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, LeaseState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One grant. The driver writes, permits read.
-pub(crate) struct Grant {
+pub(crate) struct GrantInHand {
     pub(crate) name: Name,
     pub(crate) ticket: Ticket,
     pub(crate) fence: Fence,
@@ -108,11 +108,11 @@ pub(crate) struct Grant {
     pub(crate) limit: u32,
     /// How long the store keeps it if nobody renews it.
     pub(crate) ttl: Duration,
-    lease: Lease,
+    lease: LeaseInHand,
     /// The asks to hand over that nobody has fetched yet.
     asks: OnceLock<watch::Sender<VecDeque<HandOverAsk>>>,
     /// For metrics.
-    pub(super) held: Held,
+    pub(super) held: HoldFigure,
 }
 
 /// What the store granted.
@@ -124,13 +124,13 @@ pub(super) struct GrantTerms {
     pub(super) limit: u32,
 }
 
-impl Grant {
+impl GrantInHand {
     pub(super) fn new(
         name: Name,
         terms: GrantTerms,
         ttl: Duration,
-        lease: Lease,
-        held: Held,
+        lease: LeaseInHand,
+        held: HoldFigure,
     ) -> Self {
         let GrantTerms { ticket, fence, slots, names, limit } = terms;
         let asks = OnceLock::new();
@@ -175,10 +175,10 @@ impl Grant {
     }
 }
 
-impl Deref for Grant {
-    type Target = Lease;
+impl Deref for GrantInHand {
+    type Target = LeaseInHand;
 
-    fn deref(&self) -> &Lease {
+    fn deref(&self) -> &LeaseInHand {
         &self.lease
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Replies, Request, session::Call};
 
-use super::{Done, Driver, figures};
+use super::{Driver, EndedCall, figures};
 use crate::store::{Store, StoreError};
 
 /// The most requests in one round trip: as many as one call may have. So other clients of the server
@@ -33,13 +33,14 @@ impl Driver {
         self.under_way.push(Box::pin(async move {
             let Call { id, batch, overdue } = call;
             if let Some(silence) = overdue.map(Duration::from_micros) {
+                // The call before it is overdue: this one must not go the same dead way.
                 store.reassure(&batch.name, silence).await;
             }
-            let timing = figures::Call::begin("permits");
+            let timing = figures::CallFigure::begin("permits");
             let result = store.call(&batch).await;
             timing.end(result.as_ref().err());
             pulse.hear(clock.now(), result.as_ref().err());
-            Done::Call(id, result)
+            EndedCall::Call(id, result)
         }));
     }
 
@@ -53,13 +54,14 @@ impl Driver {
         self.under_way.push(Box::pin(async move {
             let (ids, batches): (Vec<_>, Vec<_>) =
                 calls.into_iter().map(|call| (call.id, call.batch)).unzip();
-            let timing = figures::Call::begin("permits");
+            let timing = figures::CallFigure::begin("permits");
             let outcomes = call_bundle(&*store, &batches).await;
             let errors: Vec<_> = outcomes.iter().filter_map(|it| it.as_ref().err()).collect();
             timing.end(errors.first().copied());
+            // One answer shows that the store is there, whatever became of the others.
             let has_answered = errors.len() < outcomes.len();
             pulse.hear(clock.now(), errors.first().copied().filter(|_| !has_answered));
-            Done::Bundle(ids.into_iter().zip(outcomes).collect())
+            EndedCall::Bundle(ids.into_iter().zip(outcomes).collect())
         }));
     }
 }
@@ -88,6 +90,7 @@ fn may_share(call: &Call) -> bool {
 /// Puts calls together in bundles of like size. Calls that only ask for permits stand first: a server
 /// without memory refuses them only until something else in the same script was executed.
 fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
+    // The sort is stable, so calls of one kind keep the order of the session.
     calls.sort_by_key(|call| !asks_only(call));
     let most = calls.len().div_ceil(calls.len().div_ceil(MOST_CALLS).max(1));
     let (mut bundles, mut requests) = (Vec::new(), 0);

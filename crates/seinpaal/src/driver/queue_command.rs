@@ -5,17 +5,17 @@ use std::sync::Arc;
 use seinpaal_proto::{
     queue::{
         Delivery, How, Popped, Reply, Request,
-        session::{End, Until},
+        session::{DeliveryEnd, Until},
     },
     time::Micros,
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::Lease;
+use super::LeaseInHand;
 use crate::store::StoreError;
 
 /// The answer to a request about a queue, or why there is none.
-pub(crate) type Asked = Result<Reply, NotDone>;
+pub(crate) type QueueAskResult = Result<Reply, NotDone>;
 
 /// Why a request has no answer.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) enum NotDone {
 }
 
 /// A wish for items.
-pub(crate) struct Wanted {
+pub(crate) struct WantedItems {
     /// The number by which the API names the wish, to take it back.
     pub(crate) number: u64,
     pub(crate) items: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Wanted {
 
 /// What a caller that wants items is handed.
 pub(crate) enum Handed {
-    Items(Vec<(Popped, Arc<Lease>)>),
+    Items(Vec<(Popped, Arc<LeaseInHand>)>),
     Drained,
     TimedOut,
     Failed(StoreError),
@@ -49,8 +49,8 @@ pub(crate) enum Handed {
 
 pub(crate) enum QueueCommand {
     /// Requests that go together if they fit into one batch.
-    Ask(Vec<(Request, oneshot::Sender<Asked>)>),
-    Pop(Wanted),
+    Ask(Vec<(Request, oneshot::Sender<QueueAskResult>)>),
+    Pop(WantedItems),
     /// The caller has dropped this wish.
     Unpop {
         number: u64,
@@ -58,6 +58,6 @@ pub(crate) enum QueueCommand {
     Finish {
         delivery: Delivery,
         how: How,
-        reply: Option<oneshot::Sender<End>>,
+        reply: Option<oneshot::Sender<DeliveryEnd>>,
     },
 }

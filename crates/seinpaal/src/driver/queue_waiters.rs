@@ -6,16 +6,16 @@ use seinpaal_proto::{
     Name,
     queue::{
         Delivery, How,
-        session::{Answer, AskId, Delivered, End, Event, Loss, PopId, Session},
+        session::{Answer, AskId, Delivered, DeliveryEnd, Event, Loss, PopId, Session},
     },
     time::Micros,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Lease, figures,
+    LeaseInHand, figures,
     journal::note_queue,
-    queue_command::{Asked, Handed, NotDone},
+    queue_command::{Handed, NotDone, QueueAskResult},
     silence,
 };
 use crate::{
@@ -27,11 +27,11 @@ use crate::{
 /// The session at one queue, and the callers that it works for.
 pub(super) struct QueueWaiters {
     pub(super) session: Session,
-    pub(super) asks: HashMap<AskId, oneshot::Sender<Asked>>,
+    pub(super) asks: HashMap<AskId, oneshot::Sender<QueueAskResult>>,
     pub(super) pops: HashMap<PopId, Taker>,
     pub(super) numbers: HashMap<u64, PopId>,
-    pub(super) leases: HashMap<Delivery, Arc<Lease>>,
-    pub(super) finishes: HashMap<Delivery, oneshot::Sender<End>>,
+    pub(super) leases: HashMap<Delivery, Arc<LeaseInHand>>,
+    pub(super) finishes: HashMap<Delivery, oneshot::Sender<DeliveryEnd>>,
     pub(super) last_error: Option<StoreError>,
     pub(super) agenda_at: Option<Micros>,
     /// How many items in work the metrics were told of.
@@ -135,7 +135,7 @@ impl QueueWaiters {
         }
     }
 
-    fn answer(&self, answer: Answer) -> Asked {
+    fn answer(&self, answer: Answer) -> QueueAskResult {
         match answer {
             Answer::Done(reply) => Ok(reply),
             Answer::NotDone => Err(NotDone::Refused(self.error())),
@@ -150,8 +150,9 @@ impl QueueWaiters {
     /// Items for a caller that has gone go back at once, as if they had not been delivered.
     fn hand_over(&mut self, pop: PopId, items: Vec<Delivered>) {
         let deliveries: Vec<Delivery> = items.iter().map(|it| it.item.delivery).collect();
-        let leases =
-            items.into_iter().map(|it| (it.item, Arc::new(Lease::new(self.clock, it.valid_until))));
+        let leases = items
+            .into_iter()
+            .map(|it| (it.item, Arc::new(LeaseInHand::new(self.clock, it.valid_until))));
         let items: Vec<_> = leases.collect();
         for (item, lease) in &items {
             self.leases.insert(item.delivery, Arc::clone(lease));
@@ -189,7 +190,7 @@ impl QueueWaiters {
         Some(taker)
     }
 
-    fn on_lease(&self, delivery: Delivery, tell: impl FnOnce(&Lease)) {
+    fn on_lease(&self, delivery: Delivery, tell: impl FnOnce(&LeaseInHand)) {
         if let Some(lease) = self.leases.get(&delivery) {
             tell(lease);
         }

@@ -11,12 +11,12 @@ use seinpaal_proto::{
         Replies, Wakeup,
         session::{Bearings, Call, Session, Until, Wish},
     },
-    session::{CallId, Config},
+    session::{CallId, SessionConfig},
     time::Micros,
 };
 
 use super::{
-    queue_command::{QueueCommand, Wanted},
+    queue_command::{QueueCommand, WantedItems},
     queue_waiters::{QueueWaiters, Taker},
 };
 use crate::{
@@ -24,9 +24,9 @@ use crate::{
     store::{Reading, StoreError},
 };
 
-pub(super) struct Queues {
+pub(super) struct QueueSessions {
     inbox: Inbox,
-    config: Config,
+    config: SessionConfig,
     client_clock: ClientClock,
     address: Arc<str>,
     /// The state that the next session carries on.
@@ -38,10 +38,10 @@ pub(super) struct Queues {
     touched: BTreeSet<Name>,
 }
 
-impl Queues {
+impl QueueSessions {
     pub(super) fn new(
         inbox: Inbox,
-        config: Config,
+        config: SessionConfig,
         reading: Reading,
         client_clock: ClientClock,
         address: Arc<str>,
@@ -71,7 +71,7 @@ impl Queues {
                 }
             }
             QueueCommand::Pop(wanted) => {
-                let Wanted { number, items, until, drains, about, to, .. } = wanted;
+                let WantedItems { number, items, until, drains, about, to, .. } = wanted;
                 let ttl = wanted.ttl.unwrap_or(ttl);
                 let pop = waiters.session.pop(Wish { items, ttl, until, drains, about });
                 let goes_on = until == Until::Unpopped;

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{Closing, Detached, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
+use super::{Closing, DetachResult, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
 use crate::{
     error::ReleaseError,
     permit_state::{Lost, PermitState},
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 
 /// The slots that somebody gives back, whom to tell, and by when.
-struct Release {
+struct PendingRelease {
     slots: Slots,
     reply: Option<ReleaseReply>,
     answer_by: Micros,
@@ -28,8 +28,8 @@ struct Release {
 /// Releases and detaches that were not answered yet.
 #[derive(Default)]
 pub(super) struct Releases {
-    releases: ByNumber<Ticket, Vec<Release>>,
-    detaches: ByNumber<Ticket, (Micros, oneshot::Sender<Detached>)>,
+    releases: ByNumber<Ticket, Vec<PendingRelease>>,
+    detaches: ByNumber<Ticket, (Micros, oneshot::Sender<DetachResult>)>,
     overdue_at: BTreeSet<(Micros, Ticket)>,
 }
 
@@ -38,8 +38,9 @@ impl Releases {
         self.overdue_at.first().map(|(at, _)| *at)
     }
 
-    fn add(&mut self, ticket: Ticket, release: Release) {
+    fn add(&mut self, ticket: Ticket, release: PendingRelease) {
         if release.reply.is_some() {
+            // A release that nobody waits for has no time to be late.
             self.overdue_at.insert((release.answer_by, ticket));
         }
         match self.releases.get_mut(&ticket) {
@@ -48,7 +49,12 @@ impl Releases {
         }
     }
 
-    fn add_detach(&mut self, ticket: Ticket, answer_by: Micros, reply: oneshot::Sender<Detached>) {
+    fn add_detach(
+        &mut self,
+        ticket: Ticket,
+        answer_by: Micros,
+        reply: oneshot::Sender<DetachResult>,
+    ) {
         self.overdue_at.insert((answer_by, ticket));
         self.detaches.insert(ticket, (answer_by, reply));
     }
@@ -58,7 +64,7 @@ impl Releases {
         &mut self,
         ticket: Ticket,
         answer: &Result<(), ReleaseError>,
-        is_wanted: impl Fn(&Release) -> bool,
+        is_wanted: impl Fn(&PendingRelease) -> bool,
     ) -> usize {
         let Some(releases) = self.releases.get_mut(&ticket) else { return 0 };
         let mut told = 0;
@@ -76,7 +82,7 @@ impl Releases {
         told
     }
 
-    pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: Detached) -> bool {
+    pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: DetachResult) -> bool {
         let Some((answer_by, reply)) = self.detaches.remove(&ticket) else { return false };
         self.overdue_at.remove(&(answer_by, ticket));
         let _ = reply.send(answer);
@@ -92,7 +98,9 @@ impl Driver {
             return;
         }
         let answer_by = now.saturating_add(micros(timeout));
-        self.waiting.releases.add(ticket, Release { slots: slots.clone(), reply, answer_by });
+        self.waiting
+            .releases
+            .add(ticket, PendingRelease { slots: slots.clone(), reply, answer_by });
         self.session.release(now, ticket, Some(slots));
     }
 
@@ -101,7 +109,7 @@ impl Driver {
         now: Micros,
         ticket: Ticket,
         fence: Fence,
-        reply: oneshot::Sender<Detached>,
+        reply: oneshot::Sender<DetachResult>,
     ) {
         if self.waiting.has_grant(ticket, fence) {
             self.waiting.releases.add_detach(ticket, now + micros(ANSWER), reply);
@@ -121,7 +129,7 @@ impl Driver {
         let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
         match given.filter(|_| left > 0) {
             Some(given) => {
-                let is_given = |it: &Release| given.contains(&it.slots);
+                let is_given = |it: &PendingRelease| given.contains(&it.slots);
                 let told = self.waiting.releases.answer(ticket, &answer, is_given);
                 self.crowd.told(told);
             }
@@ -149,7 +157,7 @@ impl Driver {
         {
             self.waiting.releases.overdue_at.pop_first();
             let unknown = self.unknown(ticket);
-            let is_overdue = |it: &Release| it.reply.is_some() && it.answer_by <= now;
+            let is_overdue = |it: &PendingRelease| it.reply.is_some() && it.answer_by <= now;
             self.waiting.releases.answer(ticket, &Err(unknown.clone()), is_overdue);
             if self.waiting.releases.answer_detach(ticket, Err(unknown)) {
                 // No caller heard that the ticket was detached, so it is released.
@@ -176,6 +184,8 @@ impl Driver {
     pub(super) fn close(&mut self, now: Micros) -> &mut Closing {
         let ttl = Duration::from_micros(self.session.config().ttl);
         let ttls = self.waiting.grants.values().map(|grant| grant.ttl);
+        // Before the grants are drained: this is how long a caller waits at most until everything
+        // is free.
         let longest = ttls.max().unwrap_or(ttl);
         self.session.close(now);
         self.queues.close();

@@ -37,6 +37,8 @@ impl Serving {
     /// Drives until every handle is gone and everything is given back.
     pub(super) async fn run(mut self) {
         poll_fn(|context| self.poll(context)).await;
+        // A caller has panicked inside, so nobody knows what the session knows. It is not asked to
+        // give anything back.
         if self.room.is_in_disorder() {
             return;
         }
@@ -49,6 +51,7 @@ impl Serving {
         let room = Arc::clone(&self.room);
         let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
         shared.waker = Some(context.waker().clone());
+        // The task knows its runtime only once it is polled there.
         if shared.runtime.is_none() {
             shared.runtime = runtime::Handle::try_current().ok();
         }
@@ -58,14 +61,14 @@ impl Serving {
             }
             let timeout = shared.next_look();
             match shared.driver.poll_round(context) {
-                Next::Done => continue,
-                Next::Gone => return Poll::Ready(()),
-                Next::Coming => {
+                DriverInput::Done => continue,
+                DriverInput::Gone => return Poll::Ready(()),
+                DriverInput::Coming => {
                     // Those who are about to ask may need this processor.
                     thread::yield_now();
                     break;
                 }
-                Next::Nothing => {}
+                DriverInput::Nothing => {}
             }
             if self.sleep_until(&shared.driver, timeout, context).is_pending() {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
@@ -73,6 +76,7 @@ impl Serving {
             }
             shared.has_sent = false;
         }
+        // The task looks again at once, so a caller need not wake it.
         shared.looks_at = Some(0);
         context.waker().wake_by_ref();
         Poll::Pending
@@ -109,7 +113,7 @@ impl Drop for Serving {
 }
 
 /// What has come.
-enum Next {
+enum DriverInput {
     Done,
     /// Every handle is gone.
     Gone,
@@ -121,7 +125,8 @@ enum Next {
 impl Driver {
     /// Takes what has come. Each round takes from every source. So a
     /// store whose answers are always ready delays neither news nor commands.
-    fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
+    fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
+        // Code of the program: it is called between rounds, when the session is in order.
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }
@@ -131,15 +136,19 @@ impl Driver {
         let store_tasks =
             matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
         if self.awaits_crowd() {
-            return if calls || store_tasks || news { Next::Done } else { Next::Coming };
+            return if calls || store_tasks || news {
+                DriverInput::Done
+            } else {
+                DriverInput::Coming
+            };
         }
         match self.commands.poll_recv(context) {
             Poll::Ready(Some(command)) => self.take_commands(command),
-            Poll::Ready(None) => return Next::Gone,
-            Poll::Pending if !(calls || store_tasks || news) => return Next::Nothing,
+            Poll::Ready(None) => return DriverInput::Gone,
+            Poll::Pending if !(calls || store_tasks || news) => return DriverInput::Nothing,
             Poll::Pending => {}
         }
-        Next::Done
+        DriverInput::Done
     }
 
     /// Whether more callers are about to ask, so that nothing is sent yet.

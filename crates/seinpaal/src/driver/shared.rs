@@ -18,7 +18,7 @@ use seinpaal_proto::{
 };
 use tokio::runtime;
 
-use super::{Command, Done, Driver, figures};
+use super::{Driver, DriverCommand, EndedCall, figures};
 use crate::room::Room;
 
 /// A call that takes longer than this on its caller's thread shows that the machine or its disk is busy.
@@ -46,9 +46,9 @@ pub(crate) struct SharedDriver {
 }
 
 /// Wakes the task when it is dropped.
-struct Nudge(Option<Waker>);
+struct WakeOnDrop(Option<Waker>);
 
-impl Drop for Nudge {
+impl Drop for WakeOnDrop {
     fn drop(&mut self) {
         if let Some(waker) = self.0.take() {
             waker.wake();
@@ -59,13 +59,14 @@ impl Drop for Nudge {
 /// Executes a command on this thread, or returns it if that is not possible now. Inside
 /// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the
 /// room has been left: a server is faster with its answer, at times, than we are here.
-pub(super) fn visit(room: &Room<SharedDriver>, command: Command) -> Option<Command> {
+pub(super) fn visit(room: &Room<SharedDriver>, command: DriverCommand) -> Option<DriverCommand> {
     // Dropped after the room is left, even if something panics inside. The task ends then.
-    let mut nudge = Nudge(None);
+    let mut nudge = WakeOnDrop(None);
     let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
         return Some(command);
     };
     nudge.0.clone_from(&shared.waker);
+    // Nothing is left to do, so the task sleeps on. Waking it would cost more than the call.
     if !shared.make(command) {
         nudge.0 = None;
     }
@@ -104,7 +105,7 @@ impl SharedDriver {
     }
 
     /// Executes a command. Returns whether the task has something to do now.
-    fn make(&mut self, command: Command) -> bool {
+    fn make(&mut self, command: DriverCommand) -> bool {
         let started = Instant::now();
         self.driver.visit(command);
         let has_calls = self.begin();
@@ -135,7 +136,7 @@ impl SharedDriver {
 impl Driver {
     /// Takes a command, after those that came before it. If exactly one call is then due, and the store
     /// can answer it at once, it is made here. Everything else is left to the task.
-    fn visit(&mut self, command: Command) {
+    fn visit(&mut self, command: DriverCommand) {
         let now = self.clock.now();
         self.crowd.is_taken();
         self.take_more_commands(now);
@@ -154,13 +155,13 @@ impl Driver {
         if call.overdue.is_some() {
             return false;
         }
-        let timing = figures::Call::begin("permits");
+        let timing = figures::CallFigure::begin("permits");
         let Some(result) = self.store.call_in_place(&call.batch) else { return false };
         timing.end(result.as_ref().err());
         self.statistics.called();
         self.pulse.ask(now);
         self.pulse.hear(self.clock.now(), result.as_ref().err());
-        self.take_done(Done::Call(call.id, result));
+        self.take_done(EndedCall::Call(call.id, result));
         true
     }
 

@@ -8,7 +8,7 @@ use std::sync::{
 
 use seinpaal_proto::{
     Inbox,
-    session::{Config, Session},
+    session::{Session, SessionConfig},
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics,
+    Driver, DriverCommand, Handle, OpenStore, Pulse, QueueSessions, SharedDriver, Statistics,
     errors::{internal, internal_text},
     serving::Serving,
 };
@@ -29,32 +29,32 @@ use crate::{
 /// Everything that a driver is made of, except its store.
 pub(super) struct Makings {
     inbox: Inbox,
-    config: Config,
+    config: SessionConfig,
     pub(super) clock: ClientClock,
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
     pub(super) pulse: Arc<Pulse>,
     room: Arc<Room<SharedDriver>>,
-    pub(super) commands: mpsc::UnboundedReceiver<Command>,
+    pub(super) commands: mpsc::UnboundedReceiver<DriverCommand>,
     pub(super) news: mpsc::UnboundedReceiver<News>,
 }
 
 /// The other ends of a driver's channels.
 pub(super) struct Ends {
-    config: Config,
+    config: SessionConfig,
     clock: ClientClock,
     address: Arc<str>,
     statistics: Arc<Statistics>,
     pulse: Arc<Pulse>,
     room: Arc<Room<SharedDriver>>,
-    pub(super) commands: mpsc::UnboundedSender<Command>,
+    pub(super) commands: mpsc::UnboundedSender<DriverCommand>,
     pub(super) news: NewsSender,
 }
 
 /// Opens the store at `address` on a thread of its own, and serves it there until every handle is gone.
 pub(crate) async fn start(
-    opening: Opening,
-    config: Config,
+    opening: OpenStore,
+    config: SessionConfig,
     address: String,
 ) -> Result<Arc<Handle>, StoreError> {
     let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
@@ -77,8 +77,8 @@ pub(crate) async fn start(
 /// # Panics
 /// Outside a tokio runtime.
 pub(crate) async fn start_as_task(
-    opening: Opening,
-    config: Config,
+    opening: OpenStore,
+    config: SessionConfig,
     address: String,
 ) -> Result<(Arc<Handle>, JoinHandle<()>), StoreError> {
     let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
@@ -92,7 +92,7 @@ pub(crate) async fn start_as_task(
 /// Opens a store that needs no waiting, and serves it on a thread of its own.
 pub(crate) fn start_at_once(
     open: impl FnOnce(Inbox, NewsSender) -> Arc<dyn Store>,
-    config: Config,
+    config: SessionConfig,
     address: String,
 ) -> Result<Arc<Handle>, StoreError> {
     let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
@@ -108,7 +108,7 @@ pub(crate) fn start_at_once(
 /// Outside a tokio runtime.
 pub(crate) fn start_here(
     open: impl FnOnce(Inbox, NewsSender) -> Arc<dyn Store>,
-    config: Config,
+    config: SessionConfig,
     clock: ClientClock,
     address: String,
 ) -> Result<Arc<Handle>, StoreError> {
@@ -119,7 +119,7 @@ pub(crate) fn start_here(
 }
 
 pub(super) fn makings(
-    config: Config,
+    config: SessionConfig,
     clock: ClientClock,
     address: Arc<str>,
 ) -> Result<(Makings, Ends), StoreError> {
@@ -170,7 +170,7 @@ fn on_a_thread(
 }
 
 /// The settings of a session at this store.
-fn fitting(config: Config, store: &dyn Store) -> Config {
+fn fitting(config: SessionConfig, store: &dyn Store) -> SessionConfig {
     match store.longest_lease() {
         Some(longest) => config.within(longest),
         None => config,
@@ -182,7 +182,7 @@ impl Makings {
         let config = fitting(self.config.clone(), &*store);
         let reading = store.first_reading();
         let address = Arc::clone(&self.address);
-        let queues = Queues::new(self.inbox, config.clone(), reading, self.clock, address);
+        let queues = QueueSessions::new(self.inbox, config.clone(), reading, self.clock, address);
         let mut session = Session::new(self.inbox, config);
         session.learn_clock(reading.shows, reading.asked_at);
         let room = Arc::clone(&self.room);

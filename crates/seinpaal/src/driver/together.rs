@@ -7,7 +7,7 @@ use seinpaal_proto::{
     session::{Call, CallId},
 };
 
-use super::{Done, Driver, errors::internal_text, figures};
+use super::{Driver, EndedCall, errors::internal_text, figures};
 use crate::store::{StoreError, Together};
 
 impl Driver {
@@ -31,12 +31,12 @@ impl Driver {
         let asked = self.pulse.watch(async move {
             let step =
                 store.one_step().ok_or_else(|| internal_text("this store has no such step"))?;
-            let timing = figures::Call::begin("permits");
+            let timing = figures::CallFigure::begin("permits");
             let result = step.call_together(&batches).await;
             timing.end(result.as_ref().err());
             result
         });
-        self.under_way.push(Box::pin(async move { Done::Together(ids, asked.await) }));
+        self.under_way.push(Box::pin(async move { EndedCall::Together(ids, asked.await) }));
     }
 
     pub(super) fn take_together(

@@ -1,9 +1,9 @@
 //! Changes seeds a little, always in the same way.
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct MutationDice(pub(super) u64);
 
-impl Dice {
+impl MutationDice {
     /// From 0 up to, not including, `end`, which is above 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

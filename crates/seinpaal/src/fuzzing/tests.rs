@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{TARGETS, mutate::Dice};
+use super::{TARGETS, mutate::MutationDice};
 
 /// How many mutants each target gets, unless `SEINPAAL_MUTANTS` says otherwise.
 const MUTANTS: usize = 3000;
@@ -47,7 +47,7 @@ fn check(target: &str, read: fn(&[u8]), bytes: &[u8]) -> Result<(), String> {
 
 fn over_seeds_and_mutants(target: &str, read: fn(&[u8])) -> Vec<String> {
     let seeds = seeds(target);
-    let mut dice = Dice(7);
+    let mut dice = MutationDice(7);
     let mutants: Vec<_> = (0..mutants(target)).map(|_| dice.mutant(&seeds)).collect();
     let inputs = seeds.iter().chain(&mutants);
     inputs.filter_map(|bytes| check(target, read, bytes).err()).take(20).collect()

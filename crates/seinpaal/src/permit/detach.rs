@@ -6,7 +6,7 @@ use seinpaal_proto::{Fence, Slots, Ticket};
 use tokio::sync::oneshot;
 
 use super::{GrantPart, Permit};
-use crate::{driver::Command, error::ReleaseError};
+use crate::{driver::DriverCommand, error::ReleaseError};
 
 /// A permit that was detached.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -40,6 +40,9 @@ impl Permit {
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
     /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not answer within
     /// 5 s (it is released as soon as the store can be told).
+    ///
+    /// # Examples
+    /// See [`Semaphore::attach`](crate::Semaphore::attach).
     pub async fn detach(mut self) -> Result<Detached, ReleaseError> {
         if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
             return Err(ReleaseError::NotWhole);
@@ -47,7 +50,7 @@ impl Permit {
         let GrantPart { grant, slots } = self.parts.remove(0);
         let (reply, answer) = oneshot::channel();
         let (ticket, fence) = (grant.ticket, grant.fence);
-        self.handle.send(Command::Detach { ticket, fence, reply });
+        self.handle.send(DriverCommand::Detach { ticket, fence, reply });
         let gone = || Err(self.handle.gone_release());
         let valid_for = answer.await.unwrap_or_else(|_| gone())?.map(Duration::from_micros);
         Ok(Detached { ticket, fence: grant.fence, slots, limit: grant.limit, valid_for })

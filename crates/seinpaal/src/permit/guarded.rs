@@ -3,7 +3,7 @@
 use super::Permit;
 use crate::{
     driver,
-    guarded::{Group, GuardedError, GuardedWrite, Value, hash_tag},
+    guarded::{CommandGroup, GuardedError, GuardedWrite, Value, hash_tag},
 };
 
 impl Permit {
@@ -36,9 +36,9 @@ impl Permit {
     /// ```
     pub async fn guarded(
         &self,
-        describe: impl FnOnce(&mut Group),
+        describe: impl FnOnce(&mut CommandGroup),
     ) -> Result<Vec<Value>, GuardedError> {
-        let mut group = Group::default();
+        let mut group = CommandGroup::default();
         describe(&mut group);
         group.check()?;
         let mut id = [0; 16];

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{GrantPart, Permit};
 use crate::{
-    driver::{ANSWER, Command, Giving, ReleaseReply},
+    driver::{ANSWER, DriverCommand, Giving, ReleaseReply},
     error::ReleaseError,
     request::{Described, request},
 };
@@ -34,7 +34,10 @@ impl Permit {
     }
 }
 
-/// A request to give permits back: a future. Dropping it, at any point, gives them back in the background.
+/// A request to give permits back: a future.
+///
+/// # Cancel safety
+/// Dropping it, at any point, gives the permits back in the background.
 ///
 /// # Errors
 /// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not answer within the
@@ -79,9 +82,9 @@ impl Releasing {
 }
 
 impl GrantPart {
-    fn release(self, timeout: Duration, reply: Option<ReleaseReply>) -> Command {
+    fn release(self, timeout: Duration, reply: Option<ReleaseReply>) -> DriverCommand {
         let (ticket, fence) = (self.grant.ticket, self.grant.fence);
-        Command::Release(Giving { ticket, fence, slots: self.slots, timeout, reply })
+        DriverCommand::Release(Giving { ticket, fence, slots: self.slots, timeout, reply })
     }
 }
 

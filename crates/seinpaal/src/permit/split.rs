@@ -70,6 +70,18 @@ impl Permit {
     /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer (it is released);
     /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not
     /// answer within 5 s (then everything is given back in the background).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let settings = seinpaal.rwlock("settings");
+    /// let writer = settings.write().await?;
+    /// let reader = writer.downgrade().await?;
+    /// assert!(settings.try_read().await?.is_some());
+    /// # drop(reader);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn downgrade(mut self) -> Result<Self, ReleaseError> {
         if self.permits() != MOST_READERS {
             return Err(ReleaseError::NotAWriter);

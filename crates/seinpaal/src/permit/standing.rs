@@ -37,6 +37,9 @@ impl Permit {
     ///
     /// # Cancel safety
     /// Yes. A change between two calls may be missed; [`state`](Self::state) is never missed.
+    ///
+    /// # Examples
+    /// See [`lost`](Self::lost), which waits in the same way.
     pub async fn changed(&self) {
         let mut watches = self.watches();
         let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
@@ -47,6 +50,9 @@ impl Permit {
     ///
     /// # Cancel safety
     /// Yes.
+    ///
+    /// # Examples
+    /// See [`lost`](Self::lost), which waits in the same way.
     pub async fn danger(&self) {
         self.until(|state| state != PermitState::Held).await;
     }
@@ -56,6 +62,17 @@ impl Permit {
     ///
     /// # Cancel safety
     /// Yes.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// let permit = gpus.acquire().await?;
+    /// gpus.evict(permit.ticket()).await?;
+    /// println!("lost: {}", permit.lost().await);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn lost(&self) -> Lost {
         match self.until(|state| matches!(state, PermitState::Lost(_))).await {
             PermitState::Lost(lost) => lost,

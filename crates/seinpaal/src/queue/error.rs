@@ -131,6 +131,27 @@ pub enum QueueError {
     Store(StoreError),
 }
 
+/// Why a payload is not the JSON that was expected. It says so in words.
+#[cfg(feature = "serde")]
+#[derive(Clone, Debug, Error)]
+#[error("{why}")]
+#[non_exhaustive]
+pub struct BadJson {
+    /// The line of the payload at which reading ended, from 1; 0 if there is none.
+    pub line: usize,
+    /// The column there, from 1; 0 if there is none.
+    pub column: usize,
+    why: String,
+}
+
+/// The type of `serde_json` stays out of the public API, so that its next version breaks nobody.
+#[cfg(feature = "serde")]
+impl BadJson {
+    pub(super) fn new(error: &serde_json::Error) -> Self {
+        Self { line: error.line(), column: error.column(), why: error.to_string() }
+    }
+}
+
 from_store_error!(PushError, PopError, WorkError, QueueError);
 
 impl From<NotDone> for PushError {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use seinpaal_proto::{
     About, Fence, Name,
-    queue::{DeadRow, GroupRow, History, ItemId, Snapshot, WorkRow},
+    queue::{DeadRow, DeliveryHistory, GroupRow, ItemId, Snapshot, WorkRow},
 };
 
 /// Everything about a queue at one moment.
@@ -90,7 +90,7 @@ pub struct DeadLetter {
     /// When it died, by the store's clock.
     pub died_at: SystemTime,
     /// How its latest deliveries ended, oldest first, at most eight.
-    pub history: History,
+    pub history: DeliveryHistory,
     /// How long its payload is, in bytes.
     pub bytes: u32,
     /// The first 256 bytes of it.

@@ -1,5 +1,6 @@
 //! The item in hand.
 
+mod finish;
 mod shared;
 
 use std::{
@@ -10,17 +11,17 @@ use std::{
 };
 
 pub(super) use self::shared::SharedItem;
-use super::FinishError;
+#[cfg(feature = "serde")]
+use super::BadJson;
 use crate::{
-    driver::Lease,
+    driver::LeaseInHand,
     permit_state::{Lost, PermitState},
     seinpaal::Seinpaal,
 };
 use futures_util::future::{Either, select};
 use seinpaal_proto::{
     About, Fence, Name,
-    queue::{How, ItemId, Popped, Reason, session::End},
-    time::micros,
+    queue::{How, ItemId, Popped},
 };
 
 /// An item to work on, until it is acknowledged, given back, failed or dropped.
@@ -78,7 +79,7 @@ impl Item {
         seinpaal: &Seinpaal,
         queue: &Name,
         popped: Popped,
-        lease: Arc<Lease>,
+        lease: Arc<LeaseInHand>,
     ) -> Self {
         let shared = SharedItem {
             handle: Arc::clone(&seinpaal.handle),
@@ -100,10 +101,10 @@ impl Item {
     /// Reads the payload as JSON.
     ///
     /// # Errors
-    /// It is not what was expected.
+    /// [`BadJson`] if it is not JSON, or not of this type.
     #[cfg(feature = "serde")]
-    pub fn json<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(self.payload())
+    pub fn json<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, BadJson> {
+        serde_json::from_slice(self.payload()).map_err(|error| BadJson::new(&error))
     }
 
     /// Returns its number, which stays the same over all deliveries.
@@ -190,6 +191,9 @@ impl Item {
     ///
     /// # Cancel safety
     /// Yes; a change between two calls may be missed, the state is not.
+    ///
+    /// # Examples
+    /// See [`Permit::lost`](crate::Permit::lost), which waits in the same way.
     pub async fn changed(&self) {
         // The lease is ours, and it is what tells: the channel does not close.
         let _ = self.shared.lease.watch().changed().await;
@@ -199,6 +203,9 @@ impl Item {
     ///
     /// # Cancel safety
     /// Yes.
+    ///
+    /// # Examples
+    /// See [`Permit::lost`](crate::Permit::lost), which waits in the same way.
     pub async fn danger(&self) {
         self.shared.until(|state| state != PermitState::Held).await;
     }
@@ -208,58 +215,29 @@ impl Item {
     ///
     /// # Cancel safety
     /// Yes.
+    ///
+    /// # Examples
+    /// See [`Permit::lost`](crate::Permit::lost), which waits in the same way.
     pub async fn lost(&self) -> Lost {
         self.shared.lost().await
     }
 
     /// Runs `work` for as long as the delivery goes on; drops it when it is lost.
     ///
+    /// # Cancel safety
+    /// Dropping this future drops `work` where it waits. The delivery goes on.
+    ///
     /// # Errors
     /// [`Lost`] when it was lost before `work` was done.
+    ///
+    /// # Examples
+    /// See [`Permit::while_held`](crate::Permit::while_held), which does this with a permit.
     pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
         let (work, lost) = (std::pin::pin!(work), std::pin::pin!(self.lost()));
         match select(lost, work).await {
             Either::Left((lost, _)) => Err(lost),
             Either::Right((done, _)) => Ok(done),
         }
-    }
-
-    /// Says that the item is done, and waits until the store has confirmed it: it is gone then.
-    ///
-    /// # Cancel safety
-    /// Once this has been polled the item is acknowledged, whether or not it is polled again.
-    ///
-    /// # Errors
-    /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile; [`FinishError::Unknown`] if the store
-    /// is silent for too long.
-    pub async fn acknowledge(self) -> Result<(), FinishError> {
-        ended(self.shared.finish(How::Acknowledge).await).map(drop)
-    }
-
-    /// Gives the item back, to be delivered again after `delay`. This delivery does not count.
-    /// Without a delay the item returns to its old place in the order.
-    ///
-    /// # Cancel safety
-    /// As [`acknowledge`](Self::acknowledge).
-    ///
-    /// # Errors
-    /// As [`acknowledge`](Self::acknowledge).
-    pub async fn give_back(self, delay: Duration) -> Result<(), FinishError> {
-        let how = How::GiveBack { delay: micros(delay) };
-        ended(self.shared.finish(how).await).map(drop)
-    }
-
-    /// Ends the delivery as failed, with a reason that is cut to 256 bytes. The item is delivered
-    /// again after `delay`, or becomes a dead letter if this was its last delivery.
-    ///
-    /// # Cancel safety
-    /// As [`acknowledge`](Self::acknowledge).
-    ///
-    /// # Errors
-    /// As [`acknowledge`](Self::acknowledge).
-    pub async fn fail(self, reason: &str, delay: Duration) -> Result<Failed, FinishError> {
-        let how = How::Fail { delay: micros(delay), reason: Reason::new(reason) };
-        ended(self.shared.finish(how).await)
     }
 
     /// Returns a delivery that never reached the program.
@@ -270,15 +248,6 @@ impl Item {
     /// While this is kept, dropping the item says nothing.
     pub(super) fn share(&self) -> Arc<SharedItem> {
         Arc::clone(&self.shared)
-    }
-}
-
-fn ended(end: Result<End, FinishError>) -> Result<Failed, FinishError> {
-    match end? {
-        End::Acknowledged | End::Returned => Ok(Failed::Returned),
-        End::Died => Ok(Failed::Died),
-        End::Lost => Err(FinishError::Lost),
-        _ => Err(FinishError::Unknown),
     }
 }
 

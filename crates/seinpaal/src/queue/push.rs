@@ -54,6 +54,9 @@ pub struct PushRequest(Described<PushOne, Result<Pushed, PushError>>);
 /// A request to push many items: an answer each, in order. Nothing is sent before it is awaited.
 ///
 /// Items go in batches of up to 63 and about 4 MiB, in order. If one is refused the others are pushed all the same.
+///
+/// # Cancel safety
+/// Dropping the future before it is polled pushes nothing. After that each item may be pushed or not.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct PushAll(Described<PushMany, Vec<Result<Pushed, PushError>>>);
 

@@ -54,6 +54,9 @@ impl Spread {
     /// Works on the items of all parts, at most `concurrency` of each part at a time. With a `shutdown` that is done,
     /// every part is shut down; `describe` sets what else there is to say of the worker of a part.
     ///
+    /// # Cancel safety
+    /// As [`Worker::run`].
+    ///
     /// # Errors
     /// As [`Worker::run`], the first of any part.
     ///

@@ -17,6 +17,14 @@ impl Queue {
     /// Sets how many items may be in work at once, 0 to 1 000 000 000; `None`: any number. Lowering it ends nothing that
     /// is in work, and delivers nothing until it fits.
     ///
+    /// # Cancel safety
+    /// Dropping the future does not take the request back: what it asks for may be done or not.
+    ///
+    /// # If the store is unreachable
+    /// The request is sent again for as long as the connection's
+    /// [patience](crate::Builder::patience) lasts, and is done once, however often it was sent. Then
+    /// the error says whether it was not done, or nobody can say.
+    ///
     /// # Errors
     /// [`QueueError`] for bad input or a store that does not answer.
     ///
@@ -41,8 +49,21 @@ impl Queue {
 
     /// Sets how many items of one group may be in work at once; `None`: any number. A full group holds up no other.
     ///
+    /// # Cancel safety
+    /// As [`limit`](Self::limit).
+    ///
     /// # Errors
     /// As [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails with groups");
+    /// mails.group_limit(Some(1)).await?;
+    /// assert_eq!(mails.snapshot().await?.group_limit, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn group_limit(&self, limit: Option<u32>) -> Result<(), QueueError> {
         let limit = limit.map(Limit::new).transpose()?;
         self.configure(Configure::GroupLimit(limit)).await
@@ -51,8 +72,24 @@ impl Queue {
     /// Delivers nothing until [`resume`](Self::resume). Workers finish the items that they have.
     /// People who look at the queue see `reason`, at most 512 bytes.
     ///
+    /// # Cancel safety
+    /// As [`limit`](Self::limit).
+    ///
     /// # Errors
     /// As [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails in a pause");
+    /// mails.push("to: ann").await?;
+    /// mails.pause("the mail server moves").await?;
+    /// assert!(mails.try_pop().await?.is_none());
+    /// mails.resume().await?;
+    /// mails.pop().await?.acknowledge().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn pause(&self, reason: &str) -> Result<(), QueueError> {
         if reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
             return Err(BadSetting::Reason.into());
@@ -62,13 +99,22 @@ impl Queue {
 
     /// Delivers again.
     ///
+    /// # Cancel safety
+    /// As [`limit`](Self::limit).
+    ///
     /// # Errors
     /// As [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// See [`pause`](Self::pause).
     pub async fn resume(&self) -> Result<(), QueueError> {
         self.configure(Configure::Resume).await
     }
 
     /// Reads everything about the queue; of what is in work and of groups at most 1000 each.
+    ///
+    /// # Cancel safety
+    /// Yes: it only reads.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).
@@ -91,6 +137,9 @@ impl Queue {
     }
 
     /// Reads up to `rows` dead letters in the order of their numbers, those after `after`; `None`: from the first.
+    ///
+    /// # Cancel safety
+    /// Yes: it only reads.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).
@@ -125,8 +174,14 @@ impl Queue {
 
     /// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
     ///
+    /// # Cancel safety
+    /// As [`limit`](Self::limit).
+    ///
     /// # Errors
     /// [`QueueError::NoSuchItem`] if there is no such dead letter; as [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// See [`dead`](Self::dead).
     pub async fn replay(&self, id: ItemId) -> Result<(), QueueError> {
         match self.ask(Request::Replay { id }).await? {
             Reply::Replayed { .. } => Ok(()),
@@ -136,8 +191,14 @@ impl Queue {
 
     /// Forgets a dead letter.
     ///
+    /// # Cancel safety
+    /// As [`limit`](Self::limit).
+    ///
     /// # Errors
     /// As [`replay`](Self::replay).
+    ///
+    /// # Examples
+    /// See [`dead`](Self::dead), with this in place of `replay`.
     pub async fn drop_dead(&self, id: ItemId) -> Result<(), QueueError> {
         match self.ask(Request::Drop { id }).await? {
             Reply::Dropped { .. } => Ok(()),
@@ -147,8 +208,22 @@ impl Queue {
 
     /// Takes an item out of the queue, and says what it was. Whoever works on it learns of it at once.
     ///
+    /// # Cancel safety
+    /// As [`limit`](Self::limit).
+    ///
     /// # Errors
     /// [`QueueError::NoSuchItem`] if there is no such item, or it is a dead letter; as [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails that nobody needs");
+    /// let pushed = mails.push("to: ann").await?;
+    /// mails.cancel(pushed.id).await?;
+    /// assert!(mails.try_pop().await?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn cancel(&self, id: ItemId) -> Result<Was, QueueError> {
         match self.ask(Request::Cancel { id }).await? {
             Reply::Cancelled { was, .. } => Ok(was),
@@ -158,16 +233,35 @@ impl Queue {
 
     /// Takes out everything that is ready or delayed, and says how much. What is in work stays, and so do dead letters.
     ///
+    /// # Cancel safety
+    /// Items are taken out in steps. Dropping the future ends it after the step under way.
+    ///
     /// # Errors
     /// As [`limit`](Self::limit); then some may have been taken out.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails to throw away");
+    /// mails.push("to: ann").await?;
+    /// assert_eq!(mails.purge().await?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn purge(&self) -> Result<u64, QueueError> {
         self.purge_all(Purge::Waiting).await
     }
 
     /// Forgets all dead letters, and says how many.
     ///
+    /// # Cancel safety
+    /// As [`purge`](Self::purge).
+    ///
     /// # Errors
     /// As [`purge`](Self::purge).
+    ///
+    /// # Examples
+    /// See [`purge`](Self::purge).
     pub async fn purge_dead(&self) -> Result<u64, QueueError> {
         self.purge_all(Purge::Dead).await
     }

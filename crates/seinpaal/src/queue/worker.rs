@@ -21,8 +21,8 @@ use futures_util::{
 };
 use seinpaal_proto::{
     queue::{
-        How, Reason,
-        session::{End, Until},
+        FailureReason, How,
+        session::{DeliveryEnd, Until},
     },
     time::micros,
 };
@@ -128,6 +128,9 @@ where
     ///
     /// # Errors
     /// [`WorkError`] for bad input, or a store that refuses for good; one that is silent is waited for.
+    ///
+    /// # Examples
+    /// See [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<Counts, WorkError> {
         self.run_until(pending()).await
     }
@@ -222,7 +225,7 @@ where
             // The delivery is over already, and this frees its place.
             Either::Right(_) => How::GiveBack { delay: 0 },
         };
-        let end = hand.0.finish(how).await.unwrap_or(End::Unknown);
+        let end = hand.0.finish(how).await.unwrap_or(DeliveryEnd::Unknown);
         ItemEnd { end, is_given_back: hand.0.is_given_back() }
     }
 
@@ -235,7 +238,7 @@ where
 
     fn failed(&self, attempt: u32, reason: &str) -> How {
         let delay = micros(self.retry.delay(attempt));
-        How::Fail { delay, reason: Reason::new(reason) }
+        How::Fail { delay, reason: FailureReason::new(reason) }
     }
 }
 

@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Inbox,
-    session::{ClockBound, Config},
+    session::{JumpBound, SessionConfig},
     time::micros,
 };
 
-use super::{Client, Seinpaal, checked_ttl};
+use super::{RequestMaker, Seinpaal, checked_ttl};
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -81,8 +81,21 @@ impl Builder {
 
     /// Connects.
     ///
+    /// # Cancel safety
+    /// As [`Seinpaal::connect`].
+    ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// let seinpaal = seinpaal::Seinpaal::builder("memory:").ttl(Duration::from_secs(60)).connect().await?;
+    /// # drop(seinpaal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
         let parts = self.parts()?;
         let handle =
@@ -112,7 +125,7 @@ impl Builder {
 
     fn parts(self) -> Result<ConnectionParts, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
-        let client = Client::new(self.client)?;
+        let client = RequestMaker::new(self.client)?;
         let mut url = StoreUrl::parse(&self.url)?;
         if let Some(length) = self.restart_guard {
             let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
@@ -123,11 +136,11 @@ impl Builder {
             let options = url.redis_options_mut().filter(|_| replicas > 0);
             options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
         }
-        let config = Config {
+        let config = SessionConfig {
             ttl,
             patience: micros(self.patience),
             clock_bound: clock_bound(&url),
-            ..Config::default()
+            ..SessionConfig::default()
         };
         Ok(ConnectionParts { url, config, client, ttl: self.ttl })
     }
@@ -136,18 +149,18 @@ impl Builder {
 /// The parts of a connection, once its description is known to be sound.
 struct ConnectionParts {
     url: StoreUrl,
-    config: Config,
-    client: Client,
+    config: SessionConfig,
+    client: RequestMaker,
     ttl: Duration,
 }
 
 impl ConnectionParts {
-    fn opening(&self) -> driver::Opening {
+    fn opening(&self) -> driver::OpenStore {
         let url = self.url.clone();
         Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news))
     }
 
-    fn opening_until_exit(&self) -> driver::Opening {
+    fn opening_until_exit(&self) -> driver::OpenStore {
         let url = self.url.clone();
         Box::new(move |inbox: Inbox, news: NewsSender| store::open_until_exit(url, inbox, news))
     }
@@ -159,10 +172,10 @@ impl ConnectionParts {
     }
 }
 
-fn clock_bound(url: &StoreUrl) -> ClockBound {
+fn clock_bound(url: &StoreUrl) -> JumpBound {
     match url.redis_options().and_then(|options| options.clock_bound) {
-        Some(store::url::ClockBound::Off) => ClockBound::Off,
-        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
-        None => ClockBound::Quarter,
+        Some(store::url::ClockBound::Off) => JumpBound::Off,
+        Some(store::url::ClockBound::At(bound)) => JumpBound::Fixed(micros(bound)),
+        None => JumpBound::Quarter,
     }
 }

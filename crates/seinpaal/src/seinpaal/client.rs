@@ -8,13 +8,13 @@ use crate::error::BadSetting;
 
 /// What every request of a connection says of its maker.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct RequestMaker {
     unlabelled: About,
     /// The description, as stores keep it.
     encoded: Arc<str>,
 }
 
-impl Client {
+impl RequestMaker {
     pub(super) fn new(name: Option<String>) -> Result<Self, BadSetting> {
         let name = name.unwrap_or_else(executable);
         if name.chars().any(char::is_control) {
@@ -26,7 +26,7 @@ impl Client {
     pub(super) fn own(name: String) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let pid = std::process::id();
-        let unlabelled = About { client: name, host, pid, labels: Vec::new() };
+        let unlabelled = About::new(name, host, pid);
         let encoded = unlabelled.encode().into();
         Self { unlabelled, encoded }
     }
@@ -50,7 +50,7 @@ impl Client {
         if labels.is_empty() {
             return self.encoded.to_string();
         }
-        About { labels: labels.to_vec(), ..self.unlabelled.clone() }.encode()
+        self.unlabelled.clone().with_labels(labels.to_vec()).encode()
     }
 }
 

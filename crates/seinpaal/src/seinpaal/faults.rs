@@ -3,7 +3,7 @@
 
 use std::future::IntoFuture;
 
-use seinpaal_rig::{Between, Fault, Faults, Interposed, Operation, news_through};
+use seinpaal_rig::{Between, Fault, Faults, Interposed, SeamCall, news_through};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
@@ -23,13 +23,13 @@ const FAULTS: [Fault; 6] = [
 ];
 
 /// Two clients of one store. Only the calls and the news of the first go wrong.
-struct Scene {
+struct TwoClients {
     faults: Arc<Faults>,
     struck: Seinpaal,
     witness: Seinpaal,
 }
 
-impl Scene {
+impl TwoClients {
     fn new() -> Self {
         let clock = ClientClock::Tokio(Instant::now());
         let hub = MemoryHub::running_by(clock, Clock::System);
@@ -59,8 +59,8 @@ fn connected(clock: ClientClock, hub: &Arc<MemoryHub>, faults: &Arc<Faults>) -> 
         let news = news_through(Arc::clone(&between), inbox, news);
         Interposed::new(MemoryStore::open(&hub, inbox, news), between) as Arc<dyn Store>
     };
-    let handle = driver::start_here(open, Config::default(), clock, "memory:".to_owned());
-    let client = Arc::new(Client::own("a test".to_owned()));
+    let handle = driver::start_here(open, SessionConfig::default(), clock, "memory:".to_owned());
+    let client = Arc::new(RequestMaker::own("a test".to_owned()));
     Seinpaal { handle: handle.expect("a driver"), client }
 }
 
@@ -75,9 +75,9 @@ async fn is_left_empty(name: &Semaphore, what: &str) {
 }
 
 /// The struck client holds for a minute, in which its lease is renewed twice, while the other waits.
-async fn hold_and_hand_over(operation: Operation, fault: Fault) {
+async fn hold_and_hand_over(operation: SeamCall, fault: Fault) {
     let what = format!("{operation:?}: {fault}");
-    let scene = Scene::new();
+    let scene = TwoClients::new();
     let (mine, theirs) = scene.names();
     scene.faults.next(operation, fault);
     let permit = timeout(LONG, mine.acquire().into_future()).await.expect("in time");
@@ -96,7 +96,7 @@ async fn hold_and_hand_over(operation: Operation, fault: Fault) {
 
 #[tokio::test(start_paused = true)]
 async fn a_permit_is_had_kept_and_handed_over_whichever_call_goes_wrong_and_however() {
-    for operation in [Operation::Acquire, Operation::Renew, Operation::Release] {
+    for operation in [SeamCall::Acquire, SeamCall::Renew, SeamCall::Release] {
         for fault in FAULTS {
             hold_and_hand_over(operation, fault).await;
         }
@@ -107,10 +107,10 @@ async fn a_permit_is_had_kept_and_handed_over_whichever_call_goes_wrong_and_howe
 async fn a_waiter_that_gives_up_leaves_nothing_behind_whatever_becomes_of_its_cancel() {
     for fault in FAULTS {
         let what = format!("{fault}");
-        let scene = Scene::new();
+        let scene = TwoClients::new();
         let (mine, theirs) = scene.names();
         let permit = theirs.acquire().await.expect("a permit");
-        scene.faults.next(Operation::Cancel, fault);
+        scene.faults.next(SeamCall::Cancel, fault);
         let refused = mine.acquire().timeout(10 * SECOND).await;
         assert!(matches!(refused, Err(AcquireError::TimedOut)), "{what}: {refused:?}");
         sleep(10 * SECOND).await;
@@ -125,10 +125,10 @@ async fn a_waiter_that_gives_up_leaves_nothing_behind_whatever_becomes_of_its_ca
 #[tokio::test(start_paused = true)]
 async fn a_waiter_gets_its_permit_though_its_wakeup_is_lost_late_or_told_twice() {
     for fault in [Fault::LoseAnswer, Fault::Delay(60 * SECOND), Fault::Repeat] {
-        let scene = Scene::new();
+        let scene = TwoClients::new();
         let (mine, theirs) = scene.names();
         let permit = theirs.acquire().await.expect("a permit");
-        scene.faults.every(Operation::News, fault);
+        scene.faults.every(SeamCall::News, fault);
         let waiting = tokio::spawn(mine.acquire().timeout(LONG).into_future());
         sleep(SECOND).await;
         let freed = Instant::now();
@@ -142,10 +142,10 @@ async fn a_waiter_gets_its_permit_though_its_wakeup_is_lost_late_or_told_twice()
 
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_hears_nothing_loses_its_permit_before_the_next_one_has_it() {
-    let scene = Scene::new();
+    let scene = TwoClients::new();
     let (mine, theirs) = scene.names();
     let permit = mine.acquire().await.expect("a permit");
-    scene.faults.every(Operation::Any, Fault::LoseRequest);
+    scene.faults.every(SeamCall::Any, Fault::LoseRequest);
     let waiting = tokio::spawn(theirs.acquire().timeout(LONG).into_future());
     permit.lost().await;
     assert!(!waiting.is_finished(), "lost only after it was another's");
@@ -154,9 +154,9 @@ async fn a_holder_that_hears_nothing_loses_its_permit_before_the_next_one_has_it
 }
 
 /// The struck client pushes an item, works on it for a minute and acknowledges it.
-async fn push_and_work(operation: Operation, fault: Fault) {
+async fn push_and_work(operation: SeamCall, fault: Fault) {
     let what = format!("{operation:?}: {fault}");
-    let scene = Scene::new();
+    let scene = TwoClients::new();
     let (mine, theirs) = scene.queues();
     scene.faults.next(operation, fault);
     mine.push("work").await.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -173,8 +173,7 @@ async fn push_and_work(operation: Operation, fault: Fault) {
 
 #[tokio::test(start_paused = true)]
 async fn an_item_is_worked_on_once_whichever_call_goes_wrong_and_however() {
-    let operations =
-        [Operation::Push, Operation::Pop, Operation::RenewDeliveries, Operation::Finish];
+    let operations = [SeamCall::Push, SeamCall::Pop, SeamCall::RenewDeliveries, SeamCall::Finish];
     for operation in operations {
         for fault in FAULTS {
             push_and_work(operation, fault).await;

@@ -5,7 +5,7 @@ use seinpaal_proto::Kind;
 
 use super::Seinpaal;
 use crate::{
-    acquire::{Acquire, Named, TryAcquire},
+    acquire::{Acquire, TogetherPart, TryAcquire},
     all::{AcquireAll, TryAcquireAll},
     inspect::Snapshot,
     mutex::Mutex,
@@ -41,8 +41,22 @@ impl Seinpaal {
     /// Lists the queues whose names start with `prefix` and that have items, workers or something configured, in
     /// order of name. The snapshots list neither what is in work nor groups; their totals are complete.
     ///
+    /// # Cancel safety
+    /// Yes: it only reads.
+    ///
     /// # Errors
     /// [`StoreError`] if the store does not answer, or keeps no queues.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// seinpaal.queue("mails").push("to: ann").await?;
+    /// for queue in seinpaal.queues("mail").await? {
+    ///     println!("{}: {} ready", queue.name, queue.ready);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn queues(&self, prefix: &str) -> Result<Vec<QueueSnapshot>, StoreError> {
         let prefix = prefix.to_owned();
         let listing = self
@@ -80,7 +94,7 @@ impl Seinpaal {
         TryAcquireAll::new(self.clone(), self.all_ours(requests))
     }
 
-    fn all_ours<R: Named>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
+    fn all_ours<R: TogetherPart>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
         let requests: Vec<_> = requests.into_iter().collect();
         let are_ours = requests.iter().all(|request| request.is_of(self));
         assert!(are_ours, "requests of different connections cannot be made as one");
@@ -90,8 +104,22 @@ impl Seinpaal {
     /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots
     /// list no holders and at most 64 waiters; their totals are complete.
     ///
+    /// # Cancel safety
+    /// Yes: it only reads.
+    ///
     /// # Errors
     /// [`StoreError`] if the store does not answer.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let _permit = seinpaal.semaphore("gpus").acquire().await?;
+    /// for name in seinpaal.list("g").await? {
+    ///     println!("{}: {} of {} held", name.name, name.permits_held, name.limit);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn list(&self, prefix: &str) -> Result<Vec<Snapshot>, StoreError> {
         let prefix = prefix.to_owned();
         let listing =

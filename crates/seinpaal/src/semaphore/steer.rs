@@ -14,6 +14,9 @@ impl Semaphore {
     /// are held than the new limit allows, no holder is ended, and nobody new gets in until enough of
     /// them have gone. 0 admits nobody.
     ///
+    /// # Cancel safety
+    /// Dropping the future does not take the request back: what it asks for may be done or not.
+    ///
     /// # Errors
     /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input, or
     /// for a store that does not answer within 5 s (then the change may have been made).
@@ -37,6 +40,9 @@ impl Semaphore {
     /// then [says](crate::Permit::slot_name) what its slot is called, and a request can
     /// [wish](crate::Acquire::slot) for one. While anybody holds or waits, names can only be added at
     /// the end. Setting or unsetting the limit removes the names.
+    ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
     /// [`AdminError::SlotsInUse`] while somebody goes by other names; [`AdminError::Store`] on a quorum,
@@ -62,14 +68,31 @@ impl Semaphore {
     /// Removes a limit that was [set](Self::set_limit). At once the limit that holders and waiters have
     /// stated is in force, or else 1, and waiters that fit are let in.
     ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
+    ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// gpus.set_limit(2).await?;
+    /// gpus.unset_limit().await?;
+    /// assert_eq!(gpus.stored_limit().await?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn unset_limit(&self) -> Result<(), AdminError> {
         self.configure(Configure::Unpin).await
     }
 
     /// Admits nobody until [`resume`](Self::resume). Holders keep their permits. People who look at
     /// the name see `reason`: at most 512 bytes, without control characters.
+    ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
@@ -93,8 +116,14 @@ impl Semaphore {
 
     /// Admits again, and serves those who wait.
     ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
+    ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// See [`pause`](Self::pause).
     pub async fn resume(&self) -> Result<(), AdminError> {
         self.configure(Configure::Resume).await
     }

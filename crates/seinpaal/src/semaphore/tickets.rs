@@ -13,6 +13,9 @@ impl Semaphore {
     /// Ends somebody's lease or place in line. Its owner is told at once, and no later than by its next
     /// renewal.
     ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
+    ///
     /// # Errors
     /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
     ///
@@ -39,10 +42,16 @@ impl Semaphore {
     /// look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
     /// characters. An ask that is repeated counts once; the last 8 of a grant are kept.
     ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
+    ///
     /// # Errors
     /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
     /// [`AdminError::Ended`] for one that neither holds nor waits; [`AdminError::Setting`] for bad
     /// input; [`AdminError::Store`] on a quorum, which cannot do this yet.
+    ///
+    /// # Examples
+    /// See [`Permit::asked`](crate::Permit::asked).
     pub async fn ask_holder(
         &self,
         ticket: Ticket,
@@ -64,8 +73,25 @@ impl Semaphore {
     /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long it
     /// lasts; `None`: for as long as the process of its holder lives.
     ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
+    ///
     /// # Errors
     /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// use std::time::Duration;
+    ///
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// let ticket = gpus.acquire().await?.detach().await?.ticket;
+    /// gpus.renew_ticket(ticket, Duration::from_secs(60)).await?;
+    /// gpus.release_ticket(ticket).await?;
+    /// assert!(gpus.try_acquire().await?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn renew_ticket(
         &self,
         ticket: Ticket,
@@ -85,9 +111,15 @@ impl Semaphore {
 
     /// Gives back a ticket's permits, whoever holds it. A holder loses them and is told.
     ///
+    /// # Cancel safety
+    /// As [`set_limit`](Self::set_limit).
+    ///
     /// # Errors
     /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing changes; as
     /// [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// See [`renew_ticket`](Self::renew_ticket).
     pub async fn release_ticket(&self, ticket: Ticket) -> Result<(), AdminError> {
         match self.ask(Request::Release { ticket, slots: None }, true).await? {
             Reply::Released { .. } => Ok(()),

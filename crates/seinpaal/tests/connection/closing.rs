@@ -51,7 +51,7 @@ impl InHand {
         let [released, detached, guarded, asked] = self.permits;
         let writer = self.writer;
         let [acknowledged, failed, given_back] = self.items;
-        let group = |group: &mut seinpaal::Group| {
+        let group = |group: &mut seinpaal::CommandGroup| {
             group.incr("n");
         };
         vec![

@@ -105,7 +105,7 @@ async fn no_payload_and_no_value_is_ever_logged() -> Result<(), Box<dyn std::err
     }
     let seinpaal = Seinpaal::connect(&server.socket_url("")).await?;
     let permit = seinpaal.semaphore("logged w").acquire().await?;
-    let write = |tx: &mut seinpaal::Group| {
+    let write = |tx: &mut seinpaal::CommandGroup| {
         tx.set("logged w", SECRET);
     };
     permit.guarded(write).await?;

@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use seinpaal::{
-    Fence, Group, GuardedError, Name, Ticket, Value,
+    CommandGroup, Fence, GuardedError, Name, Ticket, Value,
     store::{
         GuardedWrite, Store,
-        redis::{RedisStore, Rig},
+        redis::{RedisRig, RedisStore},
         url::StoreUrl,
     },
 };
@@ -44,8 +44,11 @@ impl Late {
             let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url("")).unwrap() else {
                 panic!()
             };
-            let rig =
-                Rig { now: Some(Arc::clone(&now)), mutations: mutations.clone(), ..Rig::default() };
+            let rig = RedisRig {
+                now: Some(Arc::clone(&now)),
+                mutations: mutations.clone(),
+                ..RedisRig::default()
+            };
             let (news, _) = mpsc::unbounded_channel();
             RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
         };
@@ -60,7 +63,7 @@ impl Late {
     }
 
     async fn write(&self, id: u128, fence: Fence) -> Result<Vec<Value>, GuardedError> {
-        let mut group = Group::default();
+        let mut group = CommandGroup::default();
         group.incr("count");
         let name = Name::new("n").unwrap();
         let write = GuardedWrite { name, held: vec![(Ticket(1), fence)], id, group };

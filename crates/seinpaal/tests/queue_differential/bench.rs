@@ -8,7 +8,7 @@ use std::sync::{
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
     Store,
-    redis::{RedisStore, Rig},
+    redis::{RedisRig, RedisStore},
     url::StoreUrl,
 };
 use seinpaal_proto::{
@@ -56,7 +56,7 @@ impl Bench {
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
         let mutations = Vec::from_iter(mutation);
-        let rig = Rig { now: Some(now.clone()), mutations, ..Rig::default() };
+        let rig = RedisRig { now: Some(now.clone()), mutations, ..RedisRig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
         let (mut ears, _) = connect(&server).await;

@@ -27,7 +27,7 @@ use redis::{AsyncConnectionConfig, PushInfo, aio::MultiplexedConnection};
 use seen::{Seen, is_of};
 use seinpaal::store::{
     Store, StoreError,
-    redis::{RedisStore, Rig},
+    redis::{RedisRig, RedisStore},
     url::StoreUrl,
 };
 use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Request, Whom, execute};
@@ -89,7 +89,7 @@ impl Bench {
         let now = Arc::new(AtomicU64::new(START));
         let owned = |(from, to): (&str, &str)| (from.to_owned(), to.to_owned());
         let mutations = mutations.into_iter().map(owned).collect();
-        let rig = Rig { now: Some(now.clone()), mutations, ..Rig::default() };
+        let rig = RedisRig { now: Some(now.clone()), mutations, ..RedisRig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
         let (ears, _) = connect(&server).await;

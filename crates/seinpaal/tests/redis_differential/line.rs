@@ -96,7 +96,7 @@ impl Draws {
         self.beside.push(Event::Call { step, inbox, fence, asks });
     }
 
-    /// Most of the time one that holds something, so that the line does not only grow.
+    /// Usually a session that holds something, so that the line does not only grow.
     fn session(&mut self) -> usize {
         let all = 0..self.drawn.len();
         let holding: Vec<_> =
@@ -107,7 +107,7 @@ impl Draws {
         }
     }
 
-    /// To a lease of its own, or to one that is somebody's, too.
+    /// Under a lease of its own, or under another session's.
     fn move_a_place(&mut self) {
         let of = self.random.below(self.places.len() as u64) as usize;
         let other = self.random.below(self.places.len() as u64) as usize;

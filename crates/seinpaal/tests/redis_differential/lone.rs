@@ -19,7 +19,7 @@ use super::{
 };
 
 const CALLS: u64 = 200;
-/// No lease is longer: a day.
+/// The longest lease: a day.
 const LONGEST: u64 = 24 * 3_600 * SECOND;
 /// The keys of a name that is held outlive its leases by this much at least.
 const HALF_DAY: i64 = 12 * 3_600 * SECOND as i64;
@@ -121,7 +121,8 @@ impl Draws {
         }
     }
 
-    /// Gives back all that the first session has, in an order of its own, and may take off what operators have set.
+    /// Gives back every ticket of the first session, in a drawn order, and may undo what operators
+    /// have set.
     fn leave(&mut self) {
         let mut held = self.beside.numbers(0, true);
         let back = |number| Ask::Release { ticket: ticket(0, number), slots: None };
@@ -172,7 +173,7 @@ impl Draws {
         Event::Call { step: self.step(), inbox, fence: self.fence(), asks }
     }
 
-    /// Where it is far ahead of the clock, nothing that follows is done straight on.
+    /// If the fence is far ahead of the clock, no later request takes the quick path.
     fn fence(&mut self) -> FenceSeen {
         let ttl = self.terms.ttl.min(SECOND);
         match self.random.below(600) {
@@ -199,7 +200,7 @@ impl Draws {
         step.clamp(0, HALF_DAY - 1)
     }
 
-    /// How long it takes a lease or a memory, whichever is drawn, or a margin.
+    /// The time until a lease or a memory ends, whichever is drawn, or a margin.
     fn until_something_ends(&mut self) -> u64 {
         let Some(mut all) = self.beside.ends() else { return self.terms.ttl };
         all.push(self.terms.margin);

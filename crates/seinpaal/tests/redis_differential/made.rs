@@ -61,7 +61,8 @@ pub(super) fn all() -> Vec<Vec<Event>> {
     .collect()
 }
 
-/// While somebody holds, slots may get further names, and none that only begins as the old one does.
+/// While a session holds, slots may get further names, but no name that only begins like an old
+/// one.
 fn called_otherwise_while_held() -> Vec<Event> {
     let of = |number, wishes: &str| {
         ask(Acquire { wishes: wishes.parse().unwrap(), limit: None, ..acquire(number) })
@@ -78,7 +79,8 @@ fn called_otherwise_while_held() -> Vec<Event> {
     ]
 }
 
-/// The names go with the limit, while somebody holds and when nobody does, and come again in another order.
+/// The names are removed with the limit, while a session holds and when none does. They are set
+/// again in another order.
 fn called_nothing_any_more() -> Vec<Event> {
     let of =
         |number, wishes: &str| ask(Acquire { wishes: wishes.parse().unwrap(), ..acquire(number) });
@@ -118,7 +120,7 @@ fn held_for_many_lengths() -> Vec<Event> {
     (1..).zip(lengths).flat_map(held).collect()
 }
 
-/// For as long as has the highest code, and for longer.
+/// Holds as long as the highest code can say, and longer.
 fn held_for_days() -> Vec<Event> {
     let (ttl, margin) = (86_400 * SECOND, 86_400 * SECOND);
     let day = || {
@@ -157,7 +159,7 @@ fn held_with_no_limit_stated() -> Vec<Event> {
     ]
 }
 
-/// Somebody states a limit and leaves; who comes next states none.
+/// A session states a limit and leaves. The next one states none.
 fn one_after_the_other() -> Vec<Event> {
     let of_a_lease_of_its_own = |number, limit| {
         let lease = LeaseId(u128::from(number));
@@ -208,14 +210,14 @@ fn ended_by_the_clock_though_not_by_the_wall() -> Vec<Event> {
     before.into_iter().chain([call(1_050_000, [bold(4)]), look(1)]).collect()
 }
 
-/// What has been over for long enough is forgotten by whoever comes first.
+/// The first request after their time forgets tickets that are over.
 fn forgotten_when_another_comes() -> Vec<Event> {
     let again = call(1, [ask(acquire(1))]);
     let comes = |step| by(1, step, vec![ask(another())]);
     vec![again.clone(), call(1, [release(1)]), comes(1_500_000), again]
 }
 
-/// The first of two tickets is given back, where it is remembered why others ended.
+/// The first of two tickets is given back at a name that remembers why other tickets ended.
 fn released_before_others_and_after_causes() -> Vec<Event> {
     let evict = Ask::Evict { ticket: ticket(1) };
     let asks = [ask(acquire(1)), evict, ask(acquire(2)), ask(acquire(3)), release(2)];
@@ -229,7 +231,7 @@ fn refused_for_its_limit() -> Vec<Event> {
     asks.into_iter().map(|ask| call(1, [ask])).collect()
 }
 
-/// Both have the same inbox, as after a change of hands.
+/// Two sessions have the same inbox, as after a ticket has changed hands.
 fn two_sessions_in_one_call() -> Vec<Event> {
     let later = Acquire { ticket: another().ticket.series().ticket(9), ..another() };
     let both = [ask(acquire(2)), ask(later)];
@@ -246,7 +248,7 @@ fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
     taken_and_lost.chain(again).chain([look(1)]).collect()
 }
 
-/// The first who waited is not there when its turn comes, so that the second has it and the third waits on.
+/// The first waiter is gone when its turn comes. The second is granted, and the third waits on.
 fn one_parked_and_one_in_line() -> Vec<Event> {
     let (permits, ttl) = (Permits::new(5).unwrap(), 60 * SECOND);
     let all = |acquire| Acquire { permits, ttl, waiter_ttl: ttl, ..acquire };

@@ -62,21 +62,21 @@ pub(super) fn all() -> Vec<Vec<Event>> {
     histories.into_iter().map(|history| here().chain(history).collect()).collect()
 }
 
-/// Two hold and give back, one after the other.
+/// Two sessions hold and give back, one after the other.
 pub(super) fn left_by_two() -> Vec<Event> {
     let calls =
         [(0, ask(acquire(0, 1))), (1, ask(acquire(1, 1))), (0, release(0, 1)), (1, release(1, 1))];
     calls.into_iter().map(|(who, ask)| by(who, 1, ask)).collect()
 }
 
-/// Two of them, of whom one waits; and the same, and two more that do not wait.
+/// Two sessions, of which one waits; then the same with two more that do not wait.
 pub(super) fn before_and_after_others_find_it_full() -> (Vec<Event>, Vec<Event>) {
     let before = vec![by(0, 1, ask(both(0, 1))), by(1, 1, ask(waits(1, 1)))];
     let others = [2, 3].map(|who| by(who, 1, ask(acquire(who, 1))));
     (before.clone(), before.into_iter().chain(others).collect())
 }
 
-/// The digest of the only ticket in line is 1, which is what the asker says of a lease that there is not.
+/// The digest of the only ticket in line is 1. A client says 1 of a lease that does not exist.
 fn another_lease_is_renewed_that_looks_like_the_place() -> Vec<Event> {
     let series = Ticket(0x5a5a_1234_5678_9abc << 64 | 0x77fe_f234 << 32).series();
     let waits = Acquire { ticket: series.ticket(1), lease: series.ticket(0).into(), ..waits(1, 1) };
@@ -85,7 +85,7 @@ fn another_lease_is_renewed_that_looks_like_the_place() -> Vec<Event> {
     vec![by(0, 1, ask(full)), by(1, 1, ask(waits)), by(1, 1, unknown), look(1)]
 }
 
-/// Whose series that is comes, and waits behind it.
+/// The session of that series comes, and waits behind it.
 fn a_place_that_is_somebodys_series() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits(1, 1) };
     let calls = [ask(both(0, 1)), ask(in_its_place), ask(waits(2, 1)), release(0, 1)];
@@ -93,7 +93,7 @@ fn a_place_that_is_somebodys_series() -> Vec<Event> {
     calls.chain([look(1), by(2, 1, renew(2)), look(1)]).collect()
 }
 
-/// As one that is only remembered, with the series of the session that comes next.
+/// A ticket that is only remembered has the series of the session that comes next.
 fn what_is_told_looks_like_a_session() -> Vec<Event> {
     let about = format!("{}{}", "-".repeat(32), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
@@ -106,21 +106,21 @@ fn what_is_told_looks_like_a_session() -> Vec<Event> {
     ]
 }
 
-/// The inbox and the series of who comes next, where the third session of a line begins.
+/// The inbox and the series of the next session stand where the third session of a line begins.
 fn what_is_told_stands_where_a_session_would() -> Vec<Event> {
     let about = format!("{}{}{}", "x".repeat(57), inbox(1), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
     vec![by(0, 1, ask(told)), by(1, 1, ask(acquire(1, 1))), look(1)]
 }
 
-/// Who is first in line has the inbox of who renews.
+/// The first waiter has the inbox of the session that renews.
 fn one_inbox_with_two_series() -> Vec<Event> {
     let [first, second] = [ask(both(0, 1)), ask(waits(1, 1))];
     let calls = [first, second, renew(0), renew(0), release(0, 1), renew(1)];
     calls.into_iter().map(|ask| by(0, 1, ask)).chain([look(1)]).collect()
 }
 
-/// More is held after the call than before it, and somebody was handed a permit in it.
+/// More is held after the call than before, and the call has handed a permit to a waiter.
 fn taken_and_handed_over_in_one_call() -> Vec<Event> {
     let asks = vec![ask(acquire(0, 2)), ask(waits(0, 3)), release(0, 1)];
     vec![
@@ -152,7 +152,7 @@ fn two_given_back_in_one_call() -> Vec<Event> {
     calls.chain([back, look(1)]).collect()
 }
 
-/// Why its first ticket is over is told to it still, whether it has given back its second by then or not.
+/// A session still learns why its first ticket ended, whether or not it has given back its second.
 fn evicted_before_another_came(is_idle: bool) -> Vec<Event> {
     let lost = Ask::Evict { ticket: ticket(0, 1) };
     let back = by(0, 1, release(0, 2));
@@ -163,7 +163,7 @@ fn evicted_before_another_came(is_idle: bool) -> Vec<Event> {
     calls
 }
 
-/// Each remembers which of its tickets was evicted, and these have different numbers.
+/// Each session has an evicted ticket to remember, and the tickets have different numbers.
 fn evicted_from_two() -> Vec<Event> {
     let evicted = |number| Ask::Evict { ticket: ticket(1, number) };
     let of_one = [ask(acquire(1, 1)), release(1, 1), ask(acquire(1, 2)), evicted(2)];
@@ -175,7 +175,7 @@ fn evicted_from_two() -> Vec<Event> {
     calls
 }
 
-/// What a holder says of itself has the sign that stands before what it was asked.
+/// A holder's description of itself contains the sign that separates asks.
 fn told_as_if_it_had_been_asked() -> Vec<Event> {
     let about = "line\u{1d}5\u{1e}eve\u{1e}it is needed".to_owned();
     let (lease, tickets) = (ticket(0, 0).into(), vec![ticket(0, 1)]);
@@ -199,7 +199,7 @@ fn a_second_place_while_the_first_is_needed() -> Vec<Event> {
     calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// Who is handed the permits joins that lease.
+/// The waiter that is granted the permits joins that lease.
 fn whose_series_is_the_place_of_who_is_next() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits_for_both(1) };
     let calls =
@@ -208,7 +208,7 @@ fn whose_series_is_the_place_of_who_is_next() -> Vec<Event> {
     calls.into_iter().chain(then).map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// As after a change of hands.
+/// Two sessions have the same inbox, as after a ticket has changed hands.
 fn one_series_with_two_inboxes() -> Vec<Event> {
     let second = Acquire { ticket: ticket(1, 2), ..waits_for_both(1) };
     let calls =
@@ -217,7 +217,7 @@ fn one_series_with_two_inboxes() -> Vec<Event> {
     calls.into_iter().chain(then).map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// A session that has nothing says so.
+/// A session without permits sends a renewal.
 fn nothing_is_renewed() -> Vec<Event> {
     let lease = ticket(1, 0).into();
     let nothing = Ask::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 3 };
@@ -237,7 +237,7 @@ fn a_limit_lowered_while_all_is_held() -> Vec<Event> {
     taken.chain(back).chain([look(1)]).collect()
 }
 
-/// What is handed over stands under a lease that is not its series'.
+/// The permit that is handed over stands under a lease that is not of its series.
 fn waits_for_a_lease_of_its_own() -> Vec<Event> {
     let lease = LeaseId(77 << 64);
     let own = Acquire { lease, ..waits_for_both(1) };
@@ -247,7 +247,7 @@ fn waits_for_a_lease_of_its_own() -> Vec<Event> {
     calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// A client without an inbox holds under the series of one that comes.
+/// A client without an inbox holds under the series of a client that comes.
 fn held_by_nobody() -> Vec<Event> {
     let (step, fence, asks) = (1, FenceSeen::None, vec![ask(acquire(1, 1))]);
     let nobodys = Event::Call { step, inbox: None, fence, asks };

@@ -78,7 +78,7 @@ pub(super) const TALLIES: (&str, &str) = (
 );
 
 impl Drawn {
-    /// What else is changed in the scripts.
+    /// Other changes of the scripts.
     pub(super) fn changes(self) -> Vec<(&'static str, &'static str)> {
         match self {
             Few => vec![FEW_ARE_MANY, NO_LINES],
@@ -93,7 +93,7 @@ impl Drawn {
     }
 }
 
-/// What is written in place of what, and where it shows.
+/// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("local WORK = 128", "local WORK = 127", Of(LARGE)),
     ("record.lease.ends <= head.clock and", "record.lease.ends < head.clock and", Of(SMALL)),

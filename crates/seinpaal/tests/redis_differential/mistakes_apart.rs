@@ -3,7 +3,7 @@
 
 use super::mistakes::Drawn::{self, Holding, HoldingRows, Line};
 
-/// What is written in place of what, and where it shows.
+/// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const APART: &[(&str, &str, Drawn)] = &[
     // Where it comes back for whatever is no renewal.
     ("and (ARGV[2] or byte(line) ~= 3) then", "and byte(line) ~= 3 then", Holding),

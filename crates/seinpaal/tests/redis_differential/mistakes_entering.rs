@@ -2,7 +2,7 @@
 
 use super::mistakes::Drawn::{self, Line, Pair};
 
-/// What is written in place of what, and where it shows.
+/// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     // Where a lone value becomes a line.
     (

@@ -2,7 +2,7 @@
 
 use super::mistakes::Drawn::{self, Line, TightLine};
 
-/// What is written in place of what, and where it shows.
+/// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     // Where something is given back.
     (
@@ -182,7 +182,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "      end\n",
         Line(3),
     ),
-    // Whose place it was, and how much of the head is written.
+    // In the owner of the place, and in how much of the head is written.
     ("while place < #text and byte(text, place) ~= heir do", "while false do", Line(3)),
     ("            if waits > 1 then\n", "            if true then\n", Line(3)),
     (

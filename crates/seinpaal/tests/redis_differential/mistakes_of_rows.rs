@@ -2,7 +2,7 @@
 
 use super::mistakes::Drawn::{self, FewInLine, Line, TightLine};
 
-/// What is written in place of what, and where it shows.
+/// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     // Where a line is taken apart.
     (

@@ -8,7 +8,7 @@ use super::{
     mistakes::FEW_ARE_MANY,
 };
 
-/// What is written in place of what in `named.lua`.
+/// Each mistake in `named.lua`: the text and what replaces it.
 const MISTAKES: &[(&str, &str)] = &[
     ("if range[2] >= #names then return slots end", ""),
     ("if #wishes > ask.permits then", "if #wishes > ask.permits + 1 then"),

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Inbox,
-    queue::{Configure, Pop, Purge, Push, Reason},
+    queue::{Configure, FailureReason, Pop, Purge, Push},
 };
 
 /// An event.
@@ -53,7 +53,7 @@ pub enum Ask {
     },
     Acknowledge(usize),
     GiveBack(usize, u64),
-    Fail(usize, u64, Reason),
+    Fail(usize, u64, FailureReason),
     Leave,
     Cancel(usize),
     Replay(usize),

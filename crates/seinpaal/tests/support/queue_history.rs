@@ -6,7 +6,7 @@ mod queue_events;
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Inbox, Limit, Name, Priority,
-    queue::{Configure, Dedup, Due, Pop, Purge, Push, Reason},
+    queue::{Configure, Dedup, Due, FailureReason, Pop, Purge, Push},
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
@@ -82,7 +82,7 @@ fn plain_asks(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Ask> {
     let mut asks = (0..requests)
         .map(|_| match kind {
             0..3 => Ask::Push(plain_push(draw)),
-            3..6 if draw.one_in(6) => Ask::Fail(at(draw), 0, Reason::default()),
+            3..6 if draw.one_in(6) => Ask::Fail(at(draw), 0, FailureReason::default()),
             3..6 => Ask::Acknowledge(at(draw)),
             6 => renew(draw),
             _ => Ask::Acknowledge(at(draw)),
@@ -234,8 +234,8 @@ fn delay(draw: &mut Draw) -> u64 {
     draw.pick(&[0, 0, 1, 100 * MILLISECOND, SECOND, u64::MAX])
 }
 
-fn reason(draw: &mut Draw) -> Reason {
-    Reason::new(draw.pick(&["", "no", "no route to host: 5 %d", "é€"]))
+fn reason(draw: &mut Draw) -> FailureReason {
+    FailureReason::new(draw.pick(&["", "no", "no route to host: 5 %d", "é€"]))
 }
 
 fn change(draw: &mut Draw) -> Configure {

@@ -2,7 +2,7 @@
 
 use seinpaal::{ItemId, MIN_TTL};
 
-use crate::deed::{Deed, NameDeed, QueueDeed};
+use crate::deed::{NameDeed, QueueDeed, WebDeed};
 
 /// An action on a name or a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,7 +25,7 @@ pub(crate) enum Verb {
 }
 
 /// The words of an action. `*` stands for the ticket or item.
-pub(crate) struct Words {
+pub(crate) struct ActionWords {
     pub(crate) verb: Verb,
     /// In addresses.
     pub(crate) word: &'static str,
@@ -40,31 +40,31 @@ pub(crate) struct Words {
 
 impl Verb {
     /// By its word in an address.
-    pub(crate) fn find(word: &str) -> Option<&'static Words> {
+    pub(crate) fn find(word: &str) -> Option<&'static ActionWords> {
         WORDS.iter().find(|words| words.word == word)
     }
 
     /// The deed for this ticket or item, or with this number. `None` if the target is not what the
     /// action needs.
-    pub(crate) fn deed(self, target: &str, number: Option<u32>) -> Option<Deed> {
+    pub(crate) fn deed(self, target: &str, number: Option<u32>) -> Option<WebDeed> {
         let item = || target.parse().ok().map(ItemId);
         let deed = match self {
-            Self::Evict => Deed::Name(NameDeed::Evict(target.parse().ok()?)),
-            Self::Ask => Deed::Name(NameDeed::Ask(target.parse().ok()?)),
-            Self::Cancel => Deed::Queue(QueueDeed::Cancel(item()?)),
-            Self::Replay => Deed::Queue(QueueDeed::Replay(item()?)),
-            Self::Drop => Deed::Queue(QueueDeed::Drop(item()?)),
+            Self::Evict => WebDeed::Name(NameDeed::Evict(target.parse().ok()?)),
+            Self::Ask => WebDeed::Name(NameDeed::Ask(target.parse().ok()?)),
+            Self::Cancel => WebDeed::Queue(QueueDeed::Cancel(item()?)),
+            Self::Replay => WebDeed::Queue(QueueDeed::Replay(item()?)),
+            Self::Drop => WebDeed::Queue(QueueDeed::Drop(item()?)),
             _ if !target.is_empty() => return None,
-            Self::Limit => Deed::Name(NameDeed::Limit(number)),
-            Self::Pause => Deed::Name(NameDeed::Pause),
-            Self::Resume => Deed::Name(NameDeed::Resume),
-            Self::Reserve => Deed::Name(NameDeed::Reserve(number.unwrap_or(1), MIN_TTL)),
-            Self::QueueLimit => Deed::Queue(QueueDeed::Limit(number)),
-            Self::QueuePause => Deed::Queue(QueueDeed::Pause),
-            Self::QueueResume => Deed::Queue(QueueDeed::Resume),
-            Self::Purge => Deed::Queue(QueueDeed::Purge),
-            Self::ReplayAll => Deed::Queue(QueueDeed::ReplayAll),
-            Self::DropAll => Deed::Queue(QueueDeed::DropAll),
+            Self::Limit => WebDeed::Name(NameDeed::Limit(number)),
+            Self::Pause => WebDeed::Name(NameDeed::Pause),
+            Self::Resume => WebDeed::Name(NameDeed::Resume),
+            Self::Reserve => WebDeed::Name(NameDeed::Reserve(number.unwrap_or(1), MIN_TTL)),
+            Self::QueueLimit => WebDeed::Queue(QueueDeed::Limit(number)),
+            Self::QueuePause => WebDeed::Queue(QueueDeed::Pause),
+            Self::QueueResume => WebDeed::Queue(QueueDeed::Resume),
+            Self::Purge => WebDeed::Queue(QueueDeed::Purge),
+            Self::ReplayAll => WebDeed::Queue(QueueDeed::ReplayAll),
+            Self::DropAll => WebDeed::Queue(QueueDeed::DropAll),
         };
         Some(deed)
     }
@@ -98,8 +98,8 @@ impl Verb {
     }
 }
 
-const WORDS: [Words; 15] = [
-    Words {
+const WORDS: [ActionWords; 15] = [
+    ActionWords {
         verb: Verb::Limit,
         word: "limit",
         question: "Set the limit?",
@@ -109,7 +109,7 @@ const WORDS: [Words; 15] = [
         done: "The limit was changed.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::Pause,
         word: "pause",
         question: "Pause it?",
@@ -119,7 +119,7 @@ const WORDS: [Words; 15] = [
         done: "Paused.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::Resume,
         word: "resume",
         question: "Resume it?",
@@ -129,7 +129,7 @@ const WORDS: [Words; 15] = [
         done: "Resumed.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::Evict,
         word: "evict",
         question: "Evict *?",
@@ -139,7 +139,7 @@ const WORDS: [Words; 15] = [
         done: "Evicted. Its owner was told, if it can be reached.",
         is_dangerous: true,
     },
-    Words {
+    ActionWords {
         verb: Verb::Ask,
         word: "ask",
         question: "Ask * to hand over?",
@@ -149,7 +149,7 @@ const WORDS: [Words; 15] = [
         done: "Asked. Its holder is told by its next renewal at the latest.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::Reserve,
         word: "reserve",
         question: "Reserve permits?",
@@ -159,7 +159,7 @@ const WORDS: [Words; 15] = [
         done: "Reserved.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::QueueLimit,
         word: "queue-limit",
         question: "Set how many items may be in work?",
@@ -169,7 +169,7 @@ const WORDS: [Words; 15] = [
         done: "The limit was changed.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::QueuePause,
         word: "queue-pause",
         question: "Pause the queue?",
@@ -179,7 +179,7 @@ const WORDS: [Words; 15] = [
         done: "Paused.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::QueueResume,
         word: "queue-resume",
         question: "Resume the queue?",
@@ -189,7 +189,7 @@ const WORDS: [Words; 15] = [
         done: "Resumed.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::Purge,
         word: "purge",
         question: "Purge the queue?",
@@ -199,7 +199,7 @@ const WORDS: [Words; 15] = [
         done: "Purged.",
         is_dangerous: true,
     },
-    Words {
+    ActionWords {
         verb: Verb::Cancel,
         word: "cancel",
         question: "Cancel item *?",
@@ -209,7 +209,7 @@ const WORDS: [Words; 15] = [
         done: "Cancelled.",
         is_dangerous: true,
     },
-    Words {
+    ActionWords {
         verb: Verb::Replay,
         word: "replay",
         question: "Replay item *?",
@@ -219,7 +219,7 @@ const WORDS: [Words; 15] = [
         done: "Replayed.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::ReplayAll,
         word: "replay-all",
         question: "Replay all dead letters?",
@@ -229,7 +229,7 @@ const WORDS: [Words; 15] = [
         done: "Replayed.",
         is_dangerous: false,
     },
-    Words {
+    ActionWords {
         verb: Verb::Drop,
         word: "drop",
         question: "Drop dead letter *?",
@@ -239,7 +239,7 @@ const WORDS: [Words; 15] = [
         done: "Dropped.",
         is_dangerous: true,
     },
-    Words {
+    ActionWords {
         verb: Verb::DropAll,
         word: "drop-all",
         question: "Drop all dead letters?",

@@ -60,9 +60,9 @@ fn whole_number(number: Number) -> Number {
 }
 
 /// The part of the address.
-pub(super) struct At<T>(pub(super) T);
+pub(super) struct FromPath<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for FromPath<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -72,9 +72,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
 }
 
 /// The part behind the `?`.
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct FromQuery<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for FromQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -107,7 +107,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
     }
 }
 
-/// Who asks, and not through a page of another site. A browser sends no JSON across sites without asking first, and is
+/// The sender of a request that does not come from a page of another site. A browser sends no JSON across sites without asking first, and is
 /// told nothing then; this is a second lock on that door.
 fn visitor_from_here(parts: &Parts) -> Result<Visitor, Problem> {
     let foreign = || {

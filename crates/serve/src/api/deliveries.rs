@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use super::{
     address::OfDelivery,
-    body::{At, Body, User, duration},
-    permits::{DELAYS, Lease},
+    body::{Body, FromPath, User, duration},
+    permits::{DELAYS, RenewBody},
 };
-use crate::{deliveries::How, problem::Problem, shared::Inner};
+use crate::{deliveries::FinishHow, problem::Problem, shared::HandlerState};
 
 /// Acknowledges an item: it is done, and gone.
 #[utoipa::path(
@@ -20,17 +20,17 @@ use crate::{deliveries::How, problem::Problem, shared::Inner};
     responses((status = 204, description = "It is done."), Problem)
 )]
 pub(super) async fn acknowledge(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfDelivery { delivery: word }): At<OfDelivery>,
+    FromPath(OfDelivery { delivery: word }): FromPath<OfDelivery>,
 ) -> Result<StatusCode, Problem> {
-    inner.deliveries.finish(&word, How::Acknowledge).await
+    inner.deliveries.finish(&word, FinishHow::Acknowledge).await
 }
 
 /// Why a delivery failed, and when to try again.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Failure {
+pub(super) struct FailBody {
     /// For its history.
     reason: String,
     /// Before it is given to anybody again. Default: 0.
@@ -41,17 +41,17 @@ pub(super) struct Failure {
 /// Says that a delivery failed. The item is delivered again, or is dead after its last delivery.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/fail", operation_id = "fail", tag = "queues",
-    params(OfDelivery), request_body = Failure,
+    params(OfDelivery), request_body = FailBody,
     responses((status = 204, description = "It is noted."), Problem)
 )]
 pub(super) async fn fail(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfDelivery { delivery: word }): At<OfDelivery>,
-    Body(failure): Body<Failure>,
+    FromPath(OfDelivery { delivery: word }): FromPath<OfDelivery>,
+    Body(failure): Body<FailBody>,
 ) -> Result<StatusCode, Problem> {
     let delay = duration("delay_ms", failure.delay_ms, DELAYS)?;
-    inner.deliveries.finish(&word, How::Fail(failure.reason, delay)).await
+    inner.deliveries.finish(&word, FinishHow::Fail(failure.reason, delay)).await
 }
 
 /// When to deliver it again.
@@ -70,26 +70,26 @@ pub(super) struct Back {
     responses((status = 204, description = "It is back."), Problem)
 )]
 pub(super) async fn give_back(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfDelivery { delivery: word }): At<OfDelivery>,
+    FromPath(OfDelivery { delivery: word }): FromPath<OfDelivery>,
     Body(back): Body<Back>,
 ) -> Result<StatusCode, Problem> {
     let delay = duration("delay_ms", back.delay_ms, DELAYS)?;
-    inner.deliveries.finish(&word, How::GiveBack(delay)).await
+    inner.deliveries.finish(&word, FinishHow::GiveBack(delay)).await
 }
 
 /// Keeps an item in hand for longer.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/renew", operation_id = "renewDelivery", tag = "queues",
-    params(OfDelivery), request_body = Lease,
+    params(OfDelivery), request_body = RenewBody,
     responses((status = 204, description = "It is held for so long from now."), Problem)
 )]
 pub(super) async fn renew(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfDelivery { delivery: word }): At<OfDelivery>,
-    Body(lease): Body<Lease>,
+    FromPath(OfDelivery { delivery: word }): FromPath<OfDelivery>,
+    Body(lease): Body<RenewBody>,
 ) -> Result<StatusCode, Problem> {
     let ttl = lease.ttl()?;
     inner.deliveries.renew(&word, ttl).await

@@ -12,7 +12,7 @@ use utoipa::{
     },
 };
 
-use crate::{problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::HandlerState};
 
 const ABOUT: &str = "\
 At most N at once, everywhere, first come first served. Looking needs no option; taking permits and items needs `--api`, \
@@ -42,7 +42,10 @@ pub(super) fn head() -> OpenApi {
 }
 
 /// Serves it beside the rest.
-pub(super) fn serve(router: Router<Arc<Inner>>, document: OpenApi) -> Router<Arc<Inner>> {
+pub(super) fn serve(
+    router: Router<Arc<HandlerState>>,
+    document: OpenApi,
+) -> Router<Arc<HandlerState>> {
     let document = Arc::new(document);
     router.route("/openapi.json", get(move || async move { Json(OpenApi::clone(&document)) }))
 }

@@ -16,11 +16,11 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::{
     address::OfName,
-    body::{At, Body, User},
+    body::{Body, FromPath, User},
     names::place,
-    permits::{Renewer, Wanted, names_of},
+    permits::{AcquireBody, Renewer, names_of},
 };
-use crate::{problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::HandlerState};
 
 /// A line is sent at least this often, so that a client that has gone without a word is found out.
 const BEAT: Duration = Duration::from_secs(5);
@@ -34,18 +34,18 @@ const BEAT: Duration = Duration::from_secs(5);
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
     params(OfName),
-    request_body = Wanted,
+    request_body = AcquireBody,
     responses((status = 200, body = String, content_type = "application/x-ndjson"), Problem)
 )]
 pub(super) async fn hold(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfName { name }): At<OfName>,
-    Body(wanted): Body<Wanted>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(wanted): Body<AcquireBody>,
 ) -> Result<Response, Problem> {
     let place = place(&inner)?;
     let permit = wanted.get(&inner, &name, Renewer::Connection).await?;
-    let held = Held { permit, next: Next::Acquired, was_in_danger: false, _place: place };
+    let held = HoldStream { permit, next: NextLine::Acquired, was_in_danger: false, _place: place };
     let lines = stream::unfold(held, |mut held| async move {
         let line = held.line().await?;
         Some((Ok::<_, Infallible>(Bytes::from(format!("{line}\n"))), held))
@@ -55,28 +55,28 @@ pub(super) async fn hold(
     Ok((head, unbuffered, Stream::from_stream(lines)).into_response())
 }
 
-struct Held {
+struct HoldStream {
     permit: Permit,
-    next: Next,
+    next: NextLine,
     was_in_danger: bool,
     _place: OwnedSemaphorePermit,
 }
 
-enum Next {
+enum NextLine {
     Acquired,
     Changes,
     Nothing,
 }
 
-impl Held {
+impl HoldStream {
     async fn line(&mut self) -> Option<Value> {
         match self.next {
-            Next::Nothing => return None,
-            Next::Acquired => {
-                self.next = Next::Changes;
+            NextLine::Nothing => return None,
+            NextLine::Acquired => {
+                self.next = NextLine::Changes;
                 return Some(self.acquired());
             }
-            Next::Changes => {}
+            NextLine::Changes => {}
         }
         // The permit's state may have changed before anybody waited for that, so it is looked at in
         // any case.
@@ -111,7 +111,7 @@ impl Held {
     fn change(&mut self) -> Value {
         match self.permit.state() {
             PermitState::Lost(why) => {
-                self.next = Next::Nothing;
+                self.next = NextLine::Nothing;
                 json!({ "event": "lost", "detail": why.to_string() })
             }
             PermitState::Danger if !std::mem::replace(&mut self.was_in_danger, true) => {

@@ -16,12 +16,12 @@ use utoipa::ToSchema;
 
 use super::{
     address::{Keyed, OfName},
-    body::{At, Body, User, duration},
+    body::{Body, FromPath, User, duration},
     names::place,
-    permits::{DELAYS, Lease, WAITS},
+    permits::{DELAYS, RenewBody, WAITS},
     queues::queue,
 };
-use crate::{problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::HandlerState};
 
 /// How many items may be pushed by one request.
 const MOST_ITEMS: usize = 100;
@@ -102,9 +102,9 @@ struct PushedItem {
     responses((status = 200, body = PushedItems), Problem)
 )]
 pub(super) async fn push(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     User(visitor): User,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
     headers: HeaderMap,
     Body(pushes): Body<Pushes>,
 ) -> Result<Response, Problem> {
@@ -113,7 +113,7 @@ pub(super) async fn push(
     Ok(Json(pushed).into_response())
 }
 
-async fn push_all(inner: &Inner, name: &str, pushes: &Pushes) -> Result<Value, Problem> {
+async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<Value, Problem> {
     if !(1..=MOST_ITEMS).contains(&pushes.items.len()) {
         return Err(Problem::bad(format!("1 to {MOST_ITEMS} items can be pushed at once")));
     }
@@ -155,7 +155,7 @@ impl NewItem {
 /// How many items, and for how long.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Pop {
+pub(super) struct PopBody {
     /// How many at most. Default: 1.
     #[schema(minimum = 1, maximum = 64)]
     items: Option<u32>,
@@ -169,14 +169,14 @@ pub(super) struct Pop {
 
 /// Items in hand.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Popped {
+pub(super) struct PoppedItems {
     /// At least one.
-    items: Vec<Delivered>,
+    items: Vec<ItemInHand>,
 }
 
 /// An item in hand.
 #[derive(Serialize, ToSchema)]
-struct Delivered {
+struct ItemInHand {
     /// The item's id in the queue.
     id: u64,
     /// By which it is acknowledged, failed, given back and renewed.
@@ -202,15 +202,15 @@ struct Delivered {
 #[utoipa::path(
     post, path = "/queues/{name}/pop", operation_id = "pop", tag = "queues",
     params(OfName, Keyed),
-    request_body = Pop,
-    responses((status = 200, body = Popped), Problem)
+    request_body = PopBody,
+    responses((status = 200, body = PoppedItems), Problem)
 )]
 pub(super) async fn pop(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     User(visitor): User,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
     headers: HeaderMap,
-    Body(pop): Body<Pop>,
+    Body(pop): Body<PopBody>,
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
     let (what, popping) = (format!("pop {name}"), take(&inner, &name, &pop));
@@ -218,8 +218,8 @@ pub(super) async fn pop(
     Ok(Json(popped).into_response())
 }
 
-async fn take(inner: &Inner, name: &str, pop: &Pop) -> Result<Value, Problem> {
-    let ttl = Lease { ttl_ms: pop.ttl_ms }.ttl()?;
+async fn take(inner: &HandlerState, name: &str, pop: &PopBody) -> Result<Value, Problem> {
+    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
     let wait = duration("wait_ms", pop.wait_ms, WAITS)?;
     let items = pop.items.unwrap_or(1);
     let queue = queue(inner, name)?;
@@ -229,12 +229,12 @@ async fn take(inner: &Inner, name: &str, pop: &Pop) -> Result<Value, Problem> {
         }
         (items, wait) => queue.pop_many(items).timeout(wait).await?,
     };
-    let items: Vec<_> = items.into_iter().map(|item| Delivered::new(inner, item, ttl)).collect();
-    serde_json::to_value(Popped { items }).map_err(Problem::unknown)
+    let items: Vec<_> = items.into_iter().map(|item| ItemInHand::new(inner, item, ttl)).collect();
+    serde_json::to_value(PoppedItems { items }).map_err(Problem::unknown)
 }
 
-impl Delivered {
-    fn new(inner: &Inner, item: Item, ttl: Duration) -> Self {
+impl ItemInHand {
+    fn new(inner: &HandlerState, item: Item, ttl: Duration) -> Self {
         let text = std::str::from_utf8(item.payload()).map(str::to_owned);
         let encoding = if text.is_ok() { Encoding::Text } else { Encoding::Base64 };
         Self {

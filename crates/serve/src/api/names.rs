@@ -12,7 +12,7 @@ use axum::{
 };
 use futures_util::stream;
 use seinpaal::{Name, Semaphore};
-use seinpaal_words::json::{Explained, Row, Shown};
+use seinpaal_words::json::{Explained, NameJson, Shown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,9 +20,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     address::{OfName, OfTicket},
-    body::{Asked, At, ticket},
+    body::{FromPath, FromQuery, ticket},
 };
-use crate::{problem::Problem, shared::Inner, source::Source};
+use crate::{problem::Problem, shared::HandlerState, source::StoreSource};
 
 /// Between two looks for a stream of events.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const ROWS: usize = 100;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Page {
+pub(super) struct PageQuery {
     /// The beginning of the names. All names if it is left out.
     prefix: Option<String>,
     /// The last name of the page before.
@@ -45,30 +45,30 @@ pub(super) struct Page {
 
 /// A part of the list of names.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Names<'a> {
+pub(super) struct NamesPage<'a> {
     /// In the order of their names.
-    names: Vec<Row<'a>>,
+    names: Vec<NameJson<'a>>,
     /// The value of `after` for the next page; `null` after the last.
     next: Option<&'a str>,
 }
 
 /// The names that are in use or configured.
 #[utoipa::path(
-    get, path = "/names", operation_id = "listNames", tag = "names", params(Page),
-    responses((status = 200, body = Names<'_>), Problem)
+    get, path = "/names", operation_id = "listNames", tag = "names", params(PageQuery),
+    responses((status = 200, body = NamesPage<'_>), Problem)
 )]
 pub(super) async fn list(
-    State(inner): State<Arc<Inner>>,
-    Asked(page): Asked<Page>,
+    State(inner): State<Arc<HandlerState>>,
+    FromQuery(page): FromQuery<PageQuery>,
 ) -> Result<Response, Problem> {
     let rows = page.rows()?;
     let all = inner.lists.names().await?;
     let (shown, next) = page.of(&all, rows, |row| row.name.as_str());
-    let names = shown.iter().map(|row| Row::new(row)).collect();
-    Ok(Json(Names { names, next }).into_response())
+    let names = shown.iter().map(|row| NameJson::new(row)).collect();
+    Ok(Json(NamesPage { names, next }).into_response())
 }
 
-impl Page {
+impl PageQuery {
     pub(super) fn rows(&self) -> Result<usize, Problem> {
         let rows = self.rows.unwrap_or(ROWS);
         let words = format!("rows is {rows}, and may be 1 to {MOST_ROWS}");
@@ -101,8 +101,8 @@ impl Page {
     responses((status = 200, body = Shown<'_>), Problem)
 )]
 pub(super) async fn show(
-    State(inner): State<Arc<Inner>>,
-    At(OfName { name }): At<OfName>,
+    State(inner): State<Arc<HandlerState>>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<Response, Problem> {
     let mut seen = semaphore(&inner, &name)?.snapshot().await?;
     inner.history.learn(&mut seen);
@@ -116,8 +116,8 @@ pub(super) async fn show(
     responses((status = 200, body = Explained<'_>), Problem)
 )]
 pub(super) async fn why(
-    State(inner): State<Arc<Inner>>,
-    At(OfTicket { name, ticket: of }): At<OfTicket>,
+    State(inner): State<Arc<HandlerState>>,
+    FromPath(OfTicket { name, ticket: of }): FromPath<OfTicket>,
 ) -> Result<Response, Problem> {
     let of = ticket(&of)?;
     let mut seen = semaphore(&inner, &name)?.snapshot().await?;
@@ -134,13 +134,13 @@ pub(super) async fn why(
     responses((status = 200, body = String, content_type = "text/event-stream"), Problem)
 )]
 pub(super) async fn events(
-    State(inner): State<Arc<Inner>>,
-    At(OfName { name }): At<OfName>,
+    State(inner): State<Arc<HandlerState>>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<Response, Problem> {
     let place = place(&inner)?;
     let source = Arc::clone(&inner.source);
     let watched =
-        Watched { semaphore: semaphore(&inner, &name)?, source, told: None, _place: place };
+        WatchedName { semaphore: semaphore(&inner, &name)?, source, told: None, _place: place };
     let unbuffered = [("x-accel-buffering", "no")];
     let events = stream::unfold(watched, |mut watched| async move {
         let event = watched.next().await;
@@ -150,25 +150,25 @@ pub(super) async fn events(
 }
 
 /// One more open answer.
-pub(super) fn place(inner: &Inner) -> Result<OwnedSemaphorePermit, Problem> {
+pub(super) fn place(inner: &HandlerState) -> Result<OwnedSemaphorePermit, Problem> {
     let place = Arc::clone(&inner.streams).try_acquire_owned();
     place.map_err(|_| Problem::unavailable("too many streams and waits are open here"))
 }
 
-pub(super) fn semaphore(inner: &Inner, name: &str) -> Result<Semaphore, Problem> {
+pub(super) fn semaphore(inner: &HandlerState, name: &str) -> Result<Semaphore, Problem> {
     Name::new(name).map_err(Problem::bad)?;
     Ok(inner.seinpaal.semaphore(name))
 }
 
-struct Watched {
+struct WatchedName {
     semaphore: Semaphore,
-    source: Arc<Source>,
+    source: Arc<StoreSource>,
     /// The last answer, without the times in it.
     told: Option<Value>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Watched {
+impl WatchedName {
     /// The next difference. An error of the store is told as one, too, and once.
     async fn next(&mut self) -> Event {
         loop {

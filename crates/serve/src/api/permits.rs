@@ -16,10 +16,10 @@ use utoipa::ToSchema;
 
 use super::{
     address::{Keyed, OfName, OfTicket},
-    body::{At, Body, User, duration, ticket},
+    body::{Body, FromPath, User, duration, ticket},
     names::{place, semaphore},
 };
-use crate::{problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::HandlerState};
 
 /// For how long one request may wait.
 pub(super) const WAITS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
@@ -33,9 +33,9 @@ const TTL_MS: u64 = 30_000;
 /// The request.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Wanted {
+pub(super) struct AcquireBody {
     /// The kind of the name. All callers of a name must say the same. Default: a semaphore.
-    kind: Of,
+    kind: LockKind,
     /// How many may hold at once, of a semaphore. Default: what is stored, or 1.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: Option<u32>,
@@ -84,7 +84,7 @@ impl From<SlotName> for String {
 /// Kinds, and sides of a lock.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Of {
+enum LockKind {
     #[default]
     Semaphore,
     Mutex,
@@ -121,15 +121,15 @@ pub(super) enum Renewer {
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
     params(OfName, Keyed),
-    request_body = Wanted,
+    request_body = AcquireBody,
     responses((status = 200, body = Acquired<'_>), Problem)
 )]
 pub(super) async fn acquire(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     User(visitor): User,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
     headers: HeaderMap,
-    Body(wanted): Body<Wanted>,
+    Body(wanted): Body<AcquireBody>,
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
     let (what, taking) = (format!("acquire {name}"), take(&inner, &name, &wanted));
@@ -137,7 +137,7 @@ pub(super) async fn acquire(
     Ok(Json(taken).into_response())
 }
 
-async fn take(inner: &Inner, name: &str, wanted: &Wanted) -> Result<Value, Problem> {
+async fn take(inner: &HandlerState, name: &str, wanted: &AcquireBody) -> Result<Value, Problem> {
     let permit = wanted.get(inner, name, Renewer::Caller).await?;
     let slot_names = names_of(&permit);
     let detached = permit.detach().await.map_err(Problem::unknown)?;
@@ -159,11 +159,11 @@ pub(super) fn names_of(permit: &Permit) -> Vec<String> {
     permit.slot_names().into_iter().map(str::to_owned).collect()
 }
 
-impl Wanted {
+impl AcquireBody {
     /// A permit, or why there is none.
     pub(super) async fn get(
         &self,
-        inner: &Inner,
+        inner: &HandlerState,
         name: &str,
         renewer: Renewer,
     ) -> Result<Permit, Problem> {
@@ -188,13 +188,13 @@ impl Wanted {
         Ok(waited.await?)
     }
 
-    fn tried(&self, inner: &Inner, name: &str) -> Result<TryAcquire, Problem> {
+    fn tried(&self, inner: &HandlerState, name: &str) -> Result<TryAcquire, Problem> {
         let seinpaal = &inner.seinpaal;
         let request = match self.of()? {
-            Of::Semaphore => self.semaphore(inner, name).try_acquire(),
-            Of::Mutex => seinpaal.mutex(name).try_lock(),
-            Of::Read => seinpaal.rwlock(name).try_read(),
-            Of::Write => seinpaal.rwlock(name).try_write(),
+            LockKind::Semaphore => self.semaphore(inner, name).try_acquire(),
+            LockKind::Mutex => seinpaal.mutex(name).try_lock(),
+            LockKind::Read => seinpaal.rwlock(name).try_read(),
+            LockKind::Write => seinpaal.rwlock(name).try_write(),
         };
         let request = self.permits.into_iter().fold(request, |request, n| request.permits(n));
         let request = self.slot_names.iter().fold(request, |request, name| request.slot(&name.0));
@@ -204,13 +204,13 @@ impl Wanted {
         }))
     }
 
-    fn waited(&self, inner: &Inner, name: &str) -> Result<Acquire, Problem> {
+    fn waited(&self, inner: &HandlerState, name: &str) -> Result<Acquire, Problem> {
         let seinpaal = &inner.seinpaal;
         let request = match self.of()? {
-            Of::Semaphore => self.semaphore(inner, name).acquire(),
-            Of::Mutex => seinpaal.mutex(name).lock(),
-            Of::Read => seinpaal.rwlock(name).read(),
-            Of::Write => seinpaal.rwlock(name).write(),
+            LockKind::Semaphore => self.semaphore(inner, name).acquire(),
+            LockKind::Mutex => seinpaal.mutex(name).lock(),
+            LockKind::Read => seinpaal.rwlock(name).read(),
+            LockKind::Write => seinpaal.rwlock(name).write(),
         };
         let request = self.permits.into_iter().fold(request, |request, n| request.permits(n));
         let request = self.slot_names.iter().fold(request, |request, name| request.slot(&name.0));
@@ -221,16 +221,16 @@ impl Wanted {
     }
 
     /// The kind, if what else was said can be said of it.
-    fn of(&self) -> Result<Of, Problem> {
+    fn of(&self) -> Result<LockKind, Problem> {
         let is_plain = self.limit.is_none() && self.permits.is_none() && self.slot_names.is_empty();
         match self.kind {
-            Of::Semaphore => Ok(Of::Semaphore),
+            LockKind::Semaphore => Ok(LockKind::Semaphore),
             kind if is_plain => Ok(kind),
             _ => Err(Problem::bad("only a semaphore has a limit, and permits and slots to choose")),
         }
     }
 
-    fn semaphore(&self, inner: &Inner, name: &str) -> seinpaal::Semaphore {
+    fn semaphore(&self, inner: &HandlerState, name: &str) -> seinpaal::Semaphore {
         let semaphore = inner.seinpaal.semaphore(name);
         let Some(limit) = self.limit else { return semaphore };
         semaphore.limit(limit).on_mismatch(match self.on_mismatch {
@@ -244,13 +244,13 @@ impl Wanted {
 /// How long a lease is to last.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Lease {
+pub(super) struct RenewBody {
     /// From now. It never ends sooner than it would have. Default: 30 000.
     #[schema(minimum = 100, maximum = 86_400_000)]
     pub(super) ttl_ms: Option<u64>,
 }
 
-impl Lease {
+impl RenewBody {
     pub(super) fn ttl(&self) -> Result<Duration, Problem> {
         duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)
     }
@@ -260,14 +260,14 @@ impl Lease {
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/renew", operation_id = "renew", tag = "permits",
     params(OfTicket),
-    request_body = Lease,
+    request_body = RenewBody,
     responses((status = 200, body = Renewed<'_>), Problem)
 )]
 pub(super) async fn renew(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfTicket { name, ticket: of }): At<OfTicket>,
-    Body(lease): Body<Lease>,
+    FromPath(OfTicket { name, ticket: of }): FromPath<OfTicket>,
+    Body(lease): Body<RenewBody>,
 ) -> Result<Response, Problem> {
     let of = ticket(&of)?;
     let left = semaphore(&inner, &name)?.renew_ticket(of, lease.ttl()?).await?;
@@ -282,9 +282,9 @@ pub(super) async fn renew(
     responses((status = 204, description = "It is given back."), Problem)
 )]
 pub(super) async fn release(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     _: User,
-    At(OfTicket { name, ticket: of }): At<OfTicket>,
+    FromPath(OfTicket { name, ticket: of }): FromPath<OfTicket>,
 ) -> Result<StatusCode, Problem> {
     semaphore(&inner, &name)?.release_ticket(ticket(&of)?).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -8,57 +8,57 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use seinpaal::{Name, Queue};
-use seinpaal_words::json::queue::Row;
+use seinpaal_words::json::queue::QueueJson;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     address::OfName,
-    body::{Asked, At},
-    names::Page,
+    body::{FromPath, FromQuery},
+    names::PageQuery,
 };
-use crate::{problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::HandlerState};
 
 /// A part of the list of queues.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Queues<'a> {
+pub(super) struct QueuesPage<'a> {
     /// In the order of their names.
-    queues: Vec<Row<'a>>,
+    queues: Vec<QueueJson<'a>>,
     /// The value of `after` for the next page; `null` after the last.
     next: Option<&'a str>,
 }
 
 /// The queues that there are.
 #[utoipa::path(
-    get, path = "/queues", operation_id = "listQueues", tag = "queues", params(Page),
-    responses((status = 200, body = Queues<'_>), Problem)
+    get, path = "/queues", operation_id = "listQueues", tag = "queues", params(PageQuery),
+    responses((status = 200, body = QueuesPage<'_>), Problem)
 )]
 pub(super) async fn list(
-    State(inner): State<Arc<Inner>>,
-    Asked(page): Asked<Page>,
+    State(inner): State<Arc<HandlerState>>,
+    FromQuery(page): FromQuery<PageQuery>,
 ) -> Result<Response, Problem> {
     let rows = page.rows()?;
     let all = inner.lists.queues().await?;
     let (shown, next) = page.of(&all, rows, |row| row.name.as_str());
-    let queues = shown.iter().map(|row| Row::new(row)).collect();
-    Ok(Json(Queues { queues, next }).into_response())
+    let queues = shown.iter().map(|row| QueueJson::new(row)).collect();
+    Ok(Json(QueuesPage { queues, next }).into_response())
 }
 
 /// One queue, in numbers.
 #[utoipa::path(
     get, path = "/queues/{name}", operation_id = "showQueue", tag = "queues",
     params(OfName),
-    responses((status = 200, body = Row<'_>), Problem)
+    responses((status = 200, body = QueueJson<'_>), Problem)
 )]
 pub(super) async fn show(
-    State(inner): State<Arc<Inner>>,
-    At(OfName { name }): At<OfName>,
+    State(inner): State<Arc<HandlerState>>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<Response, Problem> {
     let seen = queue(&inner, &name)?.snapshot().await?;
-    Ok(Json(Row::new(&seen)).into_response())
+    Ok(Json(QueueJson::new(&seen)).into_response())
 }
 
-pub(super) fn queue(inner: &Inner, name: &str) -> Result<Queue, Problem> {
+pub(super) fn queue(inner: &HandlerState, name: &str) -> Result<Queue, Problem> {
     Name::new(name).map_err(Problem::bad)?;
     Ok(inner.seinpaal.queue(name))
 }

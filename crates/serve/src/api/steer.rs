@@ -9,14 +9,14 @@ use utoipa::ToSchema;
 
 use super::{
     address::{OfName, OfTicket},
-    body::{At, Body, Operator, duration, ticket},
+    body::{Body, FromPath, Operator, duration, ticket},
     permits::SlotName,
 };
 use crate::{
     access::Visitor,
-    deed::{Deed, NameDeed, QueueDeed, Undone, is_reason},
+    deed::{NameDeed, QueueDeed, Undone, WebDeed, is_reason},
     problem::Problem,
-    shared::Inner,
+    shared::HandlerState,
 };
 
 /// A limit.
@@ -31,7 +31,7 @@ pub(super) struct Number {
 /// The names of the slots of a name.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Named {
+pub(super) struct SlotNamesBody {
     /// From slot 0 up: as many as there are to be permits, and no two alike.
     #[schema(min_items = 1, max_items = 1000)]
     slot_names: Vec<SlotName>,
@@ -40,7 +40,7 @@ pub(super) struct Named {
 /// Why something is done. Others read it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Because {
+pub(super) struct ReasonBody {
     /// 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
@@ -50,7 +50,7 @@ pub(super) struct Because {
     reason: String,
 }
 
-impl Because {
+impl ReasonBody {
     fn checked(self) -> Result<String, Problem> {
         let is_there = !self.reason.trim().is_empty();
         let words = "a reason has 1 to 200 characters, none of them a control character";
@@ -61,7 +61,7 @@ impl Because {
 /// Permits for the person who asks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct AskBody {
     /// How many.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     permits: u32,
@@ -78,10 +78,10 @@ pub(super) struct Wanted {
 }
 
 async fn make(
-    inner: &Inner,
+    inner: &HandlerState,
     visitor: &Visitor,
     name: &str,
-    deed: Deed,
+    deed: WebDeed,
     reason: String,
 ) -> Result<StatusCode, Problem> {
     Name::new(name).map_err(Problem::bad)?;
@@ -101,12 +101,12 @@ async fn make(
     responses((status = 204, description = "It is set."), Problem)
 )]
 pub(super) async fn set_limit(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
     Body(number): Body<Number>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Limit(Some(number.limit))), String::new())
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Limit(Some(number.limit))), String::new())
         .await
 }
 
@@ -116,41 +116,41 @@ pub(super) async fn set_limit(
     responses((status = 204, description = "It is unset."), Problem)
 )]
 pub(super) async fn unset_limit(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Limit(None)), String::new()).await
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Limit(None)), String::new()).await
 }
 
 /// Gives the slots of a name what they are called, and sets the limit to how many they are, until it is unset.
 #[utoipa::path(
-    put, path = "/names/{name}/slots", operation_id = "nameSlots", tag = "operate", params(OfName), request_body = Named,
+    put, path = "/names/{name}/slots", operation_id = "nameSlots", tag = "operate", params(OfName), request_body = SlotNamesBody,
     responses((status = 204, description = "They are called so."), Problem)
 )]
 pub(super) async fn set_slots(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
-    Body(named): Body<Named>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(named): Body<SlotNamesBody>,
 ) -> Result<StatusCode, Problem> {
     let names = named.slot_names.into_iter().map(String::from);
     let names = SlotNames::new(names).map_err(Problem::bad)?;
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Slots(names)), String::new()).await
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Slots(names)), String::new()).await
 }
 
 /// Grants nothing of a name until it is resumed. Who holds keeps what is held.
 #[utoipa::path(
-    put, path = "/names/{name}/pause", operation_id = "pause", tag = "operate", params(OfName), request_body = Because,
+    put, path = "/names/{name}/pause", operation_id = "pause", tag = "operate", params(OfName), request_body = ReasonBody,
     responses((status = 204, description = "It is paused."), Problem)
 )]
 pub(super) async fn pause(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
-    Body(because): Body<Because>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(because): Body<ReasonBody>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Pause), because.checked()?).await
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Pause), because.checked()?).await
 }
 
 /// Ends a pause.
@@ -159,58 +159,59 @@ pub(super) async fn pause(
     responses((status = 204, description = "It is resumed."), Problem)
 )]
 pub(super) async fn resume(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Resume), String::new()).await
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Resume), String::new()).await
 }
 
 /// Ends the lease or the wait of somebody else. Its holder is told that it is lost.
 #[utoipa::path(
-    post, path = "/names/{name}/tickets/{ticket}/evict", operation_id = "evict", tag = "operate", params(OfTicket), request_body = Because,
+    post, path = "/names/{name}/tickets/{ticket}/evict", operation_id = "evict", tag = "operate", params(OfTicket), request_body = ReasonBody,
     responses((status = 204, description = "It is evicted."), Problem)
 )]
 pub(super) async fn evict(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfTicket { name, ticket: of }): At<OfTicket>,
-    Body(because): Body<Because>,
+    FromPath(OfTicket { name, ticket: of }): FromPath<OfTicket>,
+    Body(because): Body<ReasonBody>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Evict(ticket(&of)?)), because.checked()?)
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Evict(ticket(&of)?)), because.checked()?)
         .await
 }
 
 /// Asks the holder of a ticket to hand over. Nothing is ended: the holder is told who asks and why, by its next renewal
 /// at the latest, and so is everybody who looks at the name.
 #[utoipa::path(
-    post, path = "/names/{name}/tickets/{ticket}/ask", operation_id = "ask", tag = "operate", params(OfTicket), request_body = Because,
+    post, path = "/names/{name}/tickets/{ticket}/ask", operation_id = "ask", tag = "operate", params(OfTicket), request_body = ReasonBody,
     responses((status = 204, description = "It is asked."), Problem)
 )]
 pub(super) async fn ask(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfTicket { name, ticket: of }): At<OfTicket>,
-    Body(because): Body<Because>,
+    FromPath(OfTicket { name, ticket: of }): FromPath<OfTicket>,
+    Body(because): Body<ReasonBody>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Ask(ticket(&of)?)), because.checked()?).await
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Ask(ticket(&of)?)), because.checked()?)
+        .await
 }
 
 /// Holds permits for a person, with a reason and until a time. They have to be free; evicting the ticket ends it sooner.
 #[utoipa::path(
-    post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = Wanted,
+    post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = AskBody,
     responses((status = 204, description = "They are reserved."), Problem)
 )]
 pub(super) async fn reserve(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
-    Body(wanted): Body<Wanted>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(wanted): Body<AskBody>,
 ) -> Result<StatusCode, Problem> {
     let permits = Permits::new(wanted.permits).map_err(Problem::bad)?.get();
     let length = duration("for_ms", wanted.for_ms, MIN_TTL..=MAX_TTL)?;
-    let reason = Because { reason: wanted.reason }.checked()?;
-    make(&inner, &visitor, &name, Deed::Name(NameDeed::Reserve(permits, length)), reason).await
+    let reason = ReasonBody { reason: wanted.reason }.checked()?;
+    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Reserve(permits, length)), reason).await
 }
 
 /// Sets how many items may be in work at once.
@@ -219,13 +220,19 @@ pub(super) async fn reserve(
     responses((status = 204, description = "It is set."), Problem)
 )]
 pub(super) async fn set_queue_limit(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
     Body(number): Body<Number>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Queue(QueueDeed::Limit(Some(number.limit))), String::new())
-        .await
+    make(
+        &inner,
+        &visitor,
+        &name,
+        WebDeed::Queue(QueueDeed::Limit(Some(number.limit))),
+        String::new(),
+    )
+    .await
 }
 
 /// Lets any number of items be in work at once.
@@ -234,25 +241,25 @@ pub(super) async fn set_queue_limit(
     responses((status = 204, description = "It is unset."), Problem)
 )]
 pub(super) async fn unset_queue_limit(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Queue(QueueDeed::Limit(None)), String::new()).await
+    make(&inner, &visitor, &name, WebDeed::Queue(QueueDeed::Limit(None)), String::new()).await
 }
 
 /// Gives no items to anybody until it is resumed.
 #[utoipa::path(
-    put, path = "/queues/{name}/pause", operation_id = "pauseQueue", tag = "operate", params(OfName), request_body = Because,
+    put, path = "/queues/{name}/pause", operation_id = "pauseQueue", tag = "operate", params(OfName), request_body = ReasonBody,
     responses((status = 204, description = "It is paused."), Problem)
 )]
 pub(super) async fn pause_queue(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
-    Body(because): Body<Because>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(because): Body<ReasonBody>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Queue(QueueDeed::Pause), because.checked()?).await
+    make(&inner, &visitor, &name, WebDeed::Queue(QueueDeed::Pause), because.checked()?).await
 }
 
 /// Ends a pause.
@@ -261,9 +268,9 @@ pub(super) async fn pause_queue(
     responses((status = 204, description = "It is resumed."), Problem)
 )]
 pub(super) async fn resume_queue(
-    State(inner): State<Arc<Inner>>,
+    State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
-    At(OfName { name }): At<OfName>,
+    FromPath(OfName { name }): FromPath<OfName>,
 ) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, Deed::Queue(QueueDeed::Resume), String::new()).await
+    make(&inner, &visitor, &name, WebDeed::Queue(QueueDeed::Resume), String::new()).await
 }

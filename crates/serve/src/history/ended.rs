@@ -20,9 +20,9 @@ pub(super) type Span = (Duration, Duration);
 
 /// The holds and waits that ended in the last ten minutes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ended(VecDeque<Span>);
+pub(crate) struct EndedSpans(VecDeque<Span>);
 
-impl Ended {
+impl EndedSpans {
     pub(super) fn push(&mut self, at: Duration, took: Duration) {
         self.0.push_back((at, took));
         while self.0.len() > MOST || self.0.front().is_some_and(|(first, _)| *first + LASTS < at) {
@@ -41,12 +41,12 @@ impl Ended {
 
 /// The waiters of the last reading: since when each had waited.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct LastWaiters {
     waiting: HashMap<Ticket, Duration>,
     read_at: Duration,
 }
 
-impl Line {
+impl LastWaiters {
     /// Waits that have ended with a grant since the last reading.
     pub(super) fn meet(&mut self, seen: &Snapshot, now: Duration) -> Vec<Span> {
         let before = std::mem::replace(self, Self::of(seen, now));

@@ -2,9 +2,9 @@ use seinpaal::{Seinpaal, Semaphore};
 
 use super::*;
 
-impl History {
-    fn look_at(&self, seen: &Snapshot, now: Duration) -> (Past, Duration) {
-        (self.learn_at(&mut seen.clone(), now, Past::clone), now)
+impl NameHistories {
+    fn look_at(&self, seen: &Snapshot, now: Duration) -> (NamePast, Duration) {
+        (self.learn_at(&mut seen.clone(), now, NamePast::clone), now)
     }
 }
 
@@ -21,7 +21,7 @@ async fn name(limit: u32) -> (Seinpaal, Semaphore) {
 #[tokio::test]
 async fn a_bucket_has_the_least_and_the_most_of_its_readings() {
     let (_seinpaal, semaphore) = name(3).await;
-    let history = History::new(Tally::default());
+    let history = NameHistories::new(ServeTally::default());
     let one = semaphore.acquire().await.unwrap();
     history.look_at(&semaphore.snapshot().await.unwrap(), at(0));
     let two = semaphore.acquire().await.unwrap();
@@ -34,7 +34,7 @@ async fn a_bucket_has_the_least_and_the_most_of_its_readings() {
 #[tokio::test]
 async fn what_nobody_read_is_unknown_and_a_short_gap_is_as_the_reading_before() {
     let (_seinpaal, semaphore) = name(3).await;
-    let history = History::new(Tally::default());
+    let history = NameHistories::new(ServeTally::default());
     let permit = semaphore.acquire().await.unwrap();
     let seen = semaphore.snapshot().await.unwrap();
     history.look_at(&seen, at(0));
@@ -50,7 +50,7 @@ async fn what_nobody_read_is_unknown_and_a_short_gap_is_as_the_reading_before() 
 #[tokio::test]
 async fn a_ring_forgets_readings_older_than_its_length() {
     let (_seinpaal, semaphore) = name(1).await;
-    let history = History::new(Tally::default());
+    let history = NameHistories::new(ServeTally::default());
     let seen = semaphore.snapshot().await.unwrap();
     for seconds in (0..900).step_by(10) {
         history.look_at(&seen, at(seconds));
@@ -67,7 +67,7 @@ async fn a_ring_forgets_readings_older_than_its_length() {
 #[tokio::test]
 async fn a_waiter_that_holds_at_the_next_reading_has_waited_so_long() {
     let (_seinpaal, semaphore) = name(1).await;
-    let history = History::new(Tally::default());
+    let history = NameHistories::new(ServeTally::default());
     let holder = semaphore.acquire().await.unwrap();
     let mut before = semaphore.snapshot().await.unwrap();
     let ticket = holder.ticket();
@@ -99,7 +99,7 @@ async fn a_waiter_that_holds_at_the_next_reading_has_waited_so_long() {
 #[tokio::test]
 async fn only_so_many_names_have_a_past_and_the_one_read_longest_ago_goes_first() {
     let seinpaal = Seinpaal::in_memory();
-    let history = History::new(Tally::default());
+    let history = NameHistories::new(ServeTally::default());
     for number in 0..=MOST_NAMES as u64 {
         let seen = seinpaal.semaphore(&number.to_string()).snapshot().await.unwrap();
         history.look_at(&seen, at(number));
@@ -113,7 +113,7 @@ async fn only_so_many_names_have_a_past_and_the_one_read_longest_ago_goes_first(
 async fn of_a_queue_what_is_in_work_counts_as_held_and_what_is_ready_as_waiting() {
     let seinpaal = Seinpaal::in_memory();
     let queue = seinpaal.queue("a");
-    let history = History::new(Tally::default());
+    let history = NameHistories::new(ServeTally::default());
     for payload in ["one", "two", "three"] {
         queue.push(payload).await.unwrap();
     }

@@ -15,7 +15,7 @@ const DOT: u32 = 6;
 /// A drawing of held and waiting, in user units of an SVG.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Template)]
 #[template(path = "parts/gate.html")]
-pub(crate) struct Gate {
+pub(crate) struct GatePicture {
     pub(crate) cells: Vec<Cell>,
     pub(crate) dots: Vec<u32>,
     /// More wait than there are dots.
@@ -32,7 +32,7 @@ pub(crate) struct Cell {
     pub(crate) class: &'static str,
 }
 
-impl Gate {
+impl GatePicture {
     pub(crate) fn of(seen: &Snapshot) -> Self {
         let (held, limit) = permits(seen);
         Self::new(held, limit, seen.waiting_total, is_shut(seen))
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_small_limit_has_a_cell_for_each_permit() {
-        let gate = Gate::new(3, 4, 2, false);
+        let gate = GatePicture::new(3, 4, 2, false);
         let classes: Vec<_> = gate.cells.iter().map(|cell| cell.class).collect();
         assert_eq!(classes, ["held", "held", "held", "free"]);
         assert_eq!(gate.dots.len(), 2);
@@ -93,13 +93,13 @@ mod tests {
 
     #[test]
     fn a_large_limit_has_one_bar_and_a_long_line_has_nine_dots() {
-        let gate = Gate::new(1, 1_000_000_000, 10_000, false);
+        let gate = GatePicture::new(1, 1_000_000_000, 10_000, false);
         assert_eq!(gate.cells.iter().map(|cell| cell.width).collect::<Vec<_>>(), [WIDTH, 2]);
         assert_eq!((gate.dots.len(), gate.is_long), (9, true));
     }
 
     #[test]
     fn more_held_than_the_limit_still_fits_the_bar() {
-        assert_eq!(Gate::new(6, 4, 0, false).cells.len(), 6);
+        assert_eq!(GatePicture::new(6, 4, 0, false).cells.len(), 6);
     }
 }

@@ -12,24 +12,24 @@ use seinpaal_words::{
 
 use super::{
     Headline, Pieces, encoded,
-    gate::Gate,
+    gate::GatePicture,
     grouped, html, lease_left, more,
     past::{PERMITS, Pictures},
     shown,
 };
-use crate::{reservation, source::Source};
+use crate::{reservation, source::StoreSource};
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
 
 #[derive(Template)]
 #[template(path = "parts/name_head.html")]
-struct Head<'a> {
+struct NameHeadPart<'a> {
     name: &'a str,
     link: String,
     kind: &'static str,
     limit: String,
-    gate: Gate,
+    gate: GatePicture,
     headline: Headline,
     is_paused: bool,
     has_limit: bool,
@@ -39,16 +39,16 @@ struct Head<'a> {
 
 #[derive(Template)]
 #[template(path = "parts/holders.html")]
-struct Holders<'a> {
+struct HoldersPart<'a> {
     link: String,
-    rows: Vec<HolderRow>,
+    rows: Vec<HolderCells>,
     total: String,
     more: String,
     may_act: bool,
     base: &'a str,
 }
 
-struct HolderRow {
+struct HolderCells {
     ticket: String,
     short: String,
     slots: String,
@@ -66,16 +66,16 @@ struct HolderRow {
 
 #[derive(Template)]
 #[template(path = "parts/waiters.html")]
-struct Waiters<'a> {
+struct WaitersPart<'a> {
     link: String,
-    rows: Vec<WaiterRow>,
+    rows: Vec<WaiterCells>,
     total: String,
     more: String,
     may_act: bool,
     base: &'a str,
 }
 
-struct WaiterRow {
+struct WaiterCells {
     place: u32,
     ticket: String,
     short: String,
@@ -96,7 +96,7 @@ struct Who {
 }
 
 /// Reads the name, and renders it for both roles.
-pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces, String> {
     let mut seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&mut seen);
     let past = html(&Pictures::of(&past, now, &PERMITS));
@@ -113,13 +113,13 @@ fn pieces(seen: &Snapshot, may_act: bool, base: &str, past: &str) -> Vec<(&'stat
     ]
 }
 
-fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Head<'a> {
-    Head {
+fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> NameHeadPart<'a> {
+    NameHeadPart {
         name: &seen.name,
         link: encoded(&seen.name),
         kind: kind(seen),
         limit: limit(seen),
-        gate: Gate::of(seen),
+        gate: GatePicture::of(seen),
         headline: Headline::of(seen),
         is_paused: seen.paused.is_some(),
         has_limit: matches!(seen.kind, None | Some(Kind::Semaphore)),
@@ -144,12 +144,12 @@ fn limit(seen: &Snapshot) -> String {
     }
 }
 
-fn holders<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Holders<'a> {
+fn holders<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> HoldersPart<'a> {
     let listed = seen.holders.iter().take(ROWS);
     let short = ShortTickets::of(seen);
     let rows: Vec<_> = listed.map(|holder| holder_row(seen, holder, &short)).collect();
     let more = more(seen.holders_total, rows.len());
-    Holders { link: encoded(&seen.name), rows, total: total(seen), more, may_act, base }
+    HoldersPart { link: encoded(&seen.name), rows, total: total(seen), more, may_act, base }
 }
 
 fn total(seen: &Snapshot) -> String {
@@ -159,9 +159,9 @@ fn total(seen: &Snapshot) -> String {
     }
 }
 
-fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderRow {
+fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderCells {
     let fence = holder.fence.to_string();
-    HolderRow {
+    HolderCells {
         ticket: holder.ticket.to_string(),
         short: short.short(holder.ticket),
         slots: match (seen.kind, holder.slots.count()) {
@@ -183,24 +183,24 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
     }
 }
 
-fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Waiters<'a> {
+fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<'a> {
     let listed = seen.waiters.iter().take(ROWS).zip(1..);
     let short = ShortTickets::of(seen);
     let row = |(waiter, place)| waiter_row(seen, waiter, place, &short);
     let rows: Vec<_> = listed.map(row).collect();
     let more = more(seen.waiting_total, rows.len());
     let total = grouped(seen.waiting_total);
-    Waiters { link: encoded(&seen.name), rows, total, more, may_act, base }
+    WaitersPart { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32, short: &ShortTickets) -> WaiterRow {
+fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32, short: &ShortTickets) -> WaiterCells {
     let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
         reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
         guess = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
         rests_on = basis(&why.estimate);
     }
-    WaiterRow {
+    WaiterCells {
         place,
         ticket: waiter.ticket.to_string(),
         short: short.short(waiter.ticket),

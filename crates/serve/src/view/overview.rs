@@ -7,14 +7,14 @@ use seinpaal::Snapshot;
 use seinpaal_words::text::{age, held};
 
 use super::{
-    Headline, Pieces, Query, encoded,
-    gate::Gate,
+    Headline, ListQuery, Pieces, encoded,
+    gate::GatePicture,
     grouped,
     headline::{dead, needs_attention},
     html,
     query::{Paging, SHOWS, page_of},
 };
-use crate::source::Source;
+use crate::source::StoreSource;
 
 /// Lines of what needs attention.
 const ATTENTION: usize = 5;
@@ -42,9 +42,9 @@ struct Totals {
 
 #[derive(Template)]
 #[template(path = "parts/names.html")]
-struct Names<'a> {
+struct NamesPart<'a> {
     rows: Vec<NameRow>,
-    tabs: Vec<Tab>,
+    tabs: Vec<NamesTab>,
     paging: Paging,
     is_empty_store: bool,
     search: String,
@@ -56,7 +56,7 @@ struct NameRow {
     name: String,
     link: String,
     held: String,
-    gate: Gate,
+    gate: GatePicture,
     waiting: String,
     oldest: String,
     headline: Headline,
@@ -64,7 +64,7 @@ struct NameRow {
     late: String,
 }
 
-struct Tab {
+struct NamesTab {
     label: &'static str,
     count: String,
     link: String,
@@ -72,10 +72,10 @@ struct Tab {
 }
 
 /// All names.
-pub(super) async fn names(inner: &Arc<Source>, query: &Query) -> Result<Pieces, String> {
+pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
     let base = &inner.options.base_path;
-    let found = Found::of(&all, query);
+    let found = FoundNames::of(&all, query);
     let from = (&inner.seinpaal, &inner.history);
     let shown = inner.glances.fill(from, page_of(&found.rows, query)).await;
     let table = names_table(found, &shown, query, inner.seinpaal.address(), base);
@@ -130,21 +130,21 @@ fn totals(all: &[Snapshot]) -> Totals {
 }
 
 /// The names that the query finds.
-struct Found<'a> {
-    tabs: Vec<Tab>,
+struct FoundNames<'a> {
+    tabs: Vec<NamesTab>,
     rows: Vec<&'a Snapshot>,
     is_empty_store: bool,
 }
 
-impl<'a> Found<'a> {
-    fn of(all: &'a [Snapshot], query: &Query) -> Self {
+impl<'a> FoundNames<'a> {
+    fn of(all: &'a [Snapshot], query: &ListQuery) -> Self {
         let searched = query.search.to_lowercase();
         let found = all.iter().filter(|seen| seen.name.to_lowercase().contains(&searched));
         let found: Vec<_> = found.collect();
-        let tabs = SHOWS.iter().map(|(show, _, label)| Tab {
+        let tabs = SHOWS.iter().map(|(show, _, label)| NamesTab {
             label,
             count: grouped(found.iter().filter(|seen| show.has(seen)).count() as u64),
-            link: Query { show: *show, page: 0, ..query.clone() }.link(),
+            link: ListQuery { show: *show, page: 0, ..query.clone() }.link(),
             is_on: *show == query.show,
         });
         let tabs = tabs.collect();
@@ -155,13 +155,13 @@ impl<'a> Found<'a> {
 }
 
 fn names_table<'a>(
-    found: Found<'_>,
+    found: FoundNames<'_>,
     shown: &[Snapshot],
-    query: &Query,
+    query: &ListQuery,
     store: &'a str,
     base: &'a str,
-) -> Names<'a> {
-    Names {
+) -> NamesPart<'a> {
+    NamesPart {
         rows: page_of(&found.rows, query).iter().zip(shown).map(NameRow::new).collect(),
         paging: Paging::new(query, found.rows.len()),
         tabs: found.tabs,
@@ -180,7 +180,7 @@ impl NameRow {
             name: seen.name.to_string(),
             link: encoded(&seen.name),
             held: held(seen).replace(" held", ""),
-            gate: Gate::of(seen),
+            gate: GatePicture::of(seen),
             waiting: grouped(seen.waiting_total),
             oldest: seen.oldest_wait().map_or_else(|| "\u{2013}".to_owned(), age),
             headline: Headline::of(listed),

@@ -8,7 +8,7 @@ use askama::Template;
 use seinpaal_words::text::age;
 
 use super::grouped;
-use crate::history::{BEGINNING, Bucket, Past, Ring};
+use crate::history::{BEGINNING, Bucket, NamePast, Ring};
 use lane::Lane;
 
 /// How many rows the table has.
@@ -56,11 +56,11 @@ struct Picture {
     first: i64,
     length: i64,
     ticks: &'static [&'static str],
-    rows: Vec<Row>,
+    rows: Vec<PastRow>,
 }
 
 /// A part of the span, in words.
-struct Row {
+struct PastRow {
     when: String,
     held: String,
     waiting: String,
@@ -73,7 +73,7 @@ const SHORT: [&str; 6] = ["10 min ago", "8 min", "6 min", "4 min", "2 min", "now
 const LONG: [&str; 5] = ["24 h ago", "18 h", "12 h", "6 h", "now"];
 
 impl Pictures {
-    pub(super) fn of(past: &Past, now: Duration, figures: &'static Figures) -> Self {
+    pub(super) fn of(past: &NamePast, now: Duration, figures: &'static Figures) -> Self {
         let begin = now.saturating_sub(Duration::from_secs(600));
         let words = |ended: Option<(usize, Duration, Duration)>, what: &str| {
             ended.map_or_else(String::new, |(count, half, most)| {
@@ -146,15 +146,15 @@ fn gaps(first: i64, buckets: &[Option<&Bucket>]) -> Vec<(i64, i64)> {
 }
 
 /// The newest first, as one reads what happened.
-fn rows(buckets: &[Option<&Bucket>], step: Duration) -> Vec<Row> {
+fn rows(buckets: &[Option<&Bucket>], step: Duration) -> Vec<PastRow> {
     let size = buckets.len() / ROWS as usize;
     let parts = buckets.rchunks(size.max(1)).zip(0_u32..);
     parts
-        .map(|(part, back)| Row::of(part, step * back * u32::try_from(size).unwrap_or(0), step))
+        .map(|(part, back)| PastRow::of(part, step * back * u32::try_from(size).unwrap_or(0), step))
         .collect()
 }
 
-impl Row {
+impl PastRow {
     fn of(part: &[Option<&Bucket>], ago: Duration, step: Duration) -> Self {
         let length = step * u32::try_from(part.len()).unwrap_or(0);
         let known: Vec<_> = part.iter().flatten().collect();

@@ -14,10 +14,10 @@ const MOST_SEARCHED: usize = 512;
 
 /// The query of a list.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub(crate) struct Query {
+pub(crate) struct ListQuery {
     /// Part of a name.
     pub(crate) search: String,
-    pub(crate) show: Show,
+    pub(crate) show: ShownNames,
     pub(crate) sort: Sort,
     /// From 0.
     pub(crate) page: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Query {
 
 /// Which names.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub(crate) enum Show {
+pub(crate) enum ShownNames {
     /// Somebody holds or waits.
     #[default]
     Used,
@@ -45,12 +45,12 @@ pub(crate) enum Sort {
     Name,
 }
 
-pub(super) const SHOWS: [(Show, &str, &str); 5] = [
-    (Show::Used, "used", "In use"),
-    (Show::Waiting, "waiting", "In line"),
-    (Show::Full, "full", "Full"),
-    (Show::Paused, "paused", "Paused"),
-    (Show::All, "all", "All"),
+pub(super) const SHOWS: [(ShownNames, &str, &str); 5] = [
+    (ShownNames::Used, "used", "In use"),
+    (ShownNames::Waiting, "waiting", "In line"),
+    (ShownNames::Full, "full", "Full"),
+    (ShownNames::Paused, "paused", "Paused"),
+    (ShownNames::All, "all", "All"),
 ];
 const SORTS: [(Sort, &str, &str); 4] = [
     (Sort::Oldest, "oldest", "Oldest wait"),
@@ -59,13 +59,13 @@ const SORTS: [(Sort, &str, &str); 4] = [
     (Sort::Name, "name", "Name"),
 ];
 
-impl Query {
+impl ListQuery {
     /// Reads the fields of a link or form. An unknown value means the default.
     pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
         let field = |name: &str| fields.get(name).map_or("", String::as_str);
         let show = SHOWS.iter().find(|(_, word, _)| *word == field("show"));
         // A search also finds names that nobody uses at the moment.
-        let usual = if field("q").is_empty() { Show::default() } else { Show::All };
+        let usual = if field("q").is_empty() { ShownNames::default() } else { ShownNames::All };
         let sort = SORTS.iter().find(|(_, word, _)| *word == field("sort"));
         Self {
             search: field("q").chars().take(MOST_SEARCHED).collect(),
@@ -85,13 +85,13 @@ impl Query {
 }
 
 /// The choices beside the table of a page.
-pub(crate) struct Page {
+pub(crate) struct PageChoices {
     pub(crate) sorts: Vec<(&'static str, &'static str, bool)>,
     pub(crate) show: &'static str,
 }
 
-impl Page {
-    pub(crate) fn new(query: &Query) -> Self {
+impl PageChoices {
+    pub(crate) fn new(query: &ListQuery) -> Self {
         let sorts = SORTS.iter().map(|(sort, word, label)| (*word, *label, *sort == query.sort));
         let show = SHOWS.iter().find(|(show, _, _)| *show == query.show).map_or("", |row| row.1);
         Self { sorts: sorts.collect(), show }
@@ -107,17 +107,17 @@ pub(super) struct Paging {
 }
 
 /// The rows of the page, or of the last one if there are fewer.
-pub(super) fn page_of<'r, T>(rows: &'r [T], query: &Query) -> &'r [T] {
+pub(super) fn page_of<'r, T>(rows: &'r [T], query: &ListQuery) -> &'r [T] {
     let from = start(rows.len(), query);
     &rows[from..(from + ROWS).min(rows.len())]
 }
 
-fn start(rows: usize, query: &Query) -> usize {
+fn start(rows: usize, query: &ListQuery) -> usize {
     let last = rows.saturating_sub(1) / ROWS;
     query.page.min(last) * ROWS
 }
 
-impl Show {
+impl ShownNames {
     pub(super) fn has(self, seen: &Snapshot) -> bool {
         match self {
             Self::Used => seen.holders_total > 0 || seen.waiting_total > 0,
@@ -142,11 +142,11 @@ impl Sort {
 }
 
 impl Paging {
-    pub(super) fn new(query: &Query, rows: usize) -> Self {
+    pub(super) fn new(query: &ListQuery, rows: usize) -> Self {
         let from = start(rows, query);
         let to = (from + ROWS).min(rows);
         let page = from / ROWS;
-        let link = |page| Query { page, ..query.clone() }.link();
+        let link = |page| ListQuery { page, ..query.clone() }.link();
         Self {
             words: match rows {
                 0 => String::new(),
@@ -167,36 +167,36 @@ impl Paging {
 mod tests {
     use super::*;
 
-    fn query(pairs: &[(&str, &str)]) -> Query {
+    fn query(pairs: &[(&str, &str)]) -> ListQuery {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        Query::from_fields(&pairs.iter().map(own).collect())
+        ListQuery::from_fields(&pairs.iter().map(own).collect())
     }
 
     #[test]
     fn a_query_survives_its_own_link() {
         let made = query(&[("q", "gpu/a&b"), ("show", "all"), ("sort", "name"), ("page", "3")]);
         assert_eq!(made.link(), "?q=gpu%2Fa%26b&show=all&sort=name&page=3");
-        assert_eq!((made.show, made.sort, made.page), (Show::All, Sort::Name, 3));
+        assert_eq!((made.show, made.sort, made.page), (ShownNames::All, Sort::Name, 3));
     }
 
     #[test]
     fn a_search_covers_all_names_by_default() {
-        assert_eq!(query(&[("q", "gpu")]).show, Show::All);
-        assert_eq!(query(&[("q", "gpu"), ("show", "used")]).show, Show::Used);
-        assert_eq!(query(&[("q", "")]).show, Show::Used);
+        assert_eq!(query(&[("q", "gpu")]).show, ShownNames::All);
+        assert_eq!(query(&[("q", "gpu"), ("show", "used")]).show, ShownNames::Used);
+        assert_eq!(query(&[("q", "")]).show, ShownNames::Used);
     }
 
     #[test]
     fn a_query_of_nonsense_is_the_usual_one() {
         let made = query(&[("show", "<script>"), ("sort", "'"), ("page", "-1")]);
-        assert_eq!(made, Query::default());
+        assert_eq!(made, ListQuery::default());
     }
 
     #[test]
     fn a_page_beyond_the_end_is_the_last_page() {
         let rows: Vec<u32> = (0..95).collect();
-        let shown = page_of(&rows, &Query { page: 77, ..Query::default() });
+        let shown = page_of(&rows, &ListQuery { page: 77, ..ListQuery::default() });
         assert_eq!((shown.first(), shown.len()), (Some(&80), 15));
-        assert!(page_of(&rows[..0], &Query::default()).is_empty());
+        assert!(page_of(&rows[..0], &ListQuery::default()).is_empty());
     }
 }

@@ -11,7 +11,7 @@ use super::{
     past::{ITEMS, Pictures},
     shown,
 };
-use crate::source::Source;
+use crate::source::StoreSource;
 
 /// How many rows of each kind a page lists.
 const ROWS: usize = 50;
@@ -21,7 +21,7 @@ const PREVIEW: usize = 160;
 
 #[derive(Template)]
 #[template(path = "parts/queue_head.html")]
-struct Head<'a> {
+struct QueueHeadPart<'a> {
     name: &'a str,
     link: String,
     limits: String,
@@ -34,16 +34,16 @@ struct Head<'a> {
 
 #[derive(Template)]
 #[template(path = "parts/work.html")]
-struct Work<'a> {
+struct WorkPart<'a> {
     link: String,
-    rows: Vec<WorkRow>,
+    rows: Vec<WorkCells>,
     more: String,
-    groups: Vec<GroupRow>,
+    groups: Vec<GroupCells>,
     may_act: bool,
     base: &'a str,
 }
 
-struct WorkRow {
+struct WorkCells {
     id: u64,
     attempt: u32,
     group: String,
@@ -52,7 +52,7 @@ struct WorkRow {
     left: String,
 }
 
-struct GroupRow {
+struct GroupCells {
     group: String,
     in_work: String,
     ready: String,
@@ -61,9 +61,9 @@ struct GroupRow {
 
 #[derive(Template)]
 #[template(path = "parts/dead.html")]
-struct Dead<'a> {
+struct DeadPart<'a> {
     link: String,
-    rows: Vec<DeadRow>,
+    rows: Vec<DeadCells>,
     total: String,
     more: String,
     shows_payloads: bool,
@@ -71,7 +71,7 @@ struct Dead<'a> {
     base: &'a str,
 }
 
-struct DeadRow {
+struct DeadCells {
     id: u64,
     attempt: u32,
     group: String,
@@ -82,7 +82,7 @@ struct DeadRow {
 }
 
 /// Reads the queue and its first dead letters, and renders them for both roles.
-pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces, String> {
     let queue = inner.seinpaal.queue(name);
     let seen = queue.snapshot().await.map_err(|error| error.to_string())?;
     let letters = match seen.dead {
@@ -102,9 +102,9 @@ pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, Stri
     }))
 }
 
-fn head<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> Head<'a> {
+fn head<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> QueueHeadPart<'a> {
     let bad = if seen.dead > 0 { "bad" } else { "" };
-    Head {
+    QueueHeadPart {
         name: &seen.name,
         link: encoded(&seen.name),
         limits: limits(seen),
@@ -133,16 +133,16 @@ fn limits(seen: &QueueSnapshot) -> String {
     }
 }
 
-fn work<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> Work<'a> {
-    let groups = seen.groups.iter().take(ROWS).map(|group| GroupRow {
+fn work<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> WorkPart<'a> {
+    let groups = seen.groups.iter().take(ROWS).map(|group| GroupCells {
         group: shown(&group.group),
         in_work: grouped(group.in_work),
         ready: grouped(group.ready),
         is_full: seen.group_limit.is_some_and(|limit| group.in_work >= limit),
     });
-    Work {
+    WorkPart {
         link: encoded(&seen.name),
-        rows: seen.work.iter().take(ROWS).map(WorkRow::new).collect(),
+        rows: seen.work.iter().take(ROWS).map(WorkCells::new).collect(),
         more: more(seen.in_work, seen.work.len().min(ROWS)),
         groups: groups.collect(),
         may_act,
@@ -150,7 +150,7 @@ fn work<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> Work<'a> {
     }
 }
 
-impl WorkRow {
+impl WorkCells {
     fn new(item: &InWork) -> Self {
         let worker = &item.worker;
         Self {
@@ -170,10 +170,10 @@ fn dead<'a>(
     shows_payloads: bool,
     may_act: bool,
     base: &'a str,
-) -> Dead<'a> {
-    Dead {
+) -> DeadPart<'a> {
+    DeadPart {
         link: encoded(&seen.name),
-        rows: letters.iter().map(|letter| DeadRow::new(letter, shows_payloads)).collect(),
+        rows: letters.iter().map(|letter| DeadCells::new(letter, shows_payloads)).collect(),
         total: grouped(seen.dead),
         more: more(seen.dead, letters.len()),
         shows_payloads,
@@ -182,7 +182,7 @@ fn dead<'a>(
     }
 }
 
-impl DeadRow {
+impl DeadCells {
     fn new(letter: &DeadLetter, shows_payloads: bool) -> Self {
         let died = SystemTime::now().duration_since(letter.died_at).unwrap_or_default();
         Self {

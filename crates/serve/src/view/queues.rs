@@ -6,23 +6,23 @@ use askama::Template;
 use seinpaal::QueueSnapshot;
 
 use super::{
-    Headline, Pieces, Query, encoded,
-    gate::Gate,
+    Headline, ListQuery, Pieces, encoded,
+    gate::GatePicture,
     grouped, html,
     query::{Paging, page_of},
 };
-use crate::source::Source;
+use crate::source::StoreSource;
 
 #[derive(Template)]
 #[template(path = "parts/queues.html")]
-struct Queues<'a> {
-    rows: Vec<QueueRow>,
+struct QueuesPart<'a> {
+    rows: Vec<QueueCells>,
     paging: Paging,
     search: String,
     base: &'a str,
 }
 
-struct QueueRow {
+struct QueueCells {
     name: String,
     link: String,
     ready: String,
@@ -30,19 +30,19 @@ struct QueueRow {
     in_work: String,
     dead: String,
     idle: String,
-    gate: Gate,
+    gate: GatePicture,
     headline: Headline,
 }
 
 /// All queues.
-pub(super) async fn queues(inner: &Arc<Source>, query: &Query) -> Result<Pieces, String> {
+pub(super) async fn queues(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.queues().await.map_err(|error| error.to_string())?;
     let searched = query.search.to_lowercase();
     let mut found: Vec<_> =
         all.iter().filter(|seen| seen.name.to_lowercase().contains(&searched)).collect();
     found.sort_by_key(|seen| Reverse((seen.is_unattended(), urgency(seen))));
-    let table = Queues {
-        rows: page_of(&found, query).iter().map(|seen| QueueRow::new(seen)).collect(),
+    let table = QueuesPart {
+        rows: page_of(&found, query).iter().map(|seen| QueueCells::new(seen)).collect(),
         paging: Paging::new(query, found.len()),
         search: query.search.clone(),
         base: &inner.options.base_path,
@@ -55,7 +55,7 @@ fn urgency(seen: &QueueSnapshot) -> (Option<Duration>, u32) {
     (seen.oldest.filter(|_| seen.ready > 0), seen.in_work)
 }
 
-impl QueueRow {
+impl QueueCells {
     fn new(seen: &QueueSnapshot) -> Self {
         let limit = seen.limit.unwrap_or_else(|| seen.in_work.max(1));
         Self {
@@ -66,7 +66,7 @@ impl QueueRow {
             in_work: grouped(seen.in_work),
             dead: grouped(seen.dead),
             idle: grouped(seen.idle),
-            gate: Gate::new(seen.in_work, limit, seen.ready, seen.paused.is_some()),
+            gate: GatePicture::new(seen.in_work, limit, seen.ready, seen.paused.is_some()),
             headline: Headline::of_queue(seen),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BadGroup, Group};
+use super::{BadGroup, CommandGroup};
 
 /// The needs and effects of a command, in the four letters of `lua/write.lua`.
 pub type Shape = &'static str;
@@ -54,7 +54,7 @@ pub(super) fn find(name: &str, args: usize) -> Result<(&'static str, Shape), Bad
 
 const NONE: [&[u8]; 0] = [];
 
-impl Group {
+impl CommandGroup {
     /// `GET`: the value, or nothing.
     pub fn get(&mut self, key: impl AsRef<[u8]>) -> &mut Self {
         self.command("GET", key, &NONE)
@@ -183,16 +183,16 @@ mod tests {
 
     #[test]
     fn a_group_that_is_empty_too_large_or_wrong_is_refused() {
-        let mut group = Group::default();
+        let mut group = CommandGroup::default();
         assert_eq!(group.check(), Err(BadGroup::Empty));
-        group.set("k", vec![0; Group::MOST_BYTES]);
+        group.set("k", vec![0; CommandGroup::MOST_BYTES]);
         assert_eq!(group.check(), Err(BadGroup::TooLarge));
-        let mut group = Group::default();
-        for _ in 0..=Group::MOST {
+        let mut group = CommandGroup::default();
+        for _ in 0..=CommandGroup::MOST {
             group.get("k");
         }
         assert_eq!(group.check(), Err(BadGroup::TooLarge));
-        let mut group = Group::default();
+        let mut group = CommandGroup::default();
         group.get("k").command("FLUSHALL", "k", &NONE).get("k");
         assert_eq!(group.check(), Err(BadGroup::UnknownCommand("FLUSHALL".into())));
     }

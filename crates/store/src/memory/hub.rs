@@ -32,11 +32,11 @@ pub struct MemoryHub {
     /// The system's clock at the start, and the reading of the hub's own clock at that moment.
     born: (Micros, Micros),
     runs_by: ClientClock,
-    inner: Mutex<Inner>,
+    inner: Mutex<HubState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct HubState {
     names: BTreeMap<Name, MemoryState>,
     queues: BTreeMap<Name, queue::MemoryQueue>,
     inboxes: Inboxes,
@@ -45,10 +45,10 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
-struct Inboxes(BTreeMap<Inbox, Listener>);
+struct Inboxes(BTreeMap<Inbox, HubListener>);
 
 #[derive(Debug)]
-struct Listener {
+struct HubListener {
     news: NewsSender,
     hears: bool,
 }
@@ -102,7 +102,7 @@ impl MemoryHub {
 
     pub(super) fn register(&self, inbox: Inbox, news: NewsSender) {
         if let Ok(mut inner) = self.lock() {
-            inner.inboxes.0.insert(inbox, Listener { news, hears: true });
+            inner.inboxes.0.insert(inbox, HubListener { news, hears: true });
         }
     }
 
@@ -152,7 +152,7 @@ impl MemoryHub {
         Reading { shows: self.now(), asked_at: self.runs_by.now() }
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+    fn lock(&self) -> Result<MutexGuard<'_, HubState>, StoreError> {
         self.inner.lock().map_err(|_| {
             let what = "the memory store broke in an earlier call; please report that call's panic";
             StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, what)
@@ -160,7 +160,7 @@ impl MemoryHub {
     }
 }
 
-impl Inner {
+impl HubState {
     fn execute(&mut self, now: Micros, batch: &Batch) -> Replies {
         let state = self.names.entry(batch.name.clone()).or_default();
         let Ok(outcome) = execute(state, &mut self.inboxes, now, batch);
@@ -236,13 +236,13 @@ impl Contacts for Inboxes {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         match self.0.get(&inbox) {
             None => Contact::Dead,
-            Some(Listener { hears: false, .. }) => Contact::Silent,
+            Some(HubListener { hears: false, .. }) => Contact::Silent,
             Some(_) => Contact::Listening,
         }
     }
 }
 
-impl Listener {
+impl HubListener {
     fn tell(&self, news: News) {
         // The client has dropped its receiver before its store, so it does not listen any more.
         let _ = self.news.send(news);

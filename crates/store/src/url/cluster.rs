@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    BadStoreUrl, Password, Query, RedisAddress, RedisOptions, RedisUrl,
+    BadStoreUrl, Password, RedisAddress, RedisOptions, RedisUrl, UrlQuery,
     redis::{DEFAULT_PORT, parse_login, parse_server, show_host, show_user},
 };
 
@@ -27,7 +27,7 @@ pub struct ClusterUrl {
 impl ClusterUrl {
     /// Parses what follows `redis+cluster:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
-        let (place, mut query) = Query::split(rest)?;
+        let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
         // The last @, since people forget to encode the one in their password.
         let (login, servers) = place.rsplit_once('@').unwrap_or(("", place));

@@ -52,7 +52,7 @@ impl RedisOptions {
     ];
 
     /// Takes those that it knows, of a URL with TLS or without.
-    pub(super) fn take(query: &mut Query, tls: bool) -> Result<Self, BadStoreUrl> {
+    pub(super) fn take(query: &mut UrlQuery, tls: bool) -> Result<Self, BadStoreUrl> {
         let Files { ca, cert, key } = Files::take(query, tls)?;
         Ok(Self {
             ca,
@@ -81,7 +81,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn take(query: &mut Query, tls: bool) -> Result<Self, BadStoreUrl> {
+    pub(super) fn take(query: &mut UrlQuery, tls: bool) -> Result<Self, BadStoreUrl> {
         let wanted = if tls { "the path of a file" } else { "for TLS only: write rediss://" };
         let path = |text: &str| (tls && !text.is_empty()).then(|| PathBuf::from(text));
         let mut take = |option| query.take_as(option, wanted, path);
@@ -112,9 +112,9 @@ pub(super) fn above_zero(text: &str) -> Option<Duration> {
 }
 
 /// The parameters of a URL, taken out one by one; what is left in the end is unknown.
-pub(super) struct Query(Vec<(String, String)>);
+pub(super) struct UrlQuery(Vec<(String, String)>);
 
-impl Query {
+impl UrlQuery {
     /// Splits `place?a=b&c=d`.
     pub(super) fn split(rest: &str) -> Result<(&str, Self), BadStoreUrl> {
         let (before, after) = match rest.find(['?', '#']) {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use super::{
-    BadStoreUrl, Query, RedisAddress, RedisOptions, RedisUrl, RestartGuard,
+    BadStoreUrl, RedisAddress, RedisOptions, RedisUrl, RestartGuard, UrlQuery,
     options::Files,
     redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host, show_user},
 };
@@ -24,7 +24,7 @@ const KNOWN: [&str; 7] =
 impl QuorumUrl {
     /// Parses what follows `redis+quorum:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
-        let (place, mut query) = Query::split(rest)?;
+        let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
         let (login, servers) = place.rsplit_once('@').unwrap_or(("", place));
         let (servers, database) = servers.split_once('/').unwrap_or((servers, ""));

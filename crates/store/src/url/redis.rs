@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::{
-    BadStoreUrl, Query, RedisOptions,
+    BadStoreUrl, RedisOptions, UrlQuery,
     options::{decode, encode},
 };
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Password {
 impl RedisUrl {
     /// Parses what follows `redis:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
-        let (place, mut query) = Query::split(rest)?;
+        let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
         // The last @, since people forget to encode the one in their password.
         let (login, server) = place.rsplit_once('@').unwrap_or(("", place));
@@ -78,7 +78,7 @@ impl RedisUrl {
 
     /// Parses what follows `unix:`. The login and the database are parameters here.
     pub(super) fn parse_unix(rest: &str) -> Result<Self, BadStoreUrl> {
-        let (place, mut query) = Query::split(rest)?;
+        let (place, mut query) = UrlQuery::split(rest)?;
         let path = decode(place.strip_prefix("//").unwrap_or(place))?;
         if !path.starts_with('/') || path.ends_with('/') {
             return Err(BadStoreUrl::BadSocket);

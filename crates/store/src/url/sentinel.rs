@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    BadStoreUrl, Query, RedisAddress, RedisOptions, RedisUrl,
+    BadStoreUrl, RedisAddress, RedisOptions, RedisUrl, UrlQuery,
     options::{decode, encode},
     redis::{Password, parse_database, parse_login, parse_server, show_host, show_user},
 };
@@ -40,7 +40,7 @@ impl SentinelUrl {
 
     /// Parses what follows `redis+sentinel:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
-        let (place, mut query) = Query::split(rest)?;
+        let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
         // The last @, since people forget to encode the one in their password.
         let (login, place) = place.rsplit_once('@').unwrap_or(("", place));

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::{
-    BadStoreUrl, Password, Query,
+    BadStoreUrl, Password, UrlQuery,
     options::{above_zero, decode, encode},
     redis::{parse_login, parse_server, show_host, show_user},
 };
@@ -32,7 +32,7 @@ pub struct ZookeeperUrl {
 impl ZookeeperUrl {
     /// Parses what follows `zookeeper:`.
     pub(super) fn parse(rest: &str) -> Result<Self, BadStoreUrl> {
-        let (place, mut query) = Query::split(rest)?;
+        let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
         // The last @, since people forget to encode the one in their password.
         let (login, place) = place.rsplit_once('@').unwrap_or(("", place));

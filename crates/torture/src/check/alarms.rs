@@ -1,11 +1,16 @@
 //! No false alarm: where no fault is near, no worker is in danger, loses a permit, is turned away,
 //! or is granted a permit that hardly lasts.
 
-use super::{Check, Terms, Violation, tale::Tale, worker_of};
-use crate::history::{Event, What};
+use super::{Check, CheckTerms, Violation, tale::PermitTale, worker_of};
+use crate::history::{HistoryEvent, TortureWhat};
 
 /// An alarm of a worker that no fault has touched counts against the store.
-pub(super) fn check(events: &[Event], tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) {
+pub(super) fn check(
+    events: &[HistoryEvent],
+    tale: &PermitTale,
+    terms: &CheckTerms,
+    found: &mut Vec<Violation>,
+) {
     for event in events {
         if let Some(story) = alarm(event, terms)
             && is_calm(event, tale, terms)
@@ -16,13 +21,13 @@ pub(super) fn check(events: &[Event], tale: &Tale, terms: &Terms, found: &mut Ve
     }
 }
 
-fn alarm(event: &Event, terms: &Terms) -> Option<String> {
+fn alarm(event: &HistoryEvent, terms: &CheckTerms) -> Option<String> {
     match &event.what {
-        What::Danger { req } => Some(format!("{req} is in danger")),
-        What::Lost { req, how } => Some(format!("{req} is lost: {how}")),
+        TortureWhat::Danger { req } => Some(format!("{req} is in danger")),
+        TortureWhat::Lost { req, how } => Some(format!("{req} is lost: {how}")),
         // The worker notes the moment some time after the grant, so this asks for less than is
         // promised.
-        What::Granted { req, until: Some(until), .. } => {
+        TortureWhat::Granted { req, until: Some(until), .. } => {
             let left = until.saturating_sub(event.at);
             (left < terms.lease / 2).then(|| format!("{req} is granted for {left} µs"))
         }
@@ -31,7 +36,7 @@ fn alarm(event: &Event, terms: &Terms) -> Option<String> {
 }
 
 /// Returns whether no fault that could concern this worker goes on, or has just ended.
-fn is_calm(event: &Event, tale: &Tale, terms: &Terms) -> bool {
+fn is_calm(event: &HistoryEvent, tale: &PermitTale, terms: &CheckTerms) -> bool {
     let from = event.at.saturating_sub(terms.calm_after());
     let is_near = |begins: u64, ends: u64| begins <= event.at && ends >= from;
     let worker = worker_of(&event.who);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Check, Violation,
-    tale::{Grant, Tale, told},
+    tale::{PermitTale, ToldGrant, told},
 };
 
 /// How long a clock that was set can have effects, in microseconds: a store forgets a name that
@@ -13,7 +13,7 @@ const SETTLES: u64 = 10_000_000;
 
 /// The rule that the later grant breaks. Fences follow the store's clock. Where that clock is
 /// behind them, an idle name has a rule of its own.
-pub(super) fn breach(tale: &Tale, earlier: &Grant, later: &Grant) -> Check {
+pub(super) fn breach(tale: &PermitTale, earlier: &ToldGrant, later: &ToldGrant) -> Check {
     let is_ahead = tale.fence_at(later.at).is_some_and(|usual| earlier.fence > usual);
     let is_set = tale.windows.iter().any(|window| {
         let time = window.from..=window.to.saturating_add(SETTLES);
@@ -22,7 +22,7 @@ pub(super) fn breach(tale: &Tale, earlier: &Grant, later: &Grant) -> Check {
     if is_ahead || is_set { Check::FenceBehind } else { Check::Fence }
 }
 
-pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
+pub(super) fn check(tale: &PermitTale, found: &mut Vec<Violation>) {
     tickets(tale, found);
     for name in tale.names.keys() {
         twice(tale, name, found);
@@ -30,7 +30,7 @@ pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
     }
 }
 
-fn tickets(tale: &Tale, found: &mut Vec<Violation>) {
+fn tickets(tale: &PermitTale, found: &mut Vec<Violation>) {
     let mut seen = BTreeMap::new();
     for request in &tale.requests {
         let Some(grant) = &request.grant else { continue };
@@ -42,7 +42,7 @@ fn tickets(tale: &Tale, found: &mut Vec<Violation>) {
     }
 }
 
-fn twice(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
+fn twice(tale: &PermitTale, name: &str, found: &mut Vec<Violation>) {
     let mut seen = BTreeMap::new();
     for held in tale.granted(name) {
         if let Some(other) = seen.insert(held.1.fence, held) {
@@ -55,7 +55,7 @@ fn twice(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
 
 /// A request that is made while another grant is in hand gets a greater fence. The rule about slots
 /// says more.
-fn grow(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
+fn grow(tale: &PermitTale, name: &str, found: &mut Vec<Violation>) {
     let mut in_hand: Vec<_> = tale.granted(name).collect();
     in_hand.sort_by_key(|(_, grant)| grant.at);
     let mut in_hand = in_hand.into_iter().peekable();

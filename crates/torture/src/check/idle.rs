@@ -4,48 +4,52 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Bound, Check, Terms, Violation, Wait,
-    tale::{Cause, Request, Tale},
+    Bound, Check, CheckTerms, GrantDelay, Violation,
+    tale::{FreedBy, PermitTale, ToldRequest},
 };
 
 /// A change of the waiters or holders of a name. Of several changes at one moment, those that make
 /// room come first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Change {
-    Free(Cause, u32),
+enum LineChange {
+    Free(FreedBy, u32),
     Wait(usize),
     Rest(usize),
     Grant(usize),
 }
 
 /// The waiters and the held permits of a name, as the sweep goes on.
-struct Line<'a> {
-    requests: &'a [Request],
+struct NameLine<'a> {
+    requests: &'a [ToldRequest],
     limit: u32,
     held: u32,
     waiting: BTreeMap<usize, u32>,
     /// Since when a waiter would fit, and why.
-    since: Option<(u64, Cause)>,
+    since: Option<(u64, FreedBy)>,
 }
 
-pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> Vec<Wait> {
+pub(super) fn check(
+    tale: &PermitTale,
+    terms: &CheckTerms,
+    found: &mut Vec<Violation>,
+) -> Vec<GrantDelay> {
     let mut waits = Vec::new();
     for (name, limit) in &tale.names {
         let mut changes = changes(tale, name);
         changes.sort_unstable();
         let requests = &tale.requests;
         let mut line =
-            Line { requests, limit: *limit, held: 0, waiting: BTreeMap::new(), since: None };
+            NameLine { requests, limit: *limit, held: 0, waiting: BTreeMap::new(), since: None };
         for (at, change) in changes {
             let Some((since, cause)) = line.take(at, change) else { continue };
             let (outage, covered) = cover(tale, terms, since, at);
             let bound = bound(tale, terms, cause, since, at);
-            let wait = Wait { cause, time: at - since, outage, bound, covered };
+            let wait = GrantDelay { cause, time: at - since, outage, bound, covered };
             if wait.time - wait.covered > terms.time(bound) {
                 let story = line.story(name, since, at, &wait);
                 found.push(Violation { check: Check::Wakeup, at: since, story });
             }
-            if matches!(change, Change::Grant(_)) {
+            if matches!(change, LineChange::Grant(_)) {
                 waits.push(wait);
             }
         }
@@ -53,16 +57,16 @@ pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> V
     waits
 }
 
-fn changes(tale: &Tale, name: &str) -> Vec<(u64, Change)> {
+fn changes(tale: &PermitTale, name: &str) -> Vec<(u64, LineChange)> {
     let mut changes = Vec::new();
     for (index, request) in tale.requests.iter().enumerate().filter(|(_, one)| one.name == name) {
-        changes.push((request.asked, Change::Wait(index)));
+        changes.push((request.asked, LineChange::Wait(index)));
         match request.grant.as_ref().filter(|grant| grant.until > grant.at) {
             Some(grant) => {
-                changes.push((grant.at, Change::Grant(index)));
-                changes.push((grant.until, Change::Free(grant.cause, request.permits)));
+                changes.push((grant.at, LineChange::Grant(index)));
+                changes.push((grant.until, LineChange::Free(grant.cause, request.permits)));
             }
-            None => changes.push((request.ends, Change::Rest(index))),
+            None => changes.push((request.ends, LineChange::Rest(index))),
         }
         stops(tale, index, request, &mut changes);
     }
@@ -70,41 +74,46 @@ fn changes(tale: &Tale, name: &str) -> Vec<(u64, Change)> {
 }
 
 /// A stopped worker still waits, but nobody can tell it anything.
-fn stops(tale: &Tale, index: usize, request: &Request, changes: &mut Vec<(u64, Change)>) {
+fn stops(
+    tale: &PermitTale,
+    index: usize,
+    request: &ToldRequest,
+    changes: &mut Vec<(u64, LineChange)>,
+) {
     let stops = tale.stops.iter().filter(|(life, ..)| *life == request.life);
     for (_, from, to) in stops.filter(|(_, from, to)| *from < request.ends && *to > request.asked) {
-        changes.push(((*from).max(request.asked), Change::Rest(index)));
+        changes.push(((*from).max(request.asked), LineChange::Rest(index)));
         if *to < request.ends {
-            changes.push((*to, Change::Wait(index)));
+            changes.push((*to, LineChange::Wait(index)));
         }
     }
 }
 
-impl Line<'_> {
+impl NameLine<'_> {
     /// Takes a change. If the change ends a time in which a waiter fitted, returns the beginning
     /// and the cause of that time.
-    fn take(&mut self, at: u64, change: Change) -> Option<(u64, Cause)> {
+    fn take(&mut self, at: u64, change: LineChange) -> Option<(u64, FreedBy)> {
         let before = self.since;
         let cause = match change {
-            Change::Free(cause, permits) => {
+            LineChange::Free(cause, permits) => {
                 self.held -= permits.min(self.held);
                 cause
             }
-            Change::Grant(index) => {
+            LineChange::Grant(index) => {
                 self.held += self.requests[index].permits;
                 self.waiting.remove(&index);
-                before.map_or(Cause::Asked, |(_, cause)| cause)
+                before.map_or(FreedBy::Asked, |(_, cause)| cause)
             }
-            Change::Wait(index) => {
+            LineChange::Wait(index) => {
                 self.waiting.insert(index, self.requests[index].permits);
-                Cause::Asked
+                FreedBy::Asked
             }
-            Change::Rest(index) => {
+            LineChange::Rest(index) => {
                 self.waiting.remove(&index);
-                before.map_or(Cause::Asked, |(_, cause)| cause)
+                before.map_or(FreedBy::Asked, |(_, cause)| cause)
             }
         };
-        let goes_on = before.is_some() && !matches!(change, Change::Grant(_));
+        let goes_on = before.is_some() && !matches!(change, LineChange::Grant(_));
         self.since = match (self.fits(), goes_on) {
             (false, _) => None,
             (true, true) => before,
@@ -119,7 +128,7 @@ impl Line<'_> {
         largest.is_some_and(|permits| self.held + permits <= self.limit)
     }
 
-    fn story(&self, name: &str, since: u64, at: u64, wait: &Wait) -> String {
+    fn story(&self, name: &str, since: u64, at: u64, wait: &GrantDelay) -> String {
         let waiting: Vec<_> =
             self.waiting.keys().map(|at| self.requests[*at].req.as_str()).collect();
         format!(
@@ -138,7 +147,7 @@ impl Line<'_> {
 /// Returns for how much of this time the store could grant nothing, and how much does not count
 /// against it. Without a lookout, these are the time of faults, and the time that the store is
 /// given after each.
-fn cover(tale: &Tale, terms: &Terms, from: u64, to: u64) -> (u64, u64) {
+fn cover(tale: &PermitTale, terms: &CheckTerms, from: u64, to: u64) -> (u64, u64) {
     let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
     if let Some(outages) = &tale.outages {
         let moves = tale.windows.iter().filter(|window| window.fault == "move-slot");
@@ -171,7 +180,7 @@ fn is_of_process(fault: &str) -> bool {
     fault == "kill-worker" || fault == "stop-worker" || fault == "clock-client"
 }
 
-fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> Bound {
+fn bound(tale: &PermitTale, terms: &CheckTerms, cause: FreedBy, from: u64, to: u64) -> Bound {
     let was_stopped =
         |stop: &(String, u64, u64)| stop.1 <= to && stop.2.saturating_add(terms.silent) >= from;
     let was_killed = |window: &super::tale::Window| {
@@ -181,7 +190,8 @@ fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> Bound 
     };
     if tale.stops.iter().any(was_stopped) {
         Bound::Silent
-    } else if matches!(cause, Cause::Death | Cause::LeaseEnd) || tale.windows.iter().any(was_killed)
+    } else if matches!(cause, FreedBy::Death | FreedBy::LeaseEnd)
+        || tale.windows.iter().any(was_killed)
     {
         Bound::Death
     } else {

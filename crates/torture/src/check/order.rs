@@ -4,15 +4,15 @@
 //! It may be passed only if a fault made it unreachable, or let its place run out.
 
 use super::{
-    Check, Terms, Violation,
-    tale::{Request, Tale},
+    Check, CheckTerms, Violation,
+    tale::{PermitTale, ToldRequest},
 };
 
 /// Returns how many pairs there are, and how many of them are excused.
-pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> [u64; 2] {
+pub(super) fn check(tale: &PermitTale, terms: &CheckTerms, found: &mut Vec<Violation>) -> [u64; 2] {
     let mut pairs = [0; 2];
     for name in tale.names.keys() {
-        let mut line: Vec<&Request> = Vec::new();
+        let mut line: Vec<&ToldRequest> = Vec::new();
         for request in tale.requests.iter().filter(|request| request.name == *name) {
             line.retain(|ahead| ahead.ends > request.asked);
             for ahead in
@@ -27,9 +27,9 @@ pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> [
 }
 
 fn judge(
-    tale: &Tale,
-    terms: &Terms,
-    (ahead, request): (&Request, &Request),
+    tale: &PermitTale,
+    terms: &CheckTerms,
+    (ahead, request): (&ToldRequest, &ToldRequest),
     pairs: &mut [u64; 2],
     found: &mut Vec<Violation>,
 ) {
@@ -56,12 +56,12 @@ fn judge(
     found.push(Violation { check: Check::Order, at: grant.at, story });
 }
 
-fn limit_of(tale: &Tale, request: &Request) -> u32 {
+fn limit_of(tale: &PermitTale, request: &ToldRequest) -> u32 {
     tale.names.get(&request.name).copied().unwrap_or(1)
 }
 
 /// Returns whether a fault kept the store from reaching the waiter.
-fn is_excused(tale: &Tale, terms: &Terms, ahead: &Request, until: u64) -> bool {
+fn is_excused(tale: &PermitTale, terms: &CheckTerms, ahead: &ToldRequest, until: u64) -> bool {
     let touches =
         |from: u64, to: u64| from <= until && to.saturating_add(terms.prompt) >= ahead.asked;
     let stopped =

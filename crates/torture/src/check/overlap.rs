@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::{
     Check, Violation,
     fences::breach,
-    tale::{Held, Tale, told},
+    tale::{GrantedRequest, PermitTale, told},
 };
 
-pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
+pub(super) fn check(tale: &PermitTale, found: &mut Vec<Violation>) {
     for (name, limit) in &tale.names {
         let mut grants: Vec<_> = tale.granted(name).collect();
         grants.sort_by_key(|(_, grant)| grant.at);
@@ -18,8 +18,8 @@ pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
 }
 
 /// Only a grant can raise the number that is held, so it is enough to look at each grant.
-fn sweep(grants: &[Held<'_>], limit: u32, found: &mut Vec<Violation>) {
-    let mut held: Vec<Held<'_>> = Vec::new();
+fn sweep(grants: &[GrantedRequest<'_>], limit: u32, found: &mut Vec<Violation>) {
+    let mut held: Vec<GrantedRequest<'_>> = Vec::new();
     for (request, grant) in grants {
         held.retain(|(_, other)| other.until > grant.at);
         if grant.until <= grant.at {
@@ -35,8 +35,8 @@ fn sweep(grants: &[Held<'_>], limit: u32, found: &mut Vec<Violation>) {
     }
 }
 
-fn slots(tale: &Tale, grants: &[Held<'_>], found: &mut Vec<Violation>) {
-    let mut last: BTreeMap<u32, &Held<'_>> = BTreeMap::new();
+fn slots(tale: &PermitTale, grants: &[GrantedRequest<'_>], found: &mut Vec<Violation>) {
+    let mut last: BTreeMap<u32, &GrantedRequest<'_>> = BTreeMap::new();
     for held in grants.iter().filter(|(_, grant)| grant.until > grant.at) {
         let (request, grant) = held;
         for slot in &grant.slots {

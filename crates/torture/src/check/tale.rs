@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::history::{Event, What};
+use crate::history::{HistoryEvent, TortureWhat};
 
 /// What happened to every request.
 #[derive(Debug, Default)]
-pub(super) struct Tale {
+pub(super) struct PermitTale {
     /// The names and their limits.
     pub(super) names: BTreeMap<String, u32>,
     /// All requests, in the order in which they were made.
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<ToldRequest>,
     /// The times of faults, in order.
     pub(super) windows: Vec<Window>,
     /// When the store could grant nothing. `None` if no lookout looked.
@@ -21,7 +21,7 @@ pub(super) struct Tale {
 
 /// One request.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct ToldRequest {
     pub(super) req: String,
     pub(super) life: String,
     pub(super) name: String,
@@ -30,19 +30,19 @@ pub(super) struct Request {
     pub(super) queued: Option<u64>,
     /// When the request certainly waited no more.
     pub(super) ends: u64,
-    pub(super) grant: Option<Grant>,
+    pub(super) grant: Option<ToldGrant>,
 }
 
 /// The grant of a request.
 #[derive(Debug)]
-pub(super) struct Grant {
+pub(super) struct ToldGrant {
     pub(super) at: u64,
     pub(super) ticket: String,
     pub(super) fence: u64,
     pub(super) slots: Vec<u32>,
     /// Until when its holder believed in it.
     pub(super) until: u64,
-    pub(super) cause: Cause,
+    pub(super) cause: FreedBy,
 }
 
 /// The time of one fault.
@@ -55,10 +55,10 @@ pub(super) struct Window {
     pub(super) to: u64,
 }
 
-impl Tale {
+impl PermitTale {
     /// Reads the tale from the events, in order of time.
     #[must_use]
-    pub(super) fn tell(events: &[Event]) -> Self {
+    pub(super) fn tell(events: &[HistoryEvent]) -> Self {
         let mut tale = Self::default();
         let mut at = BTreeMap::new();
         for event in events {
@@ -76,32 +76,32 @@ impl Tale {
         self.stops.iter_mut().for_each(|stop| stop.2 = stop.2.min(at));
     }
 
-    fn take(&mut self, event: &Event, places: &mut BTreeMap<String, usize>) {
+    fn take(&mut self, event: &HistoryEvent, places: &mut BTreeMap<String, usize>) {
         match &event.what {
-            What::Name { name, limit } => {
+            TortureWhat::Name { name, limit } => {
                 self.names.insert(name.clone(), *limit);
             }
-            What::Ask { req, .. } => {
+            TortureWhat::Ask { req, .. } => {
                 places.insert(req.clone(), self.requests.len());
-                self.requests.extend(Request::asked(event));
+                self.requests.extend(ToldRequest::asked(event));
             }
-            What::Killing { life } => self.end_life(life, event.at, Cause::Death),
-            What::Ended => self.end_life(&event.who, event.at, Cause::Release),
-            What::Stopping { life } => self.stops.push((life.clone(), event.at, u64::MAX)),
-            What::Continued { life } => {
+            TortureWhat::Killing { life } => self.end_life(life, event.at, FreedBy::Death),
+            TortureWhat::Ended => self.end_life(&event.who, event.at, FreedBy::Release),
+            TortureWhat::Stopping { life } => self.stops.push((life.clone(), event.at, u64::MAX)),
+            TortureWhat::Continued { life } => {
                 let stop = self.stops.iter_mut().rev().find(|stop| stop.0 == *life);
                 stop.into_iter().for_each(|stop| stop.2 = event.at);
             }
-            What::Broken => self.outages.get_or_insert_default().push((event.at, u64::MAX)),
-            What::Whole => {
+            TortureWhat::Broken => self.outages.get_or_insert_default().push((event.at, u64::MAX)),
+            TortureWhat::Whole => {
                 let outage = self.outages.iter_mut().flatten().last();
                 outage.into_iter().for_each(|outage| outage.1 = event.at);
             }
-            What::FaultBegins { fault, worker } => {
+            TortureWhat::FaultBegins { fault, worker } => {
                 let (fault, worker) = (fault.clone(), *worker);
                 self.windows.push(Window { fault, worker, from: event.at, to: u64::MAX });
             }
-            What::FaultEnds { fault, .. } => {
+            TortureWhat::FaultEnds { fault, .. } => {
                 let window = self.windows.iter_mut().rev().find(|window| window.fault == *fault);
                 window.into_iter().for_each(|window| window.to = event.at);
             }
@@ -114,7 +114,7 @@ impl Tale {
         }
     }
 
-    fn end_life(&mut self, life: &str, at: u64, cause: Cause) {
+    fn end_life(&mut self, life: &str, at: u64, cause: FreedBy) {
         for request in self.requests.iter_mut().filter(|request| request.life == life) {
             request.end(at);
             if let Some(grant) = &mut request.grant {
@@ -145,15 +145,15 @@ impl Tale {
     pub(super) fn granted<'a>(
         &'a self,
         name: &'a str,
-    ) -> impl Iterator<Item = (&'a Request, &'a Grant)> {
+    ) -> impl Iterator<Item = (&'a ToldRequest, &'a ToldGrant)> {
         let of_name = self.requests.iter().filter(move |request| request.name == name);
         of_name.filter_map(|request| Some((request, request.grant.as_ref()?)))
     }
 }
 
-impl Request {
-    fn asked(event: &Event) -> Option<Self> {
-        let What::Ask { req, name, permits, timeout } = &event.what else { return None };
+impl ToldRequest {
+    fn asked(event: &HistoryEvent) -> Option<Self> {
+        let TortureWhat::Ask { req, name, permits, timeout } = &event.what else { return None };
         let ends = timeout.map_or(u64::MAX, |timeout| event.at.saturating_add(timeout));
         Some(Self {
             req: req.clone(),
@@ -167,23 +167,23 @@ impl Request {
         })
     }
 
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &HistoryEvent) {
         let at = event.at;
         match (&event.what, &mut self.grant) {
-            (What::Queued { .. }, _) => self.queued = Some(at),
-            (What::Withdrawn { .. } | What::Refused { .. }, _) => self.end(at),
-            (What::Granted { ticket, fence, slots, until, .. }, None) => {
+            (TortureWhat::Queued { .. }, _) => self.queued = Some(at),
+            (TortureWhat::Withdrawn { .. } | TortureWhat::Refused { .. }, _) => self.end(at),
+            (TortureWhat::Granted { ticket, fence, slots, until, .. }, None) => {
                 let (ticket, slots) = (ticket.clone(), slots.clone());
                 let until = until.unwrap_or(u64::MAX);
-                let cause = Cause::LeaseEnd;
-                self.grant = Some(Grant { at, ticket, fence: *fence, slots, until, cause });
+                let cause = FreedBy::LeaseEnd;
+                self.grant = Some(ToldGrant { at, ticket, fence: *fence, slots, until, cause });
                 self.end(at);
             }
-            (What::Held { until, .. }, Some(grant)) if grant.cause == Cause::LeaseEnd => {
+            (TortureWhat::Held { until, .. }, Some(grant)) if grant.cause == FreedBy::LeaseEnd => {
                 grant.until = until.unwrap_or(u64::MAX);
             }
-            (What::Releasing { .. }, Some(grant)) => grant.end(at, Cause::Release),
-            (What::Lost { .. }, Some(grant)) => grant.end(at, Cause::LeaseEnd),
+            (TortureWhat::Releasing { .. }, Some(grant)) => grant.end(at, FreedBy::Release),
+            (TortureWhat::Lost { .. }, Some(grant)) => grant.end(at, FreedBy::LeaseEnd),
             _ => {}
         }
     }
@@ -198,8 +198,8 @@ impl Request {
     }
 }
 
-impl Grant {
-    fn end(&mut self, at: u64, cause: Cause) {
+impl ToldGrant {
+    fn end(&mut self, at: u64, cause: FreedBy) {
         if at < self.until {
             (self.until, self.cause) = (at, cause);
         }
@@ -211,16 +211,16 @@ pub(crate) fn worker_of(life: &str) -> Option<usize> {
     life.strip_prefix('w')?.split('.').next()?.parse().ok()
 }
 
-fn req_of(what: &What) -> Option<&str> {
+fn req_of(what: &TortureWhat) -> Option<&str> {
     match what {
-        What::Queued { req, .. }
-        | What::Granted { req, .. }
-        | What::Held { req, .. }
-        | What::Lost { req, .. }
-        | What::Releasing { req }
-        | What::Released { req, .. }
-        | What::Withdrawn { req }
-        | What::Refused { req, .. } => Some(req),
+        TortureWhat::Queued { req, .. }
+        | TortureWhat::Granted { req, .. }
+        | TortureWhat::Held { req, .. }
+        | TortureWhat::Lost { req, .. }
+        | TortureWhat::Releasing { req }
+        | TortureWhat::Released { req, .. }
+        | TortureWhat::Withdrawn { req }
+        | TortureWhat::Refused { req, .. } => Some(req),
         _ => None,
     }
 }
@@ -228,7 +228,7 @@ fn req_of(what: &What) -> Option<&str> {
 /// Why a grant could happen: permits became free in this way, or a request came while they were
 /// free.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Cause {
+pub enum FreedBy {
     /// Their holder gave them back.
     Release,
     /// Their holder was killed.
@@ -239,7 +239,7 @@ pub enum Cause {
     Asked,
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for FreedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Release => "release",
@@ -251,11 +251,11 @@ impl fmt::Display for Cause {
 }
 
 /// A request and its grant.
-pub(super) type Held<'a> = (&'a Request, &'a Grant);
+pub(super) type GrantedRequest<'a> = (&'a ToldRequest, &'a ToldGrant);
 
-pub(super) fn told((request, grant): &Held<'_>) -> String {
-    let Request { req, permits, .. } = request;
-    let Grant { at, fence, until, cause, .. } = grant;
+pub(super) fn told((request, grant): &GrantedRequest<'_>) -> String {
+    let ToldRequest { req, permits, .. } = request;
+    let ToldGrant { at, fence, until, cause, .. } = grant;
     let until = if *until == u64::MAX { "life".to_owned() } else { until.to_string() };
     format!("{req} has {permits} from {at} until {until} ({cause}), fence {fence}")
 }

@@ -23,7 +23,7 @@ pub enum Bound {
 
 /// The rules that a store must keep. Times are in microseconds.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct CheckTerms {
     /// Whether the store promises first come, first served.
     pub ordered: bool,
     /// The ttl of permits.
@@ -46,7 +46,7 @@ pub struct Terms {
     pub not_promised: Vec<Check>,
 }
 
-impl Terms {
+impl CheckTerms {
     /// The rules for a server. Only time tells it that a client is gone. The next look does what no
     /// wakeup says.
     #[must_use]

@@ -53,7 +53,7 @@ fn a_good_history_is_acquitted_and_counted() {
     let verdict = in_turn(&mut Doctor::new()).verdict();
     assert_acquits(&verdict);
     assert_eq!(verdict.acquisitions, 3);
-    assert_eq!(verdict.waits_of(|wait| wait.cause == Cause::Release), [MS, 2 * MS]);
+    assert_eq!(verdict.waits_of(|wait| wait.cause == FreedBy::Release), [MS, 2 * MS]);
     assert_eq!(verdict.pairs, [1, 0]);
 }
 
@@ -73,10 +73,10 @@ fn a_grant_beside_a_stopped_holder_that_believes_is_convicted_and_later_it_is_no
     let history = |granted| {
         let mut doctor = Doctor::new();
         doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 4 * S);
-        doctor.rig(2 * S, What::Stopping { life: "w1.1".into() });
+        doctor.rig(2 * S, TortureWhat::Stopping { life: "w1.1".into() });
         doctor.ask(2 * S, "w2a", "one", 1).queued(2 * S + MS, "w2a");
         doctor.granted(granted, "w2a", 20, &[0], granted + 3 * S).releasing(granted + S, "w2a");
-        doctor.rig(9 * S, What::Continued { life: "w1.1".into() });
+        doctor.rig(9 * S, TortureWhat::Continued { life: "w1.1".into() });
         doctor.verdict()
     };
     let checks = history(3 * S).violations.iter().map(|found| found.check).collect::<Vec<_>>();
@@ -90,11 +90,11 @@ fn a_grant_after_a_holder_was_killed_is_acquitted_and_timed() {
     doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
     doctor.ask(S, "w2a", "one", 1).queued(S + MS, "w2a");
     doctor.fault(2 * S, 2 * S + MS, "kill-worker", Some(1));
-    doctor.rig(2 * S, What::Killing { life: "w1.1".into() });
+    doctor.rig(2 * S, TortureWhat::Killing { life: "w1.1".into() });
     doctor.granted(5 * S, "w2a", 20, &[0], 9 * S).releasing(6 * S, "w2a");
     let verdict = doctor.verdict();
     assert_acquits(&verdict);
-    assert_eq!(verdict.waits_of(|wait| wait.cause == Cause::Death), [3 * S]);
+    assert_eq!(verdict.waits_of(|wait| wait.cause == FreedBy::Death), [3 * S]);
     assert_eq!(verdict.killed, [1, 1, 0]);
 }
 
@@ -109,25 +109,25 @@ fn a_slot_that_two_have_is_convicted() {
 #[test]
 fn a_permit_or_a_key_that_is_left_behind_is_convicted() {
     let mut doctor = Doctor::new();
-    doctor.rig(S, What::Left { name: "one".into(), permits: 0, waiting: 0 });
+    doctor.rig(S, TortureWhat::Left { name: "one".into(), permits: 0, waiting: 0 });
     assert_acquits(&doctor.verdict());
-    doctor.rig(S, What::Left { name: "one".into(), permits: 1, waiting: 0 });
+    doctor.rig(S, TortureWhat::Left { name: "one".into(), permits: 1, waiting: 0 });
     assert_convicts(&doctor.verdict(), Check::Left);
     let mut doctor = Doctor::new();
-    doctor.rig(S, What::Kept { what_is_kept: "seinpaal:{one}".into() });
+    doctor.rig(S, TortureWhat::Kept { what_is_kept: "seinpaal:{one}".into() });
     assert_convicts(&doctor.verdict(), Check::Left);
 }
 
 #[test]
 fn a_worker_that_hangs_is_convicted() {
     let mut doctor = Doctor::new();
-    doctor.rig(S, What::Hangs { what_hangs: "w1.1 does not end".into() });
+    doctor.rig(S, TortureWhat::Hangs { what_hangs: "w1.1 does not end".into() });
     assert_convicts(&doctor.verdict(), Check::Hang);
 }
 
 #[test]
 fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
-    let history = |what: What, fault: Option<u64>| {
+    let history = |what: TortureWhat, fault: Option<u64>| {
         let mut doctor = Doctor::new();
         doctor.ask(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
         doctor.say(82 * S, "w1.1", what);
@@ -137,7 +137,10 @@ fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
         doctor.releasing(82 * S + MS, "w1a").verdict()
     };
     let req = || "w1a".to_owned();
-    for what in [What::Danger { req: req() }, What::Lost { req: req(), how: "silence".into() }] {
+    for what in [
+        TortureWhat::Danger { req: req() },
+        TortureWhat::Lost { req: req(), how: "silence".into() },
+    ] {
         assert_convicts(&history(what.clone(), None), Check::Alarm);
         assert_convicts(&history(what.clone(), Some(2 * S)), Check::Alarm);
         assert_acquits(&history(what, Some(75 * S)));

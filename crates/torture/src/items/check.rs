@@ -12,9 +12,9 @@ mod tests;
 use std::{collections::BTreeMap, time::Duration};
 
 use super::history::ItemEvent;
-use crate::history::Event;
+use crate::history::HistoryEvent;
 
-use tale::{Cause, Tale};
+use tale::{DeliveredAgain, ItemsTale};
 
 /// The rules of a run.
 #[derive(Clone, Copy, Debug)]
@@ -110,8 +110,8 @@ impl Count {
 
 /// Judges a history in order of time.
 #[must_use]
-pub fn check(events: &[Event<ItemEvent>], rules: ItemRules) -> ItemVerdict {
-    let tale = Tale::read(events);
+pub fn check(events: &[HistoryEvent<ItemEvent>], rules: ItemRules) -> ItemVerdict {
+    let tale = ItemsTale::read(events);
     let mut verdict = ItemVerdict::new(rules, tale.took());
     tale.count_events(&mut verdict);
     fates(&tale, rules, &mut verdict);
@@ -122,7 +122,7 @@ pub fn check(events: &[Event<ItemEvent>], rules: ItemRules) -> ItemVerdict {
 }
 
 /// Checks that every pushed item is done once.
-fn fates(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
+fn fates(tale: &ItemsTale, rules: ItemRules, verdict: &mut ItemVerdict) {
     for (id, item) in &tale.items {
         let answered = item.acknowledged.len();
         if answered > 1 {
@@ -150,7 +150,7 @@ fn fates(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
 }
 
 /// Checks that every delivery of an item but the last ended for a reason.
-fn repeats(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
+fn repeats(tale: &ItemsTale, rules: ItemRules, verdict: &mut ItemVerdict) {
     let mut fences = std::collections::HashSet::new();
     for (id, item) in &tale.items {
         if item.deliveries.len() > 1 {
@@ -163,9 +163,9 @@ fn repeats(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
                 .add(Count::Unseen, u64::from(pair[1].attempt.saturating_sub(pair[0].attempt + 1)));
             let cause = tale.cause(&pair[0], &pair[1], rules.ttl);
             let count = match cause {
-                Some(Cause::Kill) => Count::ByKill,
-                Some(Cause::LeaseEnd) => Count::ByLeaseEnd,
-                Some(Cause::StoreFault) => Count::ByFault,
+                Some(DeliveredAgain::Kill) => Count::ByKill,
+                Some(DeliveredAgain::LeaseEnd) => Count::ByLeaseEnd,
+                Some(DeliveredAgain::StoreFault) => Count::ByFault,
                 None => Count::Unexplained,
             };
             verdict
@@ -180,7 +180,7 @@ fn repeats(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
     }
 }
 
-fn end(tale: &Tale, verdict: &mut ItemVerdict) {
+fn end(tale: &ItemsTale, verdict: &mut ItemVerdict) {
     verdict.violations.extend(tale.hangs.iter().cloned());
     match tale.left {
         Some((0, 0)) => {}

@@ -4,26 +4,26 @@ use std::{io, time::Duration};
 
 use seinpaal_rig::{Node, RedisCluster, until};
 
-use super::Site;
-use crate::{fault::Fault, lookout::Watched, scene::Scene};
+use super::StartedStore;
+use crate::{fault::TortureFault, lookout::ServersToWatch, scene::FaultScene};
 
 const MS: Duration = Duration::from_millis(1);
 const MASTERS: usize = 3;
 
-pub(super) struct Cluster(RedisCluster);
+pub(super) struct ClusterSite(RedisCluster);
 
-impl Cluster {
+impl ClusterSite {
     pub(super) fn start() -> Self {
         Self(RedisCluster::start_with(MASTERS, 1, &[]))
     }
 
-    fn a_key(scene: &mut Scene<'_>) -> &'static str {
+    fn a_key(scene: &mut FaultScene<'_>) -> &'static str {
         if scene.draw.chance(50) { "seinpaal:{one}" } else { "seinpaal:{few}" }
     }
 
     /// Kills the master that owns a name. Its replica takes over, and the killed server comes back
     /// as a replica.
-    fn fail_over(&mut self, scene: &mut Scene<'_>) {
+    fn fail_over(&mut self, scene: &mut FaultScene<'_>) {
         let old = self.0.owner_of(Self::a_key(scene));
         self.0.kill(old);
         self.await_promotion();
@@ -37,7 +37,7 @@ impl Cluster {
         until("no replica takes over", || masters() == MASTERS);
     }
 
-    fn lose_a_replica(&mut self, scene: &mut Scene<'_>) {
+    fn lose_a_replica(&mut self, scene: &mut FaultScene<'_>) {
         let masters = self.0.masters();
         let replicas: Vec<_> =
             (0..self.0.nodes().len()).filter(|node| !masters.contains(node)).collect();
@@ -49,7 +49,7 @@ impl Cluster {
     }
 
     /// A name's slot moves to another master, key by key.
-    fn move_a_slot(&self, scene: &mut Scene<'_>) {
+    fn move_a_slot(&self, scene: &mut FaultScene<'_>) {
         let key = Self::a_key(scene);
         let (slot, from) = (self.0.slot_of(key), self.0.owner_of(key));
         let others: Vec<_> = self.0.masters().into_iter().filter(|node| *node != from).collect();
@@ -59,7 +59,7 @@ impl Cluster {
     }
 }
 
-impl Site for Cluster {
+impl StartedStore for ClusterSite {
     /// A cluster has no proxy, because clients connect to the servers that its nodes name.
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
@@ -69,19 +69,19 @@ impl Site for Cluster {
         format!("{}?replicated=1", self.0.url())
     }
 
-    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()> {
         match fault {
-            Fault::FailOver => self.fail_over(scene),
-            Fault::KillReplica => self.lose_a_replica(scene),
-            Fault::MoveSlot => self.move_a_slot(scene),
+            TortureFault::FailOver => self.fail_over(scene),
+            TortureFault::KillReplica => self.lose_a_replica(scene),
+            TortureFault::MoveSlot => self.move_a_slot(scene),
             other => return Err(io::Error::other(format!("{other} is not for this store"))),
         }
         Ok(())
     }
 
-    fn watched(&self) -> Option<Watched> {
+    fn watched(&self) -> Option<ServersToWatch> {
         let ports = self.0.nodes().iter().map(Node::port).collect();
-        Some(Watched { ports, masters: MASTERS })
+        Some(ServersToWatch { ports, masters: MASTERS })
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {

@@ -10,8 +10,8 @@ use std::{
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-use super::Site;
-use crate::{fault::Fault, scene::Scene};
+use super::StartedStore;
+use crate::{fault::TortureFault, scene::FaultScene};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -34,7 +34,7 @@ impl Embedded {
     }
 
     /// Fills the disk, and makes room again.
-    fn fill(&self, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn fill(&self, scene: &mut FaultScene<'_>) -> io::Result<()> {
         if !self.is_own {
             return Err(io::Error::other("only root can mount the small disk for this"));
         }
@@ -61,7 +61,7 @@ impl Drop for Embedded {
     }
 }
 
-impl Site for Embedded {
+impl StartedStore for Embedded {
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
     }
@@ -70,10 +70,10 @@ impl Site for Embedded {
         format!("file://{}", self.place().display())
     }
 
-    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()> {
         match fault {
-            Fault::DiskFull => self.fill(scene),
-            Fault::ClockServer => {
+            TortureFault::DiskFull => self.fill(scene),
+            TortureFault::ClockServer => {
                 scene.set_clock("machine");
                 Ok(())
             }

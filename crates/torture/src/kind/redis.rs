@@ -4,10 +4,10 @@ use std::{io, thread, time::Duration};
 
 use seinpaal_rig::{Clocks, RedisServer};
 
-use super::Site;
+use super::StartedStore;
 use crate::{
-    fault::Fault,
-    scene::{LONGEST_STEP, Scene},
+    fault::TortureFault,
+    scene::{FaultScene, LONGEST_STEP},
 };
 
 /// How long a server that may have forgotten leases admits nobody: at least a quarter more than the
@@ -17,7 +17,7 @@ const MS: Duration = Duration::from_millis(1);
 
 /// What happens to a server's data when the server dies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Memory {
+pub(super) enum Persistence {
     /// The data is on disk.
     Disk,
     /// The data is gone, and the restart guard is on.
@@ -31,14 +31,14 @@ pub(super) struct Redis {
     servers: Vec<RedisServer>,
     /// Which server the present fault hits.
     hit: usize,
-    memory: Memory,
+    memory: Persistence,
 }
 
 impl Redis {
-    pub(super) fn start(clocks: &Clocks, memory: Memory) -> io::Result<Self> {
-        let disk = if memory == Memory::Disk { "yes" } else { "no" };
+    pub(super) fn start(clocks: &Clocks, memory: Persistence) -> io::Result<Self> {
+        let disk = if memory == Persistence::Disk { "yes" } else { "no" };
         let arguments = ["--save", "", "--appendonly", disk, "--enable-debug-command", "yes"];
-        let count = if memory == Memory::Quorum { 3 } else { 1 };
+        let count = if memory == Persistence::Quorum { 3 } else { 1 };
         let start = |number| clocks.server(&clock_of(number), &arguments);
         let servers = (0..count).map(start).collect::<io::Result<_>>()?;
         Ok(Self { servers, hit: 0, memory })
@@ -52,7 +52,7 @@ impl Redis {
         self.server().say(&["KEYS", "seinpaal:*"])
     }
 
-    fn again(&mut self, scene: &mut Scene<'_>, forgets: bool) -> io::Result<()> {
+    fn again(&mut self, scene: &mut FaultScene<'_>, forgets: bool) -> io::Result<()> {
         let server = &mut self.servers[self.hit];
         if forgets {
             server.kill_and_forget();
@@ -67,7 +67,7 @@ impl Redis {
 
     /// Waits until the restart guard is over. Nodes of a quorum forget one at a time.
     fn await_guard(&self) {
-        if self.memory == Memory::Quorum {
+        if self.memory == Persistence::Quorum {
             thread::sleep(GUARD * 5 / 4);
         }
     }
@@ -81,7 +81,7 @@ impl Redis {
     /// Sends a command, waits, and sends the command that undoes it.
     fn say_and_undo(
         &self,
-        scene: &mut Scene<'_>,
+        scene: &mut FaultScene<'_>,
         begin: &[&[&str]],
         end: &[&[&str]],
     ) -> io::Result<()> {
@@ -90,7 +90,7 @@ impl Redis {
         end.iter().try_for_each(|words| self.server().say(words).map(drop))
     }
 
-    fn flush_scripts(&self, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn flush_scripts(&self, scene: &mut FaultScene<'_>) -> io::Result<()> {
         for _ in 0..50 {
             self.server().say(&["SCRIPT", "FLUSH"])?;
             scene.wait(5 * MS, 6 * MS);
@@ -98,7 +98,7 @@ impl Redis {
         Ok(())
     }
 
-    fn overwrite(&self, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn overwrite(&self, scene: &mut FaultScene<'_>) -> io::Result<()> {
         for key in self.keys()? {
             self.server().say(&["SET", &key, "a stranger's"])?;
         }
@@ -114,7 +114,7 @@ fn clock_of(number: usize) -> String {
     format!("server{number}")
 }
 
-impl Site for Redis {
+impl StartedStore for Redis {
     fn upstreams(&self) -> Vec<u16> {
         self.servers.iter().map(RedisServer::port).collect()
     }
@@ -123,39 +123,39 @@ impl Site for Redis {
         let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let (hosts, guard) = (hosts.join(","), GUARD.as_secs());
         match self.memory {
-            Memory::Disk => format!("redis://{hosts}"),
-            Memory::Guarded => format!("redis://{hosts}?restart-guard={guard}s"),
-            Memory::Quorum => format!("redis+quorum://{hosts}?restart-guard={guard}s"),
+            Persistence::Disk => format!("redis://{hosts}"),
+            Persistence::Guarded => format!("redis://{hosts}?restart-guard={guard}s"),
+            Persistence::Quorum => format!("redis+quorum://{hosts}?restart-guard={guard}s"),
         }
     }
 
-    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()> {
         let hit = scene.draw.below(self.servers.len() as u64);
         self.hit = usize::try_from(hit).unwrap_or(0);
         match fault {
-            Fault::StopServer => {
+            TortureFault::StopServer => {
                 self.server().pause();
                 scene.wait(200 * MS, scene.ttl * 5 / 3);
                 self.server().resume();
                 Ok(())
             }
-            Fault::SlowServer => {
+            TortureFault::SlowServer => {
                 let seconds = format!("{}", scene.draw.between(100 * MS, scene.ttl).as_secs_f64());
                 self.server().say(&["DEBUG", "SLEEP", &seconds]).map(drop)
             }
-            Fault::Restart => self.again(scene, false),
-            Fault::Forget => self.again(scene, true),
-            Fault::ClockServer => {
+            TortureFault::Restart => self.again(scene, false),
+            TortureFault::Forget => self.again(scene, true),
+            TortureFault::ClockServer => {
                 scene.set_clock(&clock_of(self.hit));
                 Ok(())
             }
-            Fault::ScriptFlush => self.flush_scripts(scene),
-            Fault::FlushAll => self.flush(),
-            Fault::DeleteKeys => {
+            TortureFault::ScriptFlush => self.flush_scripts(scene),
+            TortureFault::FlushAll => self.flush(),
+            TortureFault::DeleteKeys => {
                 self.keys()?.iter().try_for_each(|key| self.server().say(&["DEL", key]).map(drop))
             }
-            Fault::OverwriteKeys => self.overwrite(scene),
-            Fault::Evict => self.say_and_undo(
+            TortureFault::OverwriteKeys => self.overwrite(scene),
+            TortureFault::Evict => self.say_and_undo(
                 scene,
                 &[
                     &["CONFIG", "SET", "maxmemory-policy", "allkeys-random"],
@@ -166,12 +166,12 @@ impl Site for Redis {
                     &["CONFIG", "SET", "maxmemory-policy", "noeviction"],
                 ],
             ),
-            Fault::OutOfMemory => self.say_and_undo(
+            TortureFault::OutOfMemory => self.say_and_undo(
                 scene,
                 &[&["CONFIG", "SET", "maxmemory", "1"]],
                 &[&["CONFIG", "SET", "maxmemory", "0"]],
             ),
-            Fault::ReadOnly => self.say_and_undo(
+            TortureFault::ReadOnly => self.say_and_undo(
                 scene,
                 &[&["REPLICAOF", "127.0.0.1", "1"]],
                 &[&["REPLICAOF", "NO", "ONE"]],

@@ -5,15 +5,15 @@ use std::{io, time::Duration};
 
 use seinpaal_rig::SentinelServers;
 
-use super::Site;
-use crate::{fault::Fault, lookout::Watched, scene::Scene};
+use super::StartedStore;
+use crate::{fault::TortureFault, lookout::ServersToWatch, scene::FaultScene};
 
 const MS: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
-pub(super) struct Sentinel(SentinelServers);
+pub(super) struct SentinelSite(SentinelServers);
 
-impl Sentinel {
+impl SentinelSite {
     pub(super) fn start() -> Self {
         Self(SentinelServers::start(1))
     }
@@ -28,7 +28,7 @@ impl Sentinel {
     }
 
     /// Stops the master until another is promoted, and then lets it go on.
-    fn raise_a_zombie(&self, scene: &mut Scene<'_>) {
+    fn raise_a_zombie(&self, scene: &mut FaultScene<'_>) {
         let old = self.0.master();
         self.0.pause(old);
         self.0.until_promoted(old);
@@ -37,7 +37,7 @@ impl Sentinel {
         self.0.until_whole();
     }
 
-    fn lose_the_replica(&mut self, scene: &mut Scene<'_>) {
+    fn lose_the_replica(&mut self, scene: &mut FaultScene<'_>) {
         for replica in self.0.replicas() {
             self.0.kill(replica);
             scene.wait(100 * MS, scene.ttl);
@@ -47,7 +47,7 @@ impl Sentinel {
     }
 }
 
-impl Site for Sentinel {
+impl StartedStore for SentinelSite {
     /// Sentinels have no proxy, because clients connect to the server that they name.
     fn upstreams(&self) -> Vec<u16> {
         Vec::new()
@@ -57,12 +57,12 @@ impl Site for Sentinel {
         self.0.url("?replicated=1")
     }
 
-    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()> {
         match fault {
-            Fault::FailOver => self.fail_over(),
-            Fault::Zombie => self.raise_a_zombie(scene),
-            Fault::KillReplica => self.lose_the_replica(scene),
-            Fault::StopServer => {
+            TortureFault::FailOver => self.fail_over(),
+            TortureFault::Zombie => self.raise_a_zombie(scene),
+            TortureFault::KillReplica => self.lose_the_replica(scene),
+            TortureFault::StopServer => {
                 let master = self.0.master();
                 self.0.pause(master);
                 scene.wait(100 * MS, 900 * MS); // too short for the sentinels to mind
@@ -74,9 +74,9 @@ impl Site for Sentinel {
         Ok(())
     }
 
-    fn watched(&self) -> Option<Watched> {
+    fn watched(&self) -> Option<ServersToWatch> {
         let ports = (0..self.0.count()).map(|node| self.0.port(node)).collect();
-        Some(Watched { ports, masters: 1 })
+        Some(ServersToWatch { ports, masters: 1 })
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {

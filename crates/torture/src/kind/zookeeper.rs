@@ -4,8 +4,8 @@ use std::{io, time::Duration};
 
 use seinpaal_rig::ZookeeperEnsemble;
 
-use super::Site;
-use crate::{fault::Fault, scene::Scene};
+use super::StartedStore;
+use crate::{fault::TortureFault, scene::FaultScene};
 
 const MS: Duration = Duration::from_millis(1);
 /// The session that clients ask for. ZooKeeper notices a holder's death when the session is over.
@@ -19,7 +19,7 @@ impl Zookeeper {
     }
 
     /// Kills a server, and starts it again when the others have gone on without it.
-    fn lose(&mut self, server: usize, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn lose(&mut self, server: usize, scene: &mut FaultScene<'_>) -> io::Result<()> {
         self.0.kill(server);
         scene.wait(500 * MS, scene.ttl);
         self.0.revive(server);
@@ -32,7 +32,7 @@ impl Zookeeper {
     }
 }
 
-impl Site for Zookeeper {
+impl StartedStore for Zookeeper {
     fn upstreams(&self) -> Vec<u16> {
         self.0.ports()
     }
@@ -42,11 +42,11 @@ impl Site for Zookeeper {
         format!("zookeeper://{}/torture?session={}s", servers.join(","), SESSION.as_secs())
     }
 
-    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+    fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()> {
         let leader = self.leader();
         match fault {
-            Fault::FailOver => self.lose(leader, scene),
-            Fault::KillReplica => {
+            TortureFault::FailOver => self.lose(leader, scene),
+            TortureFault::KillReplica => {
                 let count = self.0.ports().len();
                 let step = 1 + usize::try_from(scene.draw.below(count as u64 - 1)).unwrap_or(0);
                 self.lose((leader + step) % count, scene)

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::tale::{Delivery, Tale, tell};
-pub use super::verdict::Verdict;
+use super::tale::{ItemTale, ToldDelivery, tell};
+pub use super::verdict::QueueVerdict;
 use crate::{
     check::{Check, Violation},
-    history::{Event, What},
+    history::{HistoryEvent, TortureWhat},
 };
 
 /// How long an item may lie beside an idle worker, in microseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct CheckBounds {
     /// If nothing goes wrong.
     pub prompt: u64,
     /// At the worst. This is the time until an idle worker looks by itself, and what may delay it
@@ -21,8 +21,12 @@ pub struct Bounds {
 
 /// Judges a history, in order of time.
 #[must_use]
-pub fn check(events: &[Event], bounds: &Bounds, not_promised: &[Check]) -> Verdict {
-    let mut verdict = Verdict::default();
+pub fn check(
+    events: &[HistoryEvent],
+    bounds: &CheckBounds,
+    not_promised: &[Check],
+) -> QueueVerdict {
+    let mut verdict = QueueVerdict::default();
     let mut found = Vec::new();
     let tales = tell(events, &mut verdict, &mut found);
     for tale in tales.values() {
@@ -42,7 +46,7 @@ pub fn check(events: &[Event], bounds: &Bounds, not_promised: &[Check]) -> Verdi
 }
 
 /// An item whose acknowledgement was answered is not delivered again.
-fn once(tale: &Tale, found: &mut Vec<Violation>) {
+fn once(tale: &ItemTale, found: &mut Vec<Violation>) {
     let Some(done) = tale.acknowledged else { return };
     for again in tale.deliveries.iter().filter(|it| it.fence > done) {
         let story = format!(
@@ -54,7 +58,7 @@ fn once(tale: &Tale, found: &mut Vec<Violation>) {
 }
 
 /// Two workers do not believe in one item at one time, and fences of its deliveries grow.
-fn beliefs(tale: &Tale, found: &mut Vec<Violation>) {
+fn beliefs(tale: &ItemTale, found: &mut Vec<Violation>) {
     let mut sorted = tale.deliveries.clone();
     sorted.sort_by_key(|it| it.fence);
     for pair in sorted.windows(2) {
@@ -70,8 +74,9 @@ fn beliefs(tale: &Tale, found: &mut Vec<Violation>) {
 
 /// An item whose push was answered was acknowledged, may have been acknowledged, or is a dead
 /// letter.
-fn kept(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violation>) {
-    let Some(end) = events.iter().find(|event| matches!(event.what, What::QueueLeft { .. })) else {
+fn kept(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &mut Vec<Violation>) {
+    let Some(end) = events.iter().find(|event| matches!(event.what, TortureWhat::QueueLeft { .. }))
+    else {
         return;
     };
     for tale in tales.values().filter(|tale| tale.pushed.is_some()) {
@@ -83,14 +88,15 @@ fn kept(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violat
 }
 
 /// Workers believe in no more deliveries than the limits allow.
-fn crowds(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violation>) {
+fn crowds(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &mut Vec<Violation>) {
     let limits = events.iter().find_map(|event| match event.what {
-        What::Limits { limit, group_limit } => Some((limit as usize, group_limit as usize)),
+        TortureWhat::Limits { limit, group_limit } => Some((limit as usize, group_limit as usize)),
         _ => None,
     });
     let Some((limit, group_limit)) = limits else { return };
-    let of =
-        |tale: &'_ Tale, it: &Delivery| (it.at, it.until, tale.group.clone(), tale.req.clone());
+    let of = |tale: &'_ ItemTale, it: &ToldDelivery| {
+        (it.at, it.until, tale.group.clone(), tale.req.clone())
+    };
     let mut all: Vec<_> = tales
         .values()
         .flat_map(|tale| tale.deliveries.iter().map(move |it| of(tale, it)))
@@ -109,13 +115,13 @@ fn crowds(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Viol
 }
 
 /// When faults were under way.
-fn trouble(events: &[Event]) -> Vec<(u64, u64)> {
+fn trouble(events: &[HistoryEvent]) -> Vec<(u64, u64)> {
     let mut windows: Vec<(u64, u64)> = Vec::new();
     let mut open = None;
     for event in events {
         match event.what {
-            What::FaultBegins { .. } => open = open.or(Some(event.at)),
-            What::FaultEnds { .. } => {
+            TortureWhat::FaultBegins { .. } => open = open.or(Some(event.at)),
+            TortureWhat::FaultEnds { .. } => {
                 windows.extend(open.take().map(|from| (from, event.at)));
             }
             _ => {}
@@ -136,11 +142,11 @@ fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
 /// Of ungrouped items that were due at once, the one that was in the queue before the other was pushed is
 /// delivered first.
 fn order(
-    tales: &BTreeMap<String, Tale>,
+    tales: &BTreeMap<String, ItemTale>,
     trouble: &[(u64, u64)],
     found: &mut Vec<Violation>,
 ) -> u64 {
-    let first = |tale: &Tale| tale.deliveries.iter().map(|it| (it.fence, it.at)).min();
+    let first = |tale: &ItemTale| tale.deliveries.iter().map(|it| (it.fence, it.at)).min();
     let plain = tales.values().filter(|tale| tale.group.is_none() && tale.due == tale.asked);
     let mut plain: Vec<_> = plain
         .filter_map(|tale| Some((tale.asked, tale.pushed?, first(tale)?, &tale.req)))
@@ -165,10 +171,10 @@ fn order(
 
 /// How long ungrouped items waited for their first delivery beside an idle worker.
 fn waits(
-    tales: &BTreeMap<String, Tale>,
-    events: &[Event],
+    tales: &BTreeMap<String, ItemTale>,
+    events: &[HistoryEvent],
     trouble: &[(u64, u64)],
-    bounds: &Bounds,
+    bounds: &CheckBounds,
     found: &mut Vec<Violation>,
 ) -> Vec<u64> {
     let idle = idle(events);
@@ -193,18 +199,20 @@ fn waits(
 
 /// When workers waited for an item, from each pop to its result. A worker that was stopped or
 /// killed meanwhile does not count as idle.
-fn idle(events: &[Event]) -> Vec<(u64, u64, String)> {
+fn idle(events: &[HistoryEvent]) -> Vec<(u64, u64, String)> {
     let mut open: BTreeMap<String, (u64, String)> = BTreeMap::new();
     let mut idle = Vec::new();
     for event in events {
         match &event.what {
-            What::Pop { req } => drop(open.insert(req.clone(), (event.at, event.who.clone()))),
-            What::Delivered { req, .. } | What::PopEnded { req, .. } => {
+            TortureWhat::Pop { req } => {
+                drop(open.insert(req.clone(), (event.at, event.who.clone())));
+            }
+            TortureWhat::Delivered { req, .. } | TortureWhat::PopEnded { req, .. } => {
                 if let Some((from, who)) = open.remove(req) {
                     idle.push((from, event.at, who));
                 }
             }
-            What::Stopping { life } | What::Killing { life } => {
+            TortureWhat::Stopping { life } | TortureWhat::Killing { life } => {
                 open.retain(|_, (_, who)| who != life);
             }
             _ => {}

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
 use seinpaal::{ItemId, Queue, Seinpaal, blocking::wait};
 
 use super::{GROUP_LIMIT, LIMIT, labour};
-use crate::history::{self, Event, Pen, What};
+use crate::history::{self, HistoryEvent, Pen, TortureWhat};
 
 /// How long what dead workers had, and what is delayed, may last.
 const FADING: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ pub fn begin(url: &str, pen: &Pen) -> io::Result<()> {
     let queue = labour::queue(&seinpaal);
     wait(queue.limit(Some(LIMIT))).map_err(io::Error::other)?;
     wait(queue.group_limit(Some(GROUP_LIMIT))).map_err(io::Error::other)?;
-    pen.write(What::Limits { limit: LIMIT, group_limit: GROUP_LIMIT });
+    pen.write(TortureWhat::Limits { limit: LIMIT, group_limit: GROUP_LIMIT });
     Ok(())
 }
 
@@ -37,9 +37,9 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
         while let Some(item) = wait(queue.try_pop()).map_err(io::Error::other)? {
             labour::note(pen, &format!("rig.{number}"), &item);
             let (id, fence) = (item.id().0, item.fence().0);
-            pen.write(What::Finishing { id, fence, how: "acknowledge".to_owned() });
+            pen.write(TortureWhat::Finishing { id, fence, how: "acknowledge".to_owned() });
             let end = if wait(item.acknowledge()).is_ok() { "acknowledged" } else { "lost" };
-            pen.write(What::Finished { id, fence, end: end.to_owned() });
+            pen.write(TortureWhat::Finished { id, fence, end: end.to_owned() });
         }
         let seen = wait(queue.snapshot()).map_err(io::Error::other)?;
         if seen.is_empty() {
@@ -51,14 +51,18 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
         thread::sleep(BETWEEN_LOOKS);
     }
     let seen = wait(queue.snapshot()).map_err(io::Error::other)?;
-    pen.write(What::QueueLeft { ready: seen.ready, delayed: seen.delayed, in_work: seen.in_work });
+    pen.write(TortureWhat::QueueLeft {
+        ready: seen.ready,
+        delayed: seen.delayed,
+        in_work: seen.in_work,
+    });
     let mut after = ItemId(0);
     loop {
         let dead = wait(queue.dead(Some(after), PAGE)).map_err(io::Error::other)?;
         let Some(last) = dead.last() else { return Ok(()) };
         after = last.id;
         for letter in dead {
-            pen.write(What::DeadLetter { id: letter.id.0 });
+            pen.write(TortureWhat::DeadLetter { id: letter.id.0 });
         }
     }
 }
@@ -66,18 +70,20 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
 /// Items that were delayed while the store's clock was ahead are due hours later. It is enough that
 /// they are there, so they are cancelled. Items whose push was not answered have no known number,
 /// and are purged.
-fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[Event]) -> io::Result<()> {
+fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[HistoryEvent]) -> io::Result<()> {
     let mut open = BTreeSet::new();
     for event in events {
         match &event.what {
-            What::Pushed { id, .. } | What::Delivered { id, .. } => drop(open.insert(*id)),
-            What::Finished { id, end, .. } if end == "acknowledged" => drop(open.remove(id)),
+            TortureWhat::Pushed { id, .. } | TortureWhat::Delivered { id, .. } => {
+                open.insert(*id);
+            }
+            TortureWhat::Finished { id, end, .. } if end == "acknowledged" => drop(open.remove(id)),
             _ => {}
         }
     }
     for id in open {
         if wait(queue.cancel(ItemId(id))).is_ok() {
-            pen.write(What::StillDelayed { id });
+            pen.write(TortureWhat::StillDelayed { id });
         }
     }
     wait(queue.purge()).map(drop).map_err(io::Error::other)

@@ -10,7 +10,7 @@ use seinpaal_draw::Draw;
 
 use crate::{
     clock,
-    history::{Pen, What},
+    history::{Pen, TortureWhat},
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -52,13 +52,13 @@ impl Labour {
             push = push.delay(delay);
         }
         let told = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
-        self.pen.write(What::Push { req: req.clone(), delay: told, group });
+        self.pen.write(TortureWhat::Push { req: req.clone(), delay: told, group });
         let answer = self.queue.push_all([push]).await.pop();
         match answer {
-            Some(Ok(pushed)) => self.pen.write(What::Pushed { req, id: pushed.id.0 }),
+            Some(Ok(pushed)) => self.pen.write(TortureWhat::Pushed { req, id: pushed.id.0 }),
             Some(Err(error)) => {
                 let maybe = matches!(error, PushError::Unknown(_));
-                self.pen.write(What::NotPushed { req, maybe, why: error.to_string() });
+                self.pen.write(TortureWhat::NotPushed { req, maybe, why: error.to_string() });
                 tokio::time::sleep(AFTER_TROUBLE).await;
             }
             None => {}
@@ -72,7 +72,7 @@ impl Labour {
                 return;
             }
             let req = format!("{}.{number}", self.who);
-            self.pen.write(What::Pop { req: req.clone() });
+            self.pen.write(TortureWhat::Pop { req: req.clone() });
             let popped = tokio::select! {
                 biased;
                 popped = async { self.queue.pop().ttl(self.ttl).await } => Some(popped),
@@ -81,10 +81,10 @@ impl Labour {
             match popped {
                 Some(Ok(item)) => self.deal_with(&req, item).await,
                 Some(Err(error)) => {
-                    self.pen.write(What::PopEnded { req, why: error.to_string() });
+                    self.pen.write(TortureWhat::PopEnded { req, why: error.to_string() });
                     tokio::time::sleep(AFTER_TROUBLE).await;
                 }
-                None => self.pen.write(What::PopEnded { req, why: "stop".to_owned() }),
+                None => self.pen.write(TortureWhat::PopEnded { req, why: "stop".to_owned() }),
             }
         }
     }
@@ -100,10 +100,10 @@ impl Labour {
                 _ = item.lost() => {}
             }
             let (at, until) = belief(&item);
-            self.pen.write_at(at, What::InHand { id, fence, until });
+            self.pen.write_at(at, TortureWhat::InHand { id, fence, until });
         }
         if !item.is_held() {
-            self.pen.write(What::ItemLost { id, fence });
+            self.pen.write(TortureWhat::ItemLost { id, fence });
         }
         self.end(item).await;
     }
@@ -129,7 +129,7 @@ impl Labour {
             88..96 => "fail",
             _ => "drop",
         };
-        self.pen.write(What::Finishing { id, fence, how: how.to_owned() });
+        self.pen.write(TortureWhat::Finishing { id, fence, how: how.to_owned() });
         let end = match how {
             "acknowledge" => word(item.acknowledge().await.map(|()| "acknowledged")),
             "give-back" => word(item.give_back(delay).await.map(|()| "returned")),
@@ -139,7 +139,7 @@ impl Labour {
             })),
             _ => return drop(item),
         };
-        self.pen.write(What::Finished { id, fence, end: end.to_owned() });
+        self.pen.write(TortureWhat::Finished { id, fence, end: end.to_owned() });
     }
 }
 
@@ -155,7 +155,10 @@ pub(super) fn note(pen: &Pen, req: &str, item: &Item) {
     let (at, until) = belief(item);
     let payload = String::from_utf8_lossy(item.payload()).into_owned();
     let (id, fence, group) = (item.id().0, item.fence().0, item.group().map(str::to_owned));
-    pen.write_at(at, What::Delivered { req: req.to_owned(), payload, id, fence, group, until });
+    pen.write_at(
+        at,
+        TortureWhat::Delivered { req: req.to_owned(), payload, id, fence, group, until },
+    );
 }
 
 /// Until when the worker believes in an item. The moment is read first, so the belief is never

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::verdict::Verdict;
+use super::verdict::QueueVerdict;
 use crate::{
     check::{Check, Violation},
-    history::{Event, What},
+    history::{HistoryEvent, TortureWhat},
 };
 
 /// An item, as it was told.
 #[derive(Debug, Default)]
-pub(super) struct Tale {
+pub(super) struct ItemTale {
     pub(super) req: String,
     pub(super) group: Option<String>,
     pub(super) asked: u64,
     pub(super) due: u64,
     pub(super) pushed: Option<u64>,
     pub(super) id: Option<u64>,
-    pub(super) deliveries: Vec<Delivery>,
+    pub(super) deliveries: Vec<ToldDelivery>,
     pub(super) acknowledged: Option<u64>,
     pub(super) may_be_done: bool,
     pub(super) is_dead: bool,
@@ -25,7 +25,7 @@ pub(super) struct Tale {
 
 /// A delivery that reached a program.
 #[derive(Clone, Debug)]
-pub(super) struct Delivery {
+pub(super) struct ToldDelivery {
     pub(super) fence: u64,
     pub(super) at: u64,
     pub(super) until: u64,
@@ -34,10 +34,10 @@ pub(super) struct Delivery {
 
 /// Tells each item of a history. Puts contradictions into `found`.
 pub(super) fn tell(
-    events: &[Event],
-    verdict: &mut Verdict,
+    events: &[HistoryEvent],
+    verdict: &mut QueueVerdict,
     found: &mut Vec<Violation>,
-) -> BTreeMap<String, Tale> {
+) -> BTreeMap<String, ItemTale> {
     let mut teller = Teller { tales: BTreeMap::new(), ids: BTreeMap::new(), verdict, found };
     for event in events {
         teller.take(event);
@@ -47,57 +47,62 @@ pub(super) fn tell(
 
 /// The items as far as the history is read.
 struct Teller<'a> {
-    tales: BTreeMap<String, Tale>,
+    tales: BTreeMap<String, ItemTale>,
     /// The request of each item, by the id that the store gave.
     ids: BTreeMap<u64, String>,
-    verdict: &'a mut Verdict,
+    verdict: &'a mut QueueVerdict,
     found: &'a mut Vec<Violation>,
 }
 
 impl Teller<'_> {
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &HistoryEvent) {
         let at = event.at;
         match &event.what {
-            What::Push { .. } | What::Pushed { .. } | What::NotPushed { .. } => self.push(event),
-            What::Delivered { .. } => self.deliver(event),
-            What::InHand { .. } | What::ItemLost { .. } | What::Killing { .. } => self.hold(event),
-            What::Finishing { .. } | What::Finished { .. } => self.finish(event),
-            What::DeadLetter { id } => {
+            TortureWhat::Push { .. }
+            | TortureWhat::Pushed { .. }
+            | TortureWhat::NotPushed { .. } => self.push(event),
+            TortureWhat::Delivered { .. } => self.deliver(event),
+            TortureWhat::InHand { .. }
+            | TortureWhat::ItemLost { .. }
+            | TortureWhat::Killing { .. } => self.hold(event),
+            TortureWhat::Finishing { .. } | TortureWhat::Finished { .. } => self.finish(event),
+            TortureWhat::DeadLetter { id } => {
                 self.verdict.dead += 1;
                 self.of(*id).into_iter().for_each(|tale| tale.is_dead = true);
             }
-            What::StillDelayed { id } => {
+            TortureWhat::StillDelayed { id } => {
                 self.of(*id).into_iter().for_each(|tale| tale.may_be_done = true);
             }
-            What::QueueLeft { ready, delayed, in_work } if ready + delayed + in_work > 0 => {
+            TortureWhat::QueueLeft { ready, delayed, in_work } if ready + delayed + in_work > 0 => {
                 let left = format!("{ready} items ready, {delayed} delayed, {in_work} in work");
                 self.broken(Check::Left, at, left);
             }
-            What::Kept { what_is_kept } => {
+            TortureWhat::Kept { what_is_kept } => {
                 self.broken(Check::Left, at, format!("{what_is_kept} is kept"));
             }
-            What::Hangs { what_hangs } => self.broken(Check::Hang, at, what_hangs.clone()),
-            What::FaultBegins { fault, .. } => {
+            TortureWhat::Hangs { what_hangs } => self.broken(Check::Hang, at, what_hangs.clone()),
+            TortureWhat::FaultBegins { fault, .. } => {
                 *self.verdict.faults.entry(fault.clone()).or_default() += 1;
             }
             _ => {}
         }
     }
 
-    fn push(&mut self, Event { at, what, .. }: &Event) {
+    fn push(&mut self, HistoryEvent { at, what, .. }: &HistoryEvent) {
         match what {
-            What::Push { req, delay, group } => {
+            TortureWhat::Push { req, delay, group } => {
                 let (due, group, req) = (at + delay, group.clone(), req.clone());
-                let tale = Tale { req: req.clone(), group, asked: *at, due, ..Tale::default() };
+                let tale =
+                    ItemTale { req: req.clone(), group, asked: *at, due, ..ItemTale::default() };
                 self.tales.insert(req, tale);
             }
-            What::Pushed { req, id } => {
+            TortureWhat::Pushed { req, id } => {
                 self.verdict.pushed += 1;
                 let Some(tale) = self.tales.get_mut(req) else { return };
                 tale.pushed = Some(*at);
                 self.number(req, *id, *at);
             }
-            What::NotPushed { req, maybe: false, .. }
+            TortureWhat::NotPushed { req, maybe: false, .. }
                 if self.tales.get(req).is_some_and(|tale| tale.id.is_some()) =>
             {
                 self.broken(Check::Again, *at, format!("{req} was not pushed, and is delivered"));
@@ -106,18 +111,18 @@ impl Teller<'_> {
         }
     }
 
-    fn deliver(&mut self, Event { at, who, what }: &Event) {
-        let What::Delivered { payload, id, fence, until, .. } = what else { return };
+    fn deliver(&mut self, HistoryEvent { at, who, what }: &HistoryEvent) {
+        let TortureWhat::Delivered { payload, id, fence, until, .. } = what else { return };
         self.verdict.deliveries += 1;
         self.number(payload, *id, *at);
         let Some(tale) = self.tales.get_mut(payload) else { return };
         let until = until.unwrap_or(u64::MAX);
-        tale.deliveries.push(Delivery { fence: *fence, at: *at, until, who: who.clone() });
+        tale.deliveries.push(ToldDelivery { fence: *fence, at: *at, until, who: who.clone() });
     }
 
-    fn hold(&mut self, Event { at, what, .. }: &Event) {
+    fn hold(&mut self, HistoryEvent { at, what, .. }: &HistoryEvent) {
         match what {
-            What::InHand { id, fence, until } => {
+            TortureWhat::InHand { id, fence, until } => {
                 let until = until.unwrap_or(u64::MAX);
                 // A worker that was stopped past its lease learns on waking that the lease has
                 // ended. So its belief ended with the lease, and not with this note.
@@ -125,11 +130,11 @@ impl Teller<'_> {
                     it.until = if until > *at { until } else { it.until.min(*at) };
                 });
             }
-            What::ItemLost { id, fence } => {
+            TortureWhat::ItemLost { id, fence } => {
                 self.verdict.lost += 1;
                 self.change(*id, *fence, |it| it.until = it.until.min(*at));
             }
-            What::Killing { life } => {
+            TortureWhat::Killing { life } => {
                 let held = self.tales.values_mut().flat_map(|tale| &mut tale.deliveries);
                 held.filter(|it| it.who == *life).for_each(|it| it.until = it.until.min(*at));
             }
@@ -137,14 +142,14 @@ impl Teller<'_> {
         }
     }
 
-    fn finish(&mut self, Event { at, what, .. }: &Event) {
+    fn finish(&mut self, HistoryEvent { at, what, .. }: &HistoryEvent) {
         match what {
-            What::Finishing { id, fence, how } => {
+            TortureWhat::Finishing { id, fence, how } => {
                 self.change(*id, *fence, |it| it.until = it.until.min(*at));
                 let is_done = how == "acknowledge";
                 self.of(*id).into_iter().for_each(|tale| tale.may_be_done |= is_done);
             }
-            What::Finished { id, fence, end } if end == "acknowledged" => {
+            TortureWhat::Finished { id, fence, end } if end == "acknowledged" => {
                 self.verdict.acknowledged += 1;
                 let Some(tale) = self.of(*id) else { return };
                 if tale.acknowledged.replace(*fence).is_some() {
@@ -165,11 +170,11 @@ impl Teller<'_> {
         self.ids.insert(id, req.to_owned());
     }
 
-    fn of(&mut self, id: u64) -> Option<&mut Tale> {
+    fn of(&mut self, id: u64) -> Option<&mut ItemTale> {
         self.ids.get(&id).and_then(|req| self.tales.get_mut(req))
     }
 
-    fn change(&mut self, id: u64, fence: u64, change: impl FnMut(&mut Delivery)) {
+    fn change(&mut self, id: u64, fence: u64, change: impl FnMut(&mut ToldDelivery)) {
         let delivery =
             self.of(id).and_then(|tale| tale.deliveries.iter_mut().find(|it| it.fence == fence));
         delivery.into_iter().for_each(change);

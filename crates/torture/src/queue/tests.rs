@@ -1,51 +1,51 @@
 //! Doctored histories: the checker acquits a good history, and convicts each history with one fault
 //! of that fault.
 
-use super::check::{Bounds, Verdict, check};
+use super::check::{CheckBounds, QueueVerdict, check};
 use crate::{
     check::Check,
-    history::{Event, What},
+    history::{HistoryEvent, TortureWhat},
 };
 
 const S: u64 = 1_000_000;
 const MS: u64 = 1_000;
-const BOUNDS: Bounds = Bounds { prompt: 3 * S, look: 100 * S };
+const BOUNDS: CheckBounds = CheckBounds { prompt: 3 * S, look: 100 * S };
 
 #[derive(Default)]
-struct Doctor(Vec<Event>);
+struct Doctor(Vec<HistoryEvent>);
 
 impl Doctor {
     fn new() -> Self {
         let mut doctor = Self::default();
-        doctor.say(0, "rig", What::Limits { limit: 2, group_limit: 1 });
+        doctor.say(0, "rig", TortureWhat::Limits { limit: 2, group_limit: 1 });
         doctor
     }
 
-    fn say(&mut self, at: u64, who: &str, what: What) -> &mut Self {
-        self.0.push(Event { at, who: who.into(), what });
+    fn say(&mut self, at: u64, who: &str, what: TortureWhat) -> &mut Self {
+        self.0.push(HistoryEvent { at, who: who.into(), what });
         self
     }
 
     fn pushed(&mut self, at: u64, req: &str, id: u64, group: Option<&str>) -> &mut Self {
         let group = group.map(str::to_owned);
-        self.say(at, "w0.1", What::Push { req: req.into(), delay: 0, group });
-        self.say(at + MS, "w0.1", What::Pushed { req: req.into(), id })
+        self.say(at, "w0.1", TortureWhat::Push { req: req.into(), delay: 0, group });
+        self.say(at + MS, "w0.1", TortureWhat::Pushed { req: req.into(), id })
     }
 
     fn delivered(&mut self, at: u64, who: &str, req: &str, id: u64, fence: u64) -> &mut Self {
         let until = Some(at + 3 * S);
         let (payload, req) = (req.to_owned(), format!("{who}.{fence}"));
-        self.say(at, who, What::Delivered { req, payload, id, fence, group: None, until })
+        self.say(at, who, TortureWhat::Delivered { req, payload, id, fence, group: None, until })
     }
 
     fn acknowledged(&mut self, at: u64, who: &str, id: u64, fence: u64) -> &mut Self {
         let (how, end) = ("acknowledge".to_owned(), "acknowledged".to_owned());
-        self.say(at, who, What::Finishing { id, fence, how });
-        self.say(at + MS, who, What::Finished { id, fence, end })
+        self.say(at, who, TortureWhat::Finishing { id, fence, how });
+        self.say(at + MS, who, TortureWhat::Finished { id, fence, end })
     }
 
-    fn verdict(&mut self) -> Verdict {
-        self.say(100 * S, "rig", What::QueueLeft { ready: 0, delayed: 0, in_work: 0 });
+    fn verdict(&mut self) -> QueueVerdict {
+        self.say(100 * S, "rig", TortureWhat::QueueLeft { ready: 0, delayed: 0, in_work: 0 });
         self.0.sort_by_key(|event| event.at);
         check(&self.0, &BOUNDS, &[])
     }
@@ -78,7 +78,7 @@ fn a_good_history_is_acquitted_and_counted() {
 fn an_item_that_is_gone_is_convicted_and_a_dead_one_is_not() {
     good().pushed(6 * S, "c", 3, None).is_convicted_of(Check::ItemLost);
     let mut doctor = good();
-    doctor.pushed(6 * S, "c", 3, None).say(101 * S, "rig", What::DeadLetter { id: 3 });
+    doctor.pushed(6 * S, "c", 3, None).say(101 * S, "rig", TortureWhat::DeadLetter { id: 3 });
     assert_eq!(doctor.verdict().violations, []);
 }
 
@@ -112,7 +112,7 @@ fn who_finds_late_that_its_lease_is_over_has_not_believed_until_then() {
     let mut doctor = Doctor::new();
     doctor.pushed(S, "a", 1, None).delivered(2 * S, "w1.1", "a", 1, 11);
     doctor.delivered(6 * S, "w2.1", "a", 1, 12).acknowledged(9 * S, "w2.1", 1, 12);
-    doctor.say(8 * S, "w1.1", What::InHand { id: 1, fence: 11, until: Some(8 * S) });
+    doctor.say(8 * S, "w1.1", TortureWhat::InHand { id: 1, fence: 11, until: Some(8 * S) });
     assert_eq!(doctor.verdict().violations, []);
 }
 
@@ -140,8 +140,8 @@ fn out_of_order(with_fault: bool) -> Doctor {
     let mut doctor = Doctor::new();
     if with_fault {
         let fault = || "cut".to_owned();
-        doctor.say(S, "rig", What::FaultBegins { fault: fault(), worker: None });
-        doctor.say(S + MS, "rig", What::FaultEnds { fault: fault(), worker: None });
+        doctor.say(S, "rig", TortureWhat::FaultBegins { fault: fault(), worker: None });
+        doctor.say(S + MS, "rig", TortureWhat::FaultEnds { fault: fault(), worker: None });
     }
     doctor.pushed(S, "a", 1, None).pushed(2 * S, "b", 2, None);
     doctor.delivered(3 * S, "w1.1", "b", 2, 11).delivered(4 * S, "w2.1", "a", 1, 12);
@@ -159,7 +159,7 @@ fn who_came_first_and_is_delivered_later_is_convicted_unless_a_fault_was_felt() 
 fn an_item_that_lies_beside_an_idle_worker_for_too_long_is_convicted() {
     let waited = |at| {
         let mut doctor = Doctor::new();
-        doctor.say(S / 2, "w1.1", What::Pop { req: "w1.1.11".into() });
+        doctor.say(S / 2, "w1.1", TortureWhat::Pop { req: "w1.1.11".into() });
         doctor.pushed(S, "a", 1, None).delivered(at, "w1.1", "a", 1, 11);
         doctor.acknowledged(at + MS, "w1.1", 1, 11);
         doctor
@@ -170,6 +170,6 @@ fn an_item_that_lies_beside_an_idle_worker_for_too_long_is_convicted() {
 
 #[test]
 fn what_is_left_is_convicted() {
-    let left = What::QueueLeft { ready: 1, delayed: 0, in_work: 0 };
+    let left = TortureWhat::QueueLeft { ready: 1, delayed: 0, in_work: 0 };
     good().say(101 * S, "rig", left).is_convicted_of(Check::Left);
 }

@@ -6,7 +6,7 @@ use crate::check::Violation;
 
 /// What the checker finds in a history of a queue.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
+pub struct QueueVerdict {
     /// Pushes that were answered.
     pub pushed: u64,
     /// Deliveries that reached a program.

@@ -4,17 +4,17 @@ use std::{io, process::Command, time::Duration};
 
 use seinpaal_rig::{Clocks, Proxy};
 
-use super::Plan;
+use super::TorturePlan;
 use seinpaal_draw::Draw;
 
 use crate::{
     history::Pen,
-    kind::{Kind, Site},
+    kind::{StartedStore, StoreKind},
     lives::Lives,
 };
 
-pub(super) struct Crew<'a> {
-    plan: &'a Plan,
+pub(super) struct WorkerCrew<'a> {
+    plan: &'a TorturePlan,
     clocks: &'a Clocks,
     lives: Lives,
     ways: Vec<WayToStore>,
@@ -27,12 +27,12 @@ struct WayToStore {
 }
 
 /// The clock that a worker goes by. Where there is no server, all workers go by the machine's.
-pub(super) fn clock_of(kind: Kind, worker: usize) -> String {
-    if kind == Kind::Embedded { "machine".to_owned() } else { format!("w{worker}") }
+pub(super) fn clock_of(kind: StoreKind, worker: usize) -> String {
+    if kind == StoreKind::Embedded { "machine".to_owned() } else { format!("w{worker}") }
 }
 
 impl WayToStore {
-    fn open(site: &dyn Site) -> io::Result<Self> {
+    fn open(site: &dyn StartedStore) -> io::Result<Self> {
         let proxies: Vec<_> =
             site.upstreams().into_iter().map(Proxy::start).collect::<io::Result<_>>()?;
         let ports: Vec<_> = proxies.iter().map(Proxy::port).collect();
@@ -40,12 +40,12 @@ impl WayToStore {
     }
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerCrew<'a> {
     pub(super) fn start(
-        plan: &'a Plan,
+        plan: &'a TorturePlan,
         clocks: &'a Clocks,
         pen: &Pen,
-        site: &dyn Site,
+        site: &dyn StartedStore,
     ) -> io::Result<Self> {
         let ways: io::Result<_> = (0..plan.workers).map(|_| WayToStore::open(site)).collect();
         let mut crew = Self { plan, clocks, lives: Lives::new(pen, plan.workers), ways: ways? };
@@ -89,7 +89,7 @@ impl<'a> Crew<'a> {
 }
 
 /// The argument that tells a worker what to use: the queue, or the names with their limits.
-fn what_to_use(plan: &Plan) -> String {
+fn what_to_use(plan: &TorturePlan) -> String {
     if plan.queue {
         return "queue".to_owned();
     }

@@ -4,8 +4,8 @@ use std::{io, thread, time::Duration};
 
 use seinpaal::{Seinpaal, Snapshot, blocking::wait};
 
-use super::Rig;
-use crate::{history::What, queue};
+use super::TortureRig;
+use crate::{history::TortureWhat, queue};
 
 /// How long workers may take to give back their permits and to end.
 const GOING: Duration = Duration::from_secs(60);
@@ -14,7 +14,7 @@ const GOING: Duration = Duration::from_secs(60);
 const FADING: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-impl Rig<'_> {
+impl TortureRig<'_> {
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.scene.wait(self.plan.calm, self.plan.calm + self.plan.ttl);
         self.crew.finish(GOING);
@@ -36,7 +36,7 @@ impl Rig<'_> {
         let is_empty = |seen: &Snapshot| seen.permits_held == 0 && seen.waiting_total == 0;
         let Snapshot { permits_held: permits, waiting_total: waiting, .. } =
             looked_until(look, is_empty)?;
-        self.pen.write(What::Left { name: name.to_owned(), permits, waiting });
+        self.pen.write(TortureWhat::Left { name: name.to_owned(), permits, waiting });
         Ok(())
     }
 
@@ -48,7 +48,7 @@ impl Rig<'_> {
             Ok(kept)
         };
         for what_is_kept in looked_until(look, Vec::is_empty)? {
-            self.pen.write(What::Kept { what_is_kept });
+            self.pen.write(TortureWhat::Kept { what_is_kept });
         }
         Ok(())
     }

@@ -8,16 +8,16 @@ use std::{
     path::Path,
 };
 
-use super::Rig;
+use super::TortureRig;
 use crate::{
     check::worker_of,
-    history::{Event, What},
+    history::{HistoryEvent, TortureWhat},
 };
 
 /// How many bytes at the end of the history cover the last seconds.
 const RECENT: u64 = 256 * 1024;
 
-impl Rig<'_> {
+impl TortureRig<'_> {
     pub(super) fn victim(&mut self) -> usize {
         let holders = holders(&self.plan.history).unwrap_or_default();
         if !holders.is_empty() && self.scene.draw.chance(50) {
@@ -33,11 +33,13 @@ fn holders(history: &Path) -> io::Result<Vec<usize>> {
     let mut holds = BTreeMap::new();
     for line in recent(history)?.lines() {
         // The first line may begin in the middle, and the last one may be unfinished.
-        let Ok(event) = serde_json::from_str::<Event>(line) else { continue };
+        let Ok(event) = serde_json::from_str::<HistoryEvent>(line) else { continue };
         match event.what {
-            What::Granted { req, .. } => drop(holds.insert(req, event.who)),
-            What::Releasing { req } | What::Lost { req, .. } => drop(holds.remove(&req)),
-            What::Killing { life } => holds.retain(|_, who| *who != life),
+            TortureWhat::Granted { req, .. } => drop(holds.insert(req, event.who)),
+            TortureWhat::Releasing { req } | TortureWhat::Lost { req, .. } => {
+                drop(holds.remove(&req));
+            }
+            TortureWhat::Killing { life } => holds.retain(|_, who| *who != life),
             _ => {}
         }
     }
@@ -64,12 +66,13 @@ mod tests {
         let path = dir.path().join("history");
         for (worker, req) in [(0, "a"), (1, "b"), (2, "c")] {
             let (ticket, slots) = (req.to_owned(), vec![0]);
-            let granted = What::Granted { req: req.into(), ticket, fence: 1, slots, until: None };
+            let granted =
+                TortureWhat::Granted { req: req.into(), ticket, fence: 1, slots, until: None };
             Pen::open(&path, &format!("w{worker}.1")).unwrap().write(granted);
         }
         let rig = Pen::open(&path, "rig").unwrap();
-        rig.write(What::Releasing { req: "a".into() });
-        rig.write(What::Killing { life: "w1.1".into() });
+        rig.write(TortureWhat::Releasing { req: "a".into() });
+        rig.write(TortureWhat::Killing { life: "w1.1".into() });
         assert_eq!(holders(&path).unwrap(), [2]);
     }
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::Orders;
+use super::WorkerOrders;
 use seinpaal_draw::Draw;
 
 /// One request and what becomes of it.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
+pub(super) struct RequestTurn {
     pub(super) name: String,
     pub(super) limit: u32,
     pub(super) permits: u32,
-    pub(super) way: Way,
+    pub(super) way: AskingWay,
     pub(super) hold: Duration,
     pub(super) rest: Duration,
     /// Whether the worker drops the permit and does not release it.
@@ -22,7 +22,7 @@ pub(super) struct Turn {
 
 /// How the worker asks.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum AskingWay {
     Patient,
     Within(Duration),
     Try,
@@ -32,8 +32,8 @@ pub(super) enum Way {
 
 const MS: Duration = Duration::from_millis(1);
 
-impl Turn {
-    pub(super) fn draw(draw: &mut Draw, orders: &Orders) -> Self {
+impl RequestTurn {
+    pub(super) fn draw(draw: &mut Draw, orders: &WorkerOrders) -> Self {
         let (name, limit) = draw.pick(&orders.names);
         let many = u64::from(limit).min(4);
         let permits = if draw.chance(75) { 1 } else { 1 + draw.below(many) };
@@ -41,7 +41,7 @@ impl Turn {
             permits: u32::try_from(permits).unwrap_or(1),
             name,
             limit,
-            way: Way::draw(draw),
+            way: AskingWay::draw(draw),
             hold: hold(draw, orders.ttl),
             rest: draw.between(Duration::ZERO, 20 * MS),
             drops: draw.chance(25),
@@ -51,9 +51,9 @@ impl Turn {
     /// The time-out, in microseconds.
     pub(super) fn timeout(&self) -> Option<u64> {
         match self.way {
-            Way::Try => Some(0),
-            Way::Within(timeout) => u64::try_from(timeout.as_micros()).ok(),
-            Way::Patient | Way::Withdrawn(_) => None,
+            AskingWay::Try => Some(0),
+            AskingWay::Within(timeout) => u64::try_from(timeout.as_micros()).ok(),
+            AskingWay::Patient | AskingWay::Withdrawn(_) => None,
         }
     }
 
@@ -64,7 +64,7 @@ impl Turn {
             }
         };
         match self.way {
-            Way::Withdrawn(after) => tokio::select! {
+            AskingWay::Withdrawn(after) => tokio::select! {
                 () = stopped => {}
                 () = tokio::time::sleep(after) => {}
             },
@@ -73,7 +73,7 @@ impl Turn {
     }
 }
 
-impl Way {
+impl AskingWay {
     fn draw(draw: &mut Draw) -> Self {
         match draw.below(100) {
             0..60 => Self::Patient,

@@ -21,7 +21,7 @@ pub fn state(snapshot: &QueueSnapshot) -> &'static str {
 /// `queue push`: one an item.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Pushed<'a> {
+pub struct PushedJson<'a> {
     /// The name.
     pub name: &'a str,
     /// The id of the item in its queue.
@@ -45,7 +45,7 @@ pub struct Limits<'a> {
 /// `queue show`, and `queue list`: one a line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueRow))]
-pub struct Row<'a> {
+pub struct QueueJson<'a> {
     /// The name.
     name: &'a str,
     /// Items that can be worked on now.
@@ -66,7 +66,7 @@ pub struct Row<'a> {
     state: &'static str,
 }
 
-impl<'a> Row<'a> {
+impl<'a> QueueJson<'a> {
     /// What is said of this queue.
     #[must_use]
     pub fn new(snapshot: &'a QueueSnapshot) -> Self {
@@ -87,7 +87,7 @@ impl<'a> Row<'a> {
 /// `queue dead`: one a line. Instants are in milliseconds since 1970, by the store's clock.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = DeadLetter))]
-pub struct Dead<'a> {
+pub struct DeadLetterJson<'a> {
     /// The id of the item in its queue.
     id: u64,
     /// How often it was given to a worker.
@@ -109,7 +109,7 @@ pub struct Dead<'a> {
     /// When it died, in milliseconds since 1970.
     died_at_ms: u128,
     /// How its deliveries ended.
-    history: Vec<End<'a>>,
+    history: Vec<DeliveryEndJson<'a>>,
     /// The size of the payload in bytes.
     bytes: u32,
     /// The first 256 bytes, as text.
@@ -120,7 +120,7 @@ pub struct Dead<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = DeliveryEnd))]
-struct End<'a> {
+struct DeliveryEndJson<'a> {
     /// Which delivery, from 1.
     attempt: u32,
     /// When, in milliseconds since 1970.
@@ -129,11 +129,11 @@ struct End<'a> {
     reason: &'a str,
 }
 
-impl<'a> Dead<'a> {
+impl<'a> DeadLetterJson<'a> {
     /// What is said of this dead letter.
     #[must_use]
     pub fn new(letter: &'a DeadLetter) -> Self {
-        let history = letter.history.ends().iter().map(|past| End {
+        let history = letter.history.ends().iter().map(|past| DeliveryEndJson {
             attempt: past.attempt,
             at_ms: Duration::from_micros(past.at).as_millis(),
             reason: delivery_end(&past.ending),

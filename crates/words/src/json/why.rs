@@ -30,18 +30,18 @@ pub struct Explained<'a> {
     waiting_ms: Option<u128>,
     /// All that stands in its way.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasons: Option<Vec<Because>>,
+    reasons: Option<Vec<ReasonJson>>,
     /// When it is served, as far as can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimate: Option<Guess>,
     /// `null`: nobody can know.
     #[serde(skip_serializing_if = "Option::is_none")]
-    leases_end: Option<Option<End>>,
+    leases_end: Option<Option<HoldEndJson>>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct Because {
+struct ReasonJson {
     /// In a word for programs.
     reason: &'static str,
     /// In words.
@@ -50,7 +50,7 @@ struct Because {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct End {
+struct HoldEndJson {
     /// In how many milliseconds.
     within_ms: u128,
     /// How many leases those are.
@@ -84,19 +84,19 @@ impl<'a> Explained<'a> {
 
     fn waits(seen: &'a Snapshot, ticket: Ticket, waits: &Waits) -> Self {
         let because =
-            |reason| Because { reason: reason_kind(reason), text: reason_words(seen, reason) };
+            |reason| ReasonJson { reason: reason_kind(reason), text: reason_words(seen, reason) };
         Self {
             position: Some(waits.position),
             waiting_ms: Some(waits.waiting_for.as_millis()),
             reasons: Some(waits.reasons.iter().map(because).collect()),
             estimate: Some(Guess::new(&waits.estimate)),
-            leases_end: Some(waits.leases_end.as_ref().map(End::new)),
+            leases_end: Some(waits.leases_end.as_ref().map(HoldEndJson::new)),
             ..Self::bare(seen, ticket, "waits", waits.permits)
         }
     }
 }
 
-impl End {
+impl HoldEndJson {
     fn new(end: &LeasesEnd) -> Self {
         Self { within_ms: end.within.as_millis(), leases: end.leases }
     }

@@ -5,7 +5,7 @@ use super::{
         header::Header,
         write::{Hint, put_hint},
     },
-    LONGEST_BASE, Node, Replica,
+    CopiedNode, LONGEST_BASE, Replica,
 };
 use seinpaal_proto::State;
 use seinpaal_store::packed::{Packer, pack};
@@ -18,7 +18,7 @@ const KEPT_HINTS: usize = 192;
 
 /// What a batch wants written.
 #[derive(Debug)]
-pub(in super::super) enum Change {
+pub(in super::super) enum NodeChange {
     /// The name is not there and need not be.
     Nothing,
     Create {
@@ -49,20 +49,20 @@ impl Replica {
         mut recorded: Packer,
         hints: &[Hint],
         longest_base: usize,
-    ) -> Change {
+    ) -> NodeChange {
         let nothing_there = self.state.is_empty();
         let Some(node) = &self.node else {
             if nothing_there {
-                return Change::Nothing;
+                return NodeChange::Nothing;
             }
             hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
             let incarnation = fresh();
             let header = Header { incarnation, base_version: 0, hints_before: 0 };
-            return Change::Create { header, log: with_record(header.bytes(), recorded) };
+            return NodeChange::Create { header, log: with_record(header.bytes(), recorded) };
         };
         let (version, header) = (node.version, node.header);
         if nothing_there {
-            return Change::Forget { version, header };
+            return NodeChange::Forget { version, header };
         }
         hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
         let log = node.log.len() + recorded.byte_count();
@@ -71,10 +71,10 @@ impl Replica {
         if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
             return self.packed(version, header, hints);
         }
-        Change::Append { version, header, log: with_record(node.log.clone(), recorded) }
+        NodeChange::Append { version, header, log: with_record(node.log.clone(), recorded) }
     }
 
-    fn packed(&mut self, version: i32, header: Header, hints: &[Hint]) -> Change {
+    fn packed(&mut self, version: i32, header: Header, hints: &[Hint]) -> NodeChange {
         let total = header.hints_before + (self.recent.len() + hints.len()) as u64;
         let all: Vec<&Hint> = self.recent.iter().chain(hints).collect();
         let kept = &all[all.len().saturating_sub(KEPT_HINTS)..];
@@ -90,7 +90,7 @@ impl Replica {
         while base.len() > LONGEST_BASE && self.forget_some() {
             base = pack(&mut self.state);
         }
-        Change::Pack { version, header, log, base }
+        NodeChange::Pack { version, header, log, base }
     }
 
     /// The oldest memories go first when there is no room (as the ledger itself has it).
@@ -108,15 +108,17 @@ impl Replica {
     }
 
     /// The change was written: the copy is as new as the znodes.
-    pub(in super::super) fn keep(&mut self, change: Change, hints: Vec<Hint>) {
+    pub(in super::super) fn keep(&mut self, change: NodeChange, hints: Vec<Hint>) {
         self.is_spoiled = false;
-        let packs = matches!(change, Change::Pack { .. });
+        let packs = matches!(change, NodeChange::Pack { .. });
         let (version, header, log, base) = match change {
-            Change::Nothing => return,
-            Change::Forget { .. } => return self.is_gone(),
-            Change::Create { header, log } => (0, header, log, Some(Vec::new())),
-            Change::Append { version, header, log } => (version + 1, header, log, None),
-            Change::Pack { version, header, log, base } => (version + 1, header, log, Some(base)),
+            NodeChange::Nothing => return,
+            NodeChange::Forget { .. } => return self.is_gone(),
+            NodeChange::Create { header, log } => (0, header, log, Some(Vec::new())),
+            NodeChange::Append { version, header, log } => (version + 1, header, log, None),
+            NodeChange::Pack { version, header, log, base } => {
+                (version + 1, header, log, Some(base))
+            }
         };
         let base = base.or_else(|| self.node.take().map(|node| node.base)).unwrap_or_default();
         self.recent.extend(hints);
@@ -125,7 +127,7 @@ impl Replica {
         }
         let total = header.hints_before + self.recent.len() as u64;
         self.seen = Some((header.incarnation, total));
-        self.node = Some(Node { version, header, base, log });
+        self.node = Some(CopiedNode { version, header, base, log });
     }
 }
 

@@ -7,13 +7,13 @@ use seinpaal::{DeadLetter, ItemId, Queue, QueueError, Seinpaal};
 use crate::{
     args::{
         Global,
-        queue::{Dead, Which},
+        queue::{DeadArgs, Which},
     },
     connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Column, Room, Table},
+        table::{Column, Table, TableRoom},
         text::{age, delivery_end},
     },
 };
@@ -24,7 +24,7 @@ const PAGE: u32 = 100;
 const MOST_SHOWN: usize = 40;
 
 /// Lists, replays or drops dead letters.
-pub(super) fn dead(global: &Global, args: &Dead, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal queue dead", &args.name, async |seinpaal: &Seinpaal| {
         let queue = seinpaal.queue(&args.name);
         match (args.replay, args.drop) {
@@ -33,7 +33,7 @@ pub(super) fn dead(global: &Global, args: &Dead, voice: Voice) -> Result<Exit, F
             (_, Some(Which::One(id))) => queue.drop_dead(id).await?,
             (_, Some(Which::All)) => count(queue.purge_dead().await?)?,
             (None, None) if global.json => each_page(&queue, print_lines).await?,
-            (None, None) => print_table(&queue, Room::of_stdout(args.width.wide)).await?,
+            (None, None) => print_table(&queue, TableRoom::of_stdout(args.width.wide)).await?,
         }
         Ok(Exit::Success)
     })
@@ -78,11 +78,11 @@ async fn each_page<E: From<QueueError>>(
 }
 
 fn print_lines(letters: &[DeadLetter]) -> Result<(), Failure> {
-    let lines = letters.iter().map(|letter| json::line(&json::queue::Dead::new(letter)));
+    let lines = letters.iter().map(|letter| json::line(&json::queue::DeadLetterJson::new(letter)));
     output::print(&lines.collect::<String>())
 }
 
-async fn print_table(queue: &Queue, room: Room) -> Result<(), Failure> {
+async fn print_table(queue: &Queue, room: TableRoom) -> Result<(), Failure> {
     let mut table = Table::new(&[
         Column::left("ITEM"),
         Column::right("DELIVERIES").rank(3),

@@ -5,7 +5,7 @@ use seinpaal::{QueueSnapshot, Seinpaal};
 use crate::{
     args::{
         Global,
-        queue::{Limit, Most},
+        queue::{Most, QueueLimitArgs},
     },
     connection::ask,
     exit::{Exit, Failure},
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Prints the limits, or changes them and says nothing.
-pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn limit(global: &Global, args: &QueueLimitArgs, voice: Voice) -> Result<Exit, Failure> {
     let stored =
         ask(global, voice, "seinpaal queue limit", &args.name, async |seinpaal: &Seinpaal| {
             let queue = seinpaal.queue(&args.name);

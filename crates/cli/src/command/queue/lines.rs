@@ -20,24 +20,24 @@ pub(super) struct TooLong;
 
 /// Why there is not another line.
 #[derive(Debug)]
-pub(super) enum BadLine {
+pub(super) enum BadInput {
     TooLong(TooLong),
     Unreadable(io::Error),
 }
 
 /// Lines under way.
 #[derive(Debug)]
-pub(super) struct Lines(Receiver<Result<Vec<u8>, BadLine>>);
+pub(super) struct InputLines(Receiver<Result<Vec<u8>, BadInput>>);
 
 /// Some lines, without what ended them.
 #[derive(Debug)]
 pub(super) struct LineBatch {
     pub(super) lines: Vec<Vec<u8>>,
     /// No line follows, and why.
-    pub(super) end: Option<Result<(), BadLine>>,
+    pub(super) end: Option<Result<(), BadInput>>,
 }
 
-impl Lines {
+impl InputLines {
     /// Reads in a thread of its own, which ends with the input or with the program.
     pub(super) fn read(input: impl Read + Send + 'static) -> Self {
         let (to, from) = mpsc::channel(AHEAD);
@@ -63,7 +63,7 @@ impl Lines {
     }
 }
 
-fn send_lines(mut input: impl BufRead, to: &Sender<Result<Vec<u8>, BadLine>>) {
+fn send_lines(mut input: impl BufRead, to: &Sender<Result<Vec<u8>, BadInput>>) {
     while let Some(line) = next_line(&mut input).transpose() {
         let is_last = line.is_err();
         if to.blocking_send(line).is_err() || is_last {
@@ -72,15 +72,15 @@ fn send_lines(mut input: impl BufRead, to: &Sender<Result<Vec<u8>, BadLine>>) {
     }
 }
 
-fn next_line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, BadLine> {
+fn next_line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, BadInput> {
     let mut line = Vec::new();
     // The longest line, with its newline.
     let most = MAX_PAYLOAD_BYTES as u64 + 1;
-    input.take(most).read_until(b'\n', &mut line).map_err(BadLine::Unreadable)?;
+    input.take(most).read_until(b'\n', &mut line).map_err(BadInput::Unreadable)?;
     match line.pop() {
         None => Ok(None),
         Some(b'\n') => Ok(Some(line)),
-        Some(_) if line.len() == MAX_PAYLOAD_BYTES => Err(BadLine::TooLong(TooLong)),
+        Some(_) if line.len() == MAX_PAYLOAD_BYTES => Err(BadInput::TooLong(TooLong)),
         Some(last) => {
             line.push(last);
             Ok(Some(line))
@@ -97,7 +97,7 @@ impl fmt::Display for TooLong {
     }
 }
 
-impl fmt::Display for BadLine {
+impl fmt::Display for BadInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong(error) => error.fmt(f),
@@ -127,6 +127,6 @@ mod tests {
         input.push(b'\n');
         assert_eq!(all(&input)[0].len(), MAX_PAYLOAD_BYTES);
         input[MAX_PAYLOAD_BYTES] = b'a';
-        assert!(matches!(next_line(&mut &input[..]), Err(BadLine::TooLong(_))));
+        assert!(matches!(next_line(&mut &input[..]), Err(BadInput::TooLong(_))));
     }
 }

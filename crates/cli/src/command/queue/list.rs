@@ -3,27 +3,27 @@
 use seinpaal::QueueSnapshot;
 
 use crate::{
-    args::{Global, queue::List},
+    args::{Global, queue::QueueListArgs},
     connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Column, Room, Table},
+        table::{Column, Table, TableRoom},
         text::age,
     },
 };
 
 /// Lists the queues in use.
-pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn list(global: &Global, args: &QueueListArgs, voice: Voice) -> Result<Exit, Failure> {
     let queues = ask(global, voice, "seinpaal queue list", "", async |seinpaal| {
         Ok(seinpaal.queues(&args.prefix).await?)
     })?;
     let text = if global.json {
-        queues.iter().map(|queue| json::line(&json::queue::Row::new(queue))).collect()
+        queues.iter().map(|queue| json::line(&json::queue::QueueJson::new(queue))).collect()
     } else if queues.is_empty() {
         String::new()
     } else {
-        table(&queues).render(Room::of_stdout(args.width.wide))
+        table(&queues).render(TableRoom::of_stdout(args.width.wide))
     };
     output::print(&text).map(|()| Exit::Success)
 }

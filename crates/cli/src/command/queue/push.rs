@@ -7,7 +7,7 @@ use std::{
 
 use seinpaal::{MAX_PAYLOAD_BYTES, Push, PushError, Pushed, Seinpaal};
 
-use super::lines::{Lines, TooLong};
+use super::lines::{InputLines, TooLong};
 use crate::{
     args::{Global, queue as args},
     connection::ask,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Pushes, and prints the number of each item.
-pub(super) fn push(global: &Global, args: &args::Push, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn push(global: &Global, args: &args::PushArgs, voice: Voice) -> Result<Exit, Failure> {
     let payload = args.payload.as_deref().map(|payload| read(payload.as_bytes())).transpose()?;
     let pusher = Pusher { args, is_json: global.json, voice };
     ask(global, voice, "seinpaal queue push", &args.name, async |seinpaal| match payload {
@@ -43,7 +43,7 @@ fn unreadable(error: &io::Error) -> Failure {
 
 /// The client that pushes.
 struct Pusher<'a> {
-    args: &'a args::Push,
+    args: &'a args::PushArgs,
     is_json: bool,
     voice: Voice,
 }
@@ -51,7 +51,7 @@ struct Pusher<'a> {
 impl Pusher<'_> {
     /// Pushes lines as they arrive: while one group is pushed, the next lines are read.
     async fn push_lines(&self, seinpaal: &Seinpaal) -> Result<(), Failure> {
-        let mut lines = Lines::read(io::stdin());
+        let mut lines = InputLines::read(io::stdin());
         let mut first = 1;
         loop {
             let batch = lines.next().await;
@@ -104,7 +104,7 @@ impl Pusher<'_> {
     fn shown(&self, pushed: &Pushed) -> String {
         let Pushed { id, is_duplicate, .. } = *pushed;
         if self.is_json {
-            return json::line(&json::queue::Pushed {
+            return json::line(&json::queue::PushedJson {
                 name: &self.args.name,
                 id: id.0,
                 duplicate: is_duplicate,

@@ -3,29 +3,29 @@
 use seinpaal::{GroupCount, InWork, QueueSnapshot};
 
 use crate::{
-    args::{Global, queue::Show},
+    args::{Global, queue::QueueShowArgs},
     connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Column, Room, Table},
+        table::{Column, Table, TableRoom},
         text::{age, plain},
     },
 };
 
 /// Shows one queue.
-pub(super) fn show(global: &Global, args: &Show, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn show(global: &Global, args: &QueueShowArgs, voice: Voice) -> Result<Exit, Failure> {
     let snapshot = ask(global, voice, "seinpaal queue show", &args.name, async |seinpaal| {
         Ok(seinpaal.queue(&args.name).snapshot().await?)
     })?;
     let text = match global.json {
-        true => json::line(&json::queue::Row::new(&snapshot)),
-        false => page(&snapshot, Room::of_stdout(args.width.wide)),
+        true => json::line(&json::queue::QueueJson::new(&snapshot)),
+        false => page(&snapshot, TableRoom::of_stdout(args.width.wide)),
     };
     output::print(&text).map(|()| Exit::Success)
 }
 
-fn page(snapshot: &QueueSnapshot, room: Room) -> String {
+fn page(snapshot: &QueueSnapshot, room: TableRoom) -> String {
     let mut text = head(snapshot);
     if !snapshot.work.is_empty() {
         text.push_str(&format!("\n{}", work(&snapshot.work).render(room)));

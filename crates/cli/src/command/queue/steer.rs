@@ -5,7 +5,7 @@ use seinpaal::Was;
 use crate::{
     args::{
         Global,
-        queue::{Cancel, OneQueue, Pause},
+        queue::{OneQueue, QueueCancelArgs, QueuePauseArgs},
     },
     connection::ask,
     exit::{Exit, Failure},
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Delivers nothing.
-pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn pause(global: &Global, args: &QueuePauseArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal queue pause", &args.name, async |seinpaal| {
         seinpaal.queue(&args.name).pause(&args.reason).await?;
         voice.explain(format!("{}: paused", args.name));
@@ -39,7 +39,11 @@ pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Ex
 }
 
 /// Takes out one item.
-pub(super) fn cancel(global: &Global, args: &Cancel, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn cancel(
+    global: &Global,
+    args: &QueueCancelArgs,
+    voice: Voice,
+) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal queue cancel", &args.name, async |seinpaal| {
         let was = match seinpaal.queue(&args.name).cancel(args.id).await? {
             Was::Delayed => "delayed",

@@ -11,13 +11,13 @@ const LEAST: usize = 20;
 
 /// How much room a table has, and what kind it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Room {
+pub(crate) struct TableRoom {
     pub(super) columns: usize,
     pub(super) is_terminal: bool,
     pub(super) is_bold: bool,
 }
 
-impl Room {
+impl TableRoom {
     /// Of stdout: as many columns as the terminal has, or as `COLUMNS` says, or 80; without a bound if `wide`.
     pub(crate) fn of_stdout(wide: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();

@@ -12,13 +12,13 @@ pub(super) const NEVER: Duration = Duration::MAX;
 
 /// When CMD is ended if nothing more is heard, and when the lease ends. By [`now`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::run) struct Times {
+pub(in crate::run) struct GuardTimes {
     pub(in crate::run) term: Duration,
     pub(in crate::run) kill: Duration,
     pub(in crate::run) end: Duration,
 }
 
-impl Times {
+impl GuardTimes {
     pub(in crate::run) const NEVER: Self = Self { term: NEVER, kill: NEVER, end: NEVER };
 
     /// The earlier of each.
@@ -33,24 +33,24 @@ impl Times {
 
 /// One line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Note {
+pub(super) enum GuardNote {
     /// The process group to guard, and how long after TERM to send KILL if we are gone.
     Cmd { group: Pid, kill_after: Duration },
     /// When to act if nothing more is heard.
-    Lease(Times),
+    Lease(GuardTimes),
     /// CMD is gone; another may follow.
     Rest,
     /// CMD is gone; go, too.
     Bye,
 }
 
-impl Note {
+impl GuardNote {
     pub(super) fn line(self) -> String {
         match self {
             Self::Cmd { group, kill_after } => {
                 format!("cmd {} {}\n", group.as_raw_pid(), nanos(kill_after))
             }
-            Self::Lease(Times { term, kill, end }) => {
+            Self::Lease(GuardTimes { term, kill, end }) => {
                 format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
             }
             Self::Rest => "rest\n".to_owned(),
@@ -67,7 +67,7 @@ impl Note {
                 group: Pid::from_raw(i32::try_from(number()?).ok()?)?,
                 kill_after: duration(number()?),
             }),
-            "lease" => Some(Self::Lease(Times {
+            "lease" => Some(Self::Lease(GuardTimes {
                 term: duration(number()?),
                 kill: duration(number()?),
                 end: duration(number()?),
@@ -107,13 +107,13 @@ mod tests {
         let group = Pid::from_raw(42).unwrap();
         let second = Duration::from_secs(1);
         for note in [
-            Note::Cmd { group, kill_after: second },
-            Note::Lease(Times { term: NEVER, kill: NEVER, end: second }),
-            Note::Lease(Times { term: second, kill: second * 2, end: second * 2 }),
-            Note::Rest,
-            Note::Bye,
+            GuardNote::Cmd { group, kill_after: second },
+            GuardNote::Lease(GuardTimes { term: NEVER, kill: NEVER, end: second }),
+            GuardNote::Lease(GuardTimes { term: second, kill: second * 2, end: second * 2 }),
+            GuardNote::Rest,
+            GuardNote::Bye,
         ] {
-            assert_eq!(Note::parse(note.line().trim_end()), Some(note));
+            assert_eq!(GuardNote::parse(note.line().trim_end()), Some(note));
         }
     }
 }

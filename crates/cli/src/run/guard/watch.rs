@@ -11,7 +11,7 @@ use rustix::{
 
 use super::{
     ACTED,
-    note::{NEVER, Note, Times, now},
+    note::{GuardNote, GuardTimes, NEVER, now},
 };
 use crate::run::raw;
 
@@ -22,7 +22,7 @@ const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 /// The guard's knowledge.
 #[derive(Debug)]
-struct Watch {
+struct GuardWatch {
     group: Option<Pid>,
     kill_after: Duration,
     term: Duration,
@@ -33,7 +33,7 @@ struct Watch {
 }
 
 /// The guard's next step.
-enum Next {
+enum GuardStep {
     Wait(Duration),
     Go(i32),
 }
@@ -46,11 +46,11 @@ pub(crate) fn main() -> u8 {
     // A session of its own: nothing that is sent to our caller's group or from its terminal gets here.
     let _ = setsid();
     let _ = rustix::io::write(rustix::stdio::stdout(), b"r");
-    let code = Watch::new().run();
+    let code = GuardWatch::new().run();
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
-impl Watch {
+impl GuardWatch {
     fn new() -> Self {
         Self {
             group: None,
@@ -67,8 +67,8 @@ impl Watch {
         let mut text = Vec::new();
         loop {
             let nap = match self.act() {
-                Next::Go(code) => return code,
-                Next::Wait(nap) => nap,
+                GuardStep::Go(code) => return code,
+                GuardStep::Wait(nap) => nap,
             };
             if self.is_alone {
                 std::thread::sleep(nap);
@@ -80,8 +80,8 @@ impl Watch {
             }
             while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
                 let line = text.drain(..=end).collect::<Vec<_>>();
-                match Note::parse(String::from_utf8_lossy(&line).trim_end()) {
-                    Some(Note::Bye) => return if self.has_termed { ACTED } else { 0 },
+                match GuardNote::parse(String::from_utf8_lossy(&line).trim_end()) {
+                    Some(GuardNote::Bye) => return if self.has_termed { ACTED } else { 0 },
                     Some(note) => self.take(note),
                     None => {}
                 }
@@ -89,18 +89,18 @@ impl Watch {
         }
     }
 
-    fn take(&mut self, note: Note) {
+    fn take(&mut self, note: GuardNote) {
         match note {
-            Note::Cmd { group, kill_after } => {
+            GuardNote::Cmd { group, kill_after } => {
                 (self.group, self.kill_after) = (Some(group), kill_after);
             }
             // Once begun it is brought to its end: CMD has had its TERM.
-            Note::Lease(_) if self.has_termed => {}
-            Note::Lease(Times { term, kill, end }) => {
+            GuardNote::Lease(_) if self.has_termed => {}
+            GuardNote::Lease(GuardTimes { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
-            Note::Rest => *self = Self::new(),
-            Note::Bye => {}
+            GuardNote::Rest => *self = Self::new(),
+            GuardNote::Bye => {}
         }
     }
 
@@ -113,14 +113,14 @@ impl Watch {
     }
 
     /// Executes what is due.
-    fn act(&mut self) -> Next {
+    fn act(&mut self) -> GuardStep {
         let now = now();
         let Some(group) = self.group else {
-            return if self.is_alone { Next::Go(0) } else { Next::Wait(LONGEST_NAP) };
+            return if self.is_alone { GuardStep::Go(0) } else { GuardStep::Wait(LONGEST_NAP) };
         };
         if now >= self.kill {
             let _ = kill_process_group(group, Signal::KILL);
-            return Next::Go(ACTED);
+            return GuardStep::Go(ACTED);
         }
         if now >= self.term && !self.has_termed {
             self.has_termed = true;
@@ -128,12 +128,12 @@ impl Watch {
             let _ = kill_process_group(group, Signal::CONT);
         }
         if !self.has_termed {
-            return Next::Wait((self.term.min(self.kill) - now).min(LONGEST_NAP));
+            return GuardStep::Wait((self.term.min(self.kill) - now).min(LONGEST_NAP));
         }
         if self.is_alone && test_kill_process_group(group).is_err() {
-            return Next::Go(ACTED);
+            return GuardStep::Go(ACTED);
         }
-        Next::Wait((self.kill - now).min(GLANCE))
+        GuardStep::Wait((self.kill - now).min(GLANCE))
     }
 }
 

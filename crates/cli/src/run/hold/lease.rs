@@ -8,18 +8,18 @@ use tokio::time::Instant;
 
 use super::{
     super::{
-        Event,
-        ending::{Ending, Hindrance},
-        guard::Times,
+        RunEvent,
+        ending::{CmdEnding, Hindrance},
+        guard::GuardTimes,
     },
-    Hold,
+    HoldOfCmd,
 };
 use crate::{args::OnLost, exit::Exit};
 
-impl Hold<'_> {
+impl HoldOfCmd<'_> {
     pub(super) fn look_at_ties(&mut self) {
         let kill_after = self.leash.terms.kill_after;
-        let mut times = Times::NEVER;
+        let mut times = GuardTimes::NEVER;
         let mut falls = Vec::new();
         for tie in &mut self.ties {
             times = times.or_earlier(tie.times());
@@ -63,14 +63,14 @@ impl Hold<'_> {
         }
         let left = permits.remaining().unwrap_or_default();
         let valid_for_ms = permits.remaining().map(|left| left.as_millis() as u64);
-        self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
-        let ending = Ending::danger(left, &self.hindrance());
+        self.events.emit(&RunEvent::Danger { name: worst(permits), valid_for_ms });
+        let ending = CmdEnding::danger(left, &self.hindrance());
         self.act(worst(permits), &ending, self.leash.grace_in_danger(left));
     }
 
     fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
         self.tell_loss(worst(permits), &lost.to_string());
-        let ending = Ending::loss(lost, &self.hindrance());
+        let ending = CmdEnding::loss(lost, &self.hindrance());
         match self.kept_for {
             Some(_) => self.end_watcher(worst(permits), &ending, lost),
             None => self.act(worst(permits), &ending, self.leash.grace_after(lost)),
@@ -78,7 +78,7 @@ impl Hold<'_> {
     }
 
     /// The watcher tells its process, if it is asked to end. It is not if the permits were given back on purpose.
-    fn end_watcher(&mut self, name: &str, ending: &Ending, lost: Lost) {
+    fn end_watcher(&mut self, name: &str, ending: &CmdEnding, lost: Lost) {
         let is_told =
             self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);
         let grace = if is_told { self.leash.terms.spare } else { Duration::ZERO };
@@ -91,7 +91,7 @@ impl Hold<'_> {
         Hindrance::new(self.seinpaal.outage(), since, self.leash.terms.schedule.ttl())
     }
 
-    fn act(&mut self, name: &str, ending: &Ending, grace: Duration) {
+    fn act(&mut self, name: &str, ending: &CmdEnding, grace: Duration) {
         match self.leash.terms.on_lost {
             OnLost::Warn => self.say_of(name, ending, "going on, as --on-lost says"),
             OnLost::Term => self.end(name, ending, Exit::Lost, grace),
@@ -101,7 +101,7 @@ impl Hold<'_> {
 
     pub(super) fn tell_loss(&mut self, name: &str, cause: &str) {
         if !mem::replace(&mut self.loss_is_told, true) {
-            self.events.emit(&Event::Lost { name, cause: cause.to_owned() });
+            self.events.emit(&RunEvent::Lost { name, cause: cause.to_owned() });
         }
     }
 }

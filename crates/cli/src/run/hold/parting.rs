@@ -7,8 +7,8 @@ use seinpaal::PermitSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
-    super::{Event, ending::Ending, ends_waiting, guard::Guard},
-    Hold,
+    super::{RunEvent, ending::CmdEnding, ends_waiting, guard::RunGuard},
+    HoldOfCmd,
 };
 use crate::{
     exit::{Exit, Failure},
@@ -21,7 +21,7 @@ const PARTING: Duration = Duration::from_secs(3);
 /// The cause of a loss that the guard prevented: this process still had the lease.
 const NOT_RENEWED: &str = "it was not renewed in time";
 
-impl Hold<'_> {
+impl HoldOfCmd<'_> {
     /// CMD is gone.
     pub(super) async fn finish(
         mut self,
@@ -33,9 +33,9 @@ impl Hold<'_> {
             terminal.take_back(self.leash.cmd.pid());
         }
         let name = self.subject.name;
-        if self.leash.take_guard().is_some_and(Guard::dismiss) && self.exit.is_none() {
+        if self.leash.take_guard().is_some_and(RunGuard::dismiss) && self.exit.is_none() {
             self.exit = Some(Exit::Lost);
-            let ending = Ending::by_guard(&self.hindrance());
+            let ending = CmdEnding::by_guard(&self.hindrance());
             self.say_of(name, &ending, "the command was stopped");
         }
         if self.exit == Some(Exit::Lost) {
@@ -48,7 +48,7 @@ impl Hold<'_> {
             self.keep_on(&permits).await;
             self.give_back(name, permits).await;
         }
-        self.events.emit(&Event::Exited { name, status });
+        self.events.emit(&RunEvent::Exited { name, status });
         Ok(self.exit.unwrap_or(Exit::Status(status)))
     }
 
@@ -86,7 +86,7 @@ impl Hold<'_> {
         match timeout(PARTING, permits.release()).await {
             // A hold that ends as a loss was not released in time, whatever the store answers now.
             Ok(Ok(())) if self.loss_is_told => {}
-            Ok(Ok(())) => self.events.emit(&Event::Released { name }),
+            Ok(Ok(())) => self.events.emit(&RunEvent::Released { name }),
             Ok(Err(error)) => self.voice.explain(self.subject.line(&error.to_string())),
             Err(_) => {
                 self.voice.explain(self.subject.line("the store did not confirm the release"));

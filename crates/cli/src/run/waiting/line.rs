@@ -23,12 +23,12 @@ const LEAST_WIDTH: usize = 20;
 
 /// The line, drawn or not.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     is_wanted: bool,
     is_drawn: bool,
 }
 
-impl Line {
+impl WaitingLine {
     /// With `-v` the place is printed line by line.
     pub(super) fn new(voice: Voice) -> Self {
         let is_wanted = voice.is_live() && !voice.is_explaining();
@@ -48,7 +48,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for WaitingLine {
     fn drop(&mut self) {
         if self.is_drawn {
             draw(CLEAR);

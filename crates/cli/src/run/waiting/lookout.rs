@@ -13,11 +13,11 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// Nobody, until it is posted; ends when it is dropped.
 #[derive(Debug, Default)]
-pub(super) struct Lookout {
+pub(super) struct StoreLookout {
     task: Option<(JoinHandle<()>, mpsc::Receiver<Snapshot>)>,
 }
 
-impl Lookout {
+impl StoreLookout {
     /// Leaves where it was, and starts to look here if that `is_wanted`.
     pub(super) fn post(&mut self, semaphore: &Semaphore, is_wanted: bool) {
         self.leave();
@@ -47,7 +47,7 @@ impl Lookout {
     }
 }
 
-impl Drop for Lookout {
+impl Drop for StoreLookout {
     fn drop(&mut self) {
         self.leave();
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use seinpaal::{AcquireError, Ended, Outage, Snapshot};
 use tokio::time::timeout;
 
-use super::{Entrance, Part};
+use super::{Entrance, NamePart};
 use crate::{
     exit::{Exit, Failure},
     output::{
-        Subject,
+        NamedStore,
         text::{age, held, reason},
     },
     run::ending::silence,
@@ -26,7 +26,7 @@ pub(super) fn unreachable(outage: &Outage) -> Failure {
 
 impl Entrance<'_> {
     /// Nobody was to wait, and not all could be had.
-    pub(super) async fn busy(self, parts: &[Part]) -> Failure {
+    pub(super) async fn busy(self, parts: &[NamePart]) -> Failure {
         let mut seen = Vec::new();
         for part in parts {
             let snapshot = self.look(part).await;
@@ -36,7 +36,12 @@ impl Entrance<'_> {
         self.conflict(seen.join("; "))
     }
 
-    pub(super) async fn refusal(self, parts: &[Part], name: &str, error: AcquireError) -> Failure {
+    pub(super) async fn refusal(
+        self,
+        parts: &[NamePart],
+        name: &str,
+        error: AcquireError,
+    ) -> Failure {
         let part = parts.iter().find(|part| part.name.as_str() == name);
         let subject = part.map_or(self.subject, |part| self.of(part));
         let conflict = |words: String| Failure::new(Exit::Conflict, words).about(subject);
@@ -79,7 +84,7 @@ impl Entrance<'_> {
     }
 
     /// The failure of a run that waited in vain, or that may not wait behind so many others.
-    async fn turned_away(self, part: &Part, error: &AcquireError) -> Failure {
+    async fn turned_away(self, part: &NamePart, error: &AcquireError) -> Failure {
         let subject = self.of(part);
         let snapshot = self.look(part).await;
         if matches!(error, AcquireError::TimedOut) && snapshot.is_none() {
@@ -129,12 +134,12 @@ impl Entrance<'_> {
         Failure::new(exit, words)
     }
 
-    fn of<'b>(&'b self, part: &'b Part) -> Subject<'b> {
-        Subject { name: &part.name, ..self.subject }
+    fn of<'b>(&'b self, part: &'b NamePart) -> NamedStore<'b> {
+        NamedStore { name: &part.name, ..self.subject }
     }
 
     /// A store that has fallen silent is not worth another wait.
-    async fn look(&self, part: &Part) -> Option<Snapshot> {
+    async fn look(&self, part: &NamePart) -> Option<Snapshot> {
         timeout(GLANCE, part.semaphore.snapshot()).await.ok()?.ok()
     }
 }

@@ -3,20 +3,20 @@
 use seinpaal::{Holder, Kind, Name, Snapshot};
 use tokio::time::sleep;
 
-use super::{Entrance, HURRY, News, Vigil, heed, unreachable};
+use super::{Entrance, HURRY, StoreNews, StoreVigil, heed, unreachable};
 use crate::{
     exit::{Exit, Failure},
-    output::Subject,
+    output::NamedStore,
     run::{
         Signals,
-        held::{Claim, Grant, Held, HeldAs, claim},
+        held::{Claim, CmdGrant, HeldAs, HeldName, claim},
         tie::Tie,
     },
 };
 
 /// A name that is wanted, and how.
 #[derive(Clone, Copy)]
-struct Wish<'a> {
+struct NameWish<'a> {
     name: &'a Name,
     kind: HeldAs,
     permits: u32,
@@ -28,12 +28,12 @@ impl Entrance<'_> {
     /// store is not asked.
     pub(in crate::run) async fn ties(
         self,
-        held: &[Held],
+        held: &[HeldName],
         signals: &mut Signals,
     ) -> Result<Vec<Tie>, Failure> {
         let mut ties = Vec::new();
         for wish in self.wishes() {
-            let subject = Subject { name: wish.name, ..self.subject };
+            let subject = NamedStore { name: wish.name, ..self.subject };
             if let Some(claim) = claim(held, wish.name) {
                 let tie = self.tie(wish, claim, signals).await;
                 ties.extend(tie.map_err(|failure| failure.about(subject))?);
@@ -42,28 +42,29 @@ impl Entrance<'_> {
         Ok(ties)
     }
 
-    fn wishes(&self) -> Vec<Wish<'_>> {
-        let first = Wish {
+    fn wishes(&self) -> Vec<NameWish<'_>> {
+        let first = NameWish {
             name: &self.entry.name,
             kind: HeldAs::of(self.entry),
             permits: HeldAs::of(self.entry).permits(self.entry.permits),
             limit: self.entry.limit,
         };
-        let also = self.also.iter().chain(self.within).map(|(name, permits)| Wish {
+        let also = self.also.iter().chain(self.within).map(|(name, permits)| NameWish {
             name,
             kind: HeldAs::Semaphore,
             permits: *permits,
             limit: None,
         });
         let wishes: Vec<_> = [first].into_iter().chain(also).collect();
-        let is_twice = |wish: &Wish<'_>| wishes.iter().filter(|w| w.name == wish.name).count() > 1;
+        let is_twice =
+            |wish: &NameWish<'_>| wishes.iter().filter(|w| w.name == wish.name).count() > 1;
         // A repeated name is refused, and by the usual way in.
         if wishes.iter().any(is_twice) { Vec::new() } else { wishes }
     }
 
     async fn tie(
         self,
-        wish: Wish<'_>,
+        wish: NameWish<'_>,
         claim: Claim,
         signals: &mut Signals,
     ) -> Result<Option<Tie>, Failure> {
@@ -79,7 +80,7 @@ impl Entrance<'_> {
         let names: Vec<String> =
             snapshot.slot_names.of(&holder.slots).iter().map(str::to_owned).collect();
         self.check_slots(wish, &names)?;
-        let grant = Grant {
+        let grant = CmdGrant {
             name: wish.name.as_str().to_owned(),
             ticket: holder.ticket,
             fence: holder.fence,
@@ -102,7 +103,7 @@ impl Entrance<'_> {
     ) -> Result<Snapshot, Failure> {
         let semaphore = self.seinpaal.semaphore(name);
         let mut looking = Box::pin(semaphore.snapshot());
-        let mut vigil = Vigil::keep(self.seinpaal);
+        let mut vigil = StoreVigil::keep(self.seinpaal);
         let mut late = Box::pin(async {
             match self.entry.wait {
                 Some(wait) if !self.is_in_a_hurry() => sleep(wait).await,
@@ -117,18 +118,18 @@ impl Entrance<'_> {
                 snapshot = &mut looking => return Ok(snapshot?),
                 () = &mut late => return Err(self.silent()),
                 news = vigil.next() => match news {
-                    News::Full(error) => return Err(error.into()),
-                    News::Silent(outage) if self.is_in_a_hurry() && outage.lasted >= HURRY => {
+                    StoreNews::Full(error) => return Err(error.into()),
+                    StoreNews::Silent(outage) if self.is_in_a_hurry() && outage.lasted >= HURRY => {
                         return Err(unreachable(&outage));
                     }
-                    News::Silent(outage) => self.tell_silence(&outage, &mut is_told),
-                    News::Back => {}
+                    StoreNews::Silent(outage) => self.tell_silence(&outage, &mut is_told),
+                    StoreNews::Back => {}
                 },
             }
         }
     }
 
-    fn check_permits(self, wish: Wish<'_>, held: u32) -> Result<(), Failure> {
+    fn check_permits(self, wish: NameWish<'_>, held: u32) -> Result<(), Failure> {
         if wish.permits <= held {
             return Ok(());
         }
@@ -147,7 +148,7 @@ impl Entrance<'_> {
     }
 
     /// The run around this one keeps the slots that it has.
-    fn check_slots(self, wish: Wish<'_>, held: &[String]) -> Result<(), Failure> {
+    fn check_slots(self, wish: NameWish<'_>, held: &[String]) -> Result<(), Failure> {
         let is_of_this = wish.name == &self.entry.name;
         let missing = self.entry.slots.iter().find(|slot| is_of_this && !held.contains(slot));
         let Some(missing) = missing else { return Ok(()) };
@@ -158,7 +159,7 @@ impl Entrance<'_> {
         Err(Failure::new(Exit::Conflict, words))
     }
 
-    fn check_limit(self, wish: Wish<'_>, snapshot: &Snapshot) -> Result<(), Failure> {
+    fn check_limit(self, wish: NameWish<'_>, snapshot: &Snapshot) -> Result<(), Failure> {
         let Some(stated) = wish.limit.filter(|limit| *limit != snapshot.limit) else {
             return Ok(());
         };

@@ -18,7 +18,7 @@ pub(in crate::run) const WORTH_A_LINE: Duration = Duration::from_secs(6);
 
 /// The news about the store.
 #[derive(Clone, Debug)]
-pub(in crate::run) enum News {
+pub(in crate::run) enum StoreNews {
     /// The store does not answer. Told again and again for as long as that lasts.
     Silent(Outage),
     /// The store answers again.
@@ -29,13 +29,13 @@ pub(in crate::run) enum News {
 
 /// Somebody who keeps an eye on the store.
 #[derive(Debug)]
-pub(in crate::run) struct Vigil<'a> {
+pub(in crate::run) struct StoreVigil<'a> {
     seinpaal: &'a Seinpaal,
     ticks: Interval,
     is_silent: bool,
 }
 
-impl<'a> Vigil<'a> {
+impl<'a> StoreVigil<'a> {
     pub(in crate::run) fn keep(seinpaal: &'a Seinpaal) -> Self {
         let mut ticks = interval(PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -43,7 +43,7 @@ impl<'a> Vigil<'a> {
     }
 
     /// The next thing to say. Cancel safe.
-    pub(in crate::run) async fn next(&mut self) -> News {
+    pub(in crate::run) async fn next(&mut self) -> StoreNews {
         loop {
             self.ticks.tick().await;
             if let Some(news) = self.look() {
@@ -52,28 +52,28 @@ impl<'a> Vigil<'a> {
         }
     }
 
-    fn look(&mut self) -> Option<News> {
+    fn look(&mut self) -> Option<StoreNews> {
         let outage = self.seinpaal.outage();
         let was_silent = self.is_silent;
         let full = outage.as_ref().and_then(|outage| outage.error.as_ref());
         if let Some(error) = full.filter(|error| error.kind() == StoreErrorKind::Full) {
             self.is_silent = true;
-            return Some(News::Full(error.clone()));
+            return Some(StoreNews::Full(error.clone()));
         }
         let silent = outage.filter(|outage| outage.lasted >= NOTICE);
         self.is_silent = silent.is_some();
         match silent {
-            Some(outage) => Some(News::Silent(outage)),
-            None => was_silent.then_some(News::Back),
+            Some(outage) => Some(StoreNews::Silent(outage)),
+            None => was_silent.then_some(StoreNews::Back),
         }
     }
 }
 
 /// Waits until the store says that it has no room, which it says at once and the library bears for a while.
 pub(crate) async fn full(seinpaal: &Seinpaal) -> Failure {
-    let mut vigil = Vigil::keep(seinpaal);
+    let mut vigil = StoreVigil::keep(seinpaal);
     loop {
-        if let News::Full(error) = vigil.next().await {
+        if let StoreNews::Full(error) = vigil.next().await {
             return error.into();
         }
     }

@@ -3,23 +3,23 @@
 use seinpaal::{Snapshot, why::Estimate};
 
 use super::{
-    Entrance, News, Part, WORTH_A_LINE,
-    line::{self, Line},
-    lookout::Lookout,
+    Entrance, NamePart, StoreNews, WORTH_A_LINE,
+    line::{self, WaitingLine},
+    lookout::StoreLookout,
     silence,
 };
 use crate::{
     exit::Failure,
     output::{json::Guess, text::reason, why::figure},
-    run::{Event, Events},
+    run::{Events, RunEvent},
 };
 
 /// A waiter, and what was already reported of it.
-pub(super) struct Waiting<'a> {
+pub(super) struct ToldWaiter<'a> {
     entrance: Entrance<'a>,
     events: &'a Events,
-    line: Line,
-    pub(super) lookout: Lookout,
+    line: WaitingLine,
+    pub(super) lookout: StoreLookout,
     /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
     explained: (u32, bool, bool),
     /// What the events told last: our place, and whether there is an estimate that goes by holds.
@@ -27,13 +27,13 @@ pub(super) struct Waiting<'a> {
     silence_is_told: bool,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> ToldWaiter<'a> {
     pub(super) fn new(entrance: Entrance<'a>, events: &'a Events) -> Self {
         Self {
             entrance,
             events,
-            line: Line::new(entrance.voice),
-            lookout: Lookout::default(),
+            line: WaitingLine::new(entrance.voice),
+            lookout: StoreLookout::default(),
             explained: (0, false, false),
             emitted: (0, false),
             silence_is_told: false,
@@ -41,8 +41,8 @@ impl<'a> Waiting<'a> {
     }
 
     /// This request stands in the line of this name now, in which there are `waiting`.
-    pub(super) fn begin(&mut self, part: &Part, waiting: u32) {
-        self.events.emit(&Event::Queued { name: &part.name, waiting });
+    pub(super) fn begin(&mut self, part: &NamePart, waiting: u32) {
+        self.events.emit(&RunEvent::Queued { name: &part.name, waiting });
         self.explain(&part.name, waiting, None, None);
         self.emitted = (0, false);
         let voice = self.entrance.voice;
@@ -57,7 +57,7 @@ impl<'a> Waiting<'a> {
         let is_by_holds = matches!(estimate, Estimate::ByHolds { .. });
         if std::mem::replace(&mut self.emitted, (place, is_by_holds)) != (place, is_by_holds) {
             let (name, estimate) = (&snapshot.name, Guess::new(estimate));
-            self.events.emit(&Event::Position { name, position: place, waiting, estimate });
+            self.events.emit(&RunEvent::Position { name, position: place, waiting, estimate });
         }
         self.explain(&snapshot.name, place, reason(snapshot), figure(estimate));
         if !self.silence_is_told {
@@ -75,11 +75,11 @@ impl<'a> Waiting<'a> {
     }
 
     /// A store that is silent is told of: on the line, else once an outage.
-    pub(super) fn hear(&mut self, news: News) -> Result<(), Failure> {
+    pub(super) fn hear(&mut self, news: StoreNews) -> Result<(), Failure> {
         let subject = self.entrance.subject;
         match news {
-            News::Full(error) => return Err(error.into()),
-            News::Silent(outage) => {
+            StoreNews::Full(error) => return Err(error.into()),
+            StoreNews::Silent(outage) => {
                 let is_told = outage.lasted >= WORTH_A_LINE || self.line.is_wanted();
                 let is_news = is_told && !std::mem::replace(&mut self.silence_is_told, true);
                 if self.line.is_wanted() {
@@ -93,7 +93,7 @@ impl<'a> Waiting<'a> {
                     self.entrance.voice.say(subject.line(&words));
                 }
             }
-            News::Back => {
+            StoreNews::Back => {
                 if std::mem::take(&mut self.silence_is_told) {
                     let words = subject.line("the store answers again; still waiting");
                     self.entrance.voice.explain(words);

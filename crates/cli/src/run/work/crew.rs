@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The workers, and how far they were told to stop.
-pub(super) struct Crew {
+pub(super) struct CmdCrew {
     pub(super) voice: Voice,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
@@ -31,7 +31,7 @@ pub(super) struct Crew {
     continued_at: Cell<Option<Instant>>,
 }
 
-impl Crew {
+impl CmdCrew {
     pub(super) fn new(mask: SigSet, voice: Voice) -> Self {
         Self {
             voice,

@@ -6,15 +6,15 @@ use rustix::process::Signal;
 use seinpaal::{GiveBack, Item, PermitState};
 use tokio::signal::unix::Signal as Stream;
 
-use super::slot::{Handled, Slot};
+use super::slot::{Handled, WorkSlot};
 use crate::{
     exit::Failure,
-    output::Subject,
+    output::NamedStore,
     run::{
-        ending::{Ending, Hindrance},
-        guard::Guard,
+        ending::{CmdEnding, Hindrance},
+        guard::RunGuard,
         leash::{self, Leash},
-        process::Change,
+        process::CmdChange,
     },
 };
 
@@ -22,8 +22,8 @@ use crate::{
 const LATER: u8 = 75;
 
 /// An item in work.
-pub(super) struct Delivery<'a> {
-    pub(super) slot: &'a Slot<'a>,
+pub(super) struct CmdDelivery<'a> {
+    pub(super) slot: &'a WorkSlot<'a>,
     pub(super) item: &'a Item,
     pub(super) leash: Leash,
     /// Notices of children that ended or stopped.
@@ -34,12 +34,12 @@ pub(super) struct Delivery<'a> {
 
 /// How CMD ended.
 #[derive(Clone, Copy)]
-enum End {
+enum CmdEnd {
     Exit(u8),
     Signal(i32),
 }
 
-impl Slot<'_> {
+impl WorkSlot<'_> {
     /// Runs CMD for this item.
     pub(super) async fn work_on(&self, item: Item) -> Handled {
         match self.begin(&item) {
@@ -51,24 +51,24 @@ impl Slot<'_> {
         }
     }
 
-    fn begin<'a>(&'a self, item: &'a Item) -> Result<Delivery<'a>, Failure> {
+    fn begin<'a>(&'a self, item: &'a Item) -> Result<CmdDelivery<'a>, Failure> {
         // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends it.
         let mut guard = item.remaining().map(|_| self.guard()).transpose()?;
         let children = leash::children()?;
         let cmd = match self.start(item, &mut guard) {
             Ok(cmd) => cmd,
             Err(failure) => {
-                guard.map(Guard::dismiss);
+                guard.map(RunGuard::dismiss);
                 return Err(failure);
             }
         };
         self.crew.enter(cmd.pid());
         let leash = Leash::new(cmd, self.terms, guard, item.remaining());
-        Ok(Delivery { slot: self, item, leash, children, is_cut_short: false })
+        Ok(CmdDelivery { slot: self, item, leash, children, is_cut_short: false })
     }
 }
 
-impl Delivery<'_> {
+impl CmdDelivery<'_> {
     /// Looks after CMD until it is gone, and judges.
     pub(super) async fn finish(mut self) -> Handled {
         let end = self.watch().await;
@@ -83,7 +83,7 @@ impl Delivery<'_> {
         }
     }
 
-    async fn watch(&mut self) -> Result<End, Failure> {
+    async fn watch(&mut self) -> Result<CmdEnd, Failure> {
         let mut seen = PermitState::Held;
         loop {
             let item = self.item;
@@ -105,13 +105,13 @@ impl Delivery<'_> {
         }
     }
 
-    fn look_at_cmd(&mut self) -> Result<Option<End>, Failure> {
+    fn look_at_cmd(&mut self) -> Result<Option<CmdEnd>, Failure> {
         loop {
             match self.leash.change()? {
                 None => return Ok(None),
-                Some(Change::Ended(status)) => return Ok(Some(End::Exit(status))),
-                Some(Change::Killed(signal)) => return Ok(Some(End::Signal(signal))),
-                Some(Change::Stopped(signal)) => self.answer_stop(signal),
+                Some(CmdChange::Ended(status)) => return Ok(Some(CmdEnd::Exit(status))),
+                Some(CmdChange::Killed(signal)) => return Ok(Some(CmdEnd::Signal(signal))),
+                Some(CmdChange::Stopped(signal)) => self.answer_stop(signal),
             }
         }
     }
@@ -132,11 +132,11 @@ impl Delivery<'_> {
         match state {
             PermitState::Danger if is_news => {
                 let left = self.item.remaining().unwrap_or_default();
-                let ending = Ending::danger(left, &self.hindrance());
+                let ending = CmdEnding::danger(left, &self.hindrance());
                 self.cut_short(&ending, self.leash.grace_in_danger(left));
             }
             PermitState::Lost(lost) if is_news => {
-                let ending = Ending::loss(lost, &self.hindrance());
+                let ending = CmdEnding::loss(lost, &self.hindrance());
                 self.cut_short(&ending, self.leash.grace_after(lost));
             }
             _ => {}
@@ -151,35 +151,35 @@ impl Delivery<'_> {
         Hindrance::new(self.slot.seinpaal.outage(), self.slot.crew.continued(), ttl)
     }
 
-    fn cut_short(&mut self, ending: &Ending, grace: Duration) {
+    fn cut_short(&mut self, ending: &CmdEnding, grace: Duration) {
         self.is_cut_short = true;
         if self.leash.end(grace) {
             self.say_cut_short(ending, "stopping the command, and the item comes again");
         }
     }
 
-    fn say_cut_short(&self, ending: &Ending, then: &str) {
+    fn say_cut_short(&self, ending: &CmdEnding, then: &str) {
         let words = format!("item {}: {}; {then}; {}", self.item.id(), ending.what, ending.remedy);
-        let subject = Subject::new(self.item.queue(), self.slot.store);
+        let subject = NamedStore::new(self.item.queue(), self.slot.store);
         self.slot.crew.voice.say(subject.line(&words));
     }
 
     /// How the worker ends the item. If the delivery is lost, this has no effect.
-    fn judge(mut self, end: End) -> Handled {
-        let is_usual = matches!(end, End::Exit(0 | LATER)) && !self.is_cut_short;
+    fn judge(mut self, end: CmdEnd) -> Handled {
+        let is_usual = matches!(end, CmdEnd::Exit(0 | LATER)) && !self.is_cut_short;
         let guard_acted = self.let_guard_go(is_usual);
-        if guard_acted && !self.is_cut_short && !matches!(end, End::Exit(0)) {
-            let ending = Ending::by_guard(&self.hindrance());
+        if guard_acted && !self.is_cut_short && !matches!(end, CmdEnd::Exit(0)) {
+            let ending = CmdEnding::by_guard(&self.hindrance());
             self.say_cut_short(&ending, "the command was stopped, and the item comes again");
         }
         match end {
-            End::Exit(0) => Ok(()),
+            CmdEnd::Exit(0) => Ok(()),
             _ if guard_acted || self.is_cut_short || self.slot.crew.is_ending() => {
                 Err(GiveBack::now().into())
             }
-            End::Exit(LATER) => Err(GiveBack::after(self.slot.args.give_back_after).into()),
-            End::Exit(status) => Err(self.failed(format!("exit status {status}"))),
-            End::Signal(number) => Err(self.failed(format!("killed by signal {number}"))),
+            CmdEnd::Exit(LATER) => Err(GiveBack::after(self.slot.args.give_back_after).into()),
+            CmdEnd::Exit(status) => Err(self.failed(format!("exit status {status}"))),
+            CmdEnd::Signal(number) => Err(self.failed(format!("killed by signal {number}"))),
         }
     }
 
@@ -191,7 +191,7 @@ impl Delivery<'_> {
             self.slot.guards.borrow_mut().push(guard);
             return false;
         }
-        Guard::dismiss(guard)
+        RunGuard::dismiss(guard)
     }
 
     fn failed(&self, reason: String) -> Box<dyn std::error::Error + Send + Sync> {

@@ -5,13 +5,13 @@ use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
 use rustix::process::Pid;
 use seinpaal::{Item, Seinpaal, store::url::StoreUrl};
 
-use super::{Crew, payload};
+use super::{CmdCrew, payload};
 use crate::{
-    args::queue::Work,
+    args::queue::WorkArgs,
     exit::{Exit, Failure},
     run::{
-        guard::{Guard, Terms},
-        process::{Cmd, Note, Start},
+        guard::{KillTerms, RunGuard},
+        process::{BeforeCmd, Cmd, CmdStart},
     },
 };
 
@@ -19,29 +19,29 @@ use crate::{
 pub(super) type Handled = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// The slot where items come in.
-pub(super) struct Slot<'a> {
-    pub(super) args: &'a Work,
+pub(super) struct WorkSlot<'a> {
+    pub(super) args: &'a WorkArgs,
     pub(super) program: &'a Path,
     pub(super) store: &'a StoreUrl,
     pub(super) seinpaal: Seinpaal,
     /// How many items at a time.
     pub(super) concurrency: u32,
-    pub(super) terms: Terms,
-    pub(super) crew: Rc<Crew>,
+    pub(super) terms: KillTerms,
+    pub(super) crew: Rc<CmdCrew>,
     /// Guards without a command.
-    pub(super) guards: Rc<RefCell<Vec<Guard>>>,
+    pub(super) guards: Rc<RefCell<Vec<RunGuard>>>,
 }
 
-impl Slot<'_> {
-    pub(super) fn guard(&self) -> Result<Guard, Failure> {
+impl WorkSlot<'_> {
+    pub(super) fn guard(&self) -> Result<RunGuard, Failure> {
         let mut idle = self.guards.borrow_mut().pop();
-        match idle.take_if(Guard::is_there) {
+        match idle.take_if(RunGuard::is_there) {
             Some(guard) => Ok(guard),
-            None => Guard::start(self.terms),
+            None => RunGuard::start(self.terms),
         }
     }
 
-    pub(super) fn start(&self, item: &Item, guard: &mut Option<Guard>) -> Result<Cmd, Failure> {
+    pub(super) fn start(&self, item: &Item, guard: &mut Option<RunGuard>) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()));
         // It has the CMD before: if we were killed with that standing, this one would not count.
         self.seinpaal.presence_childless()?;
@@ -62,7 +62,7 @@ impl Slot<'_> {
                 recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
             }
         };
-        let start = Start {
+        let start = CmdStart {
             program: self.program,
             command: &self.args.command,
             variables: variables(item),
@@ -73,7 +73,7 @@ impl Slot<'_> {
             presence,
             dies_with_us,
         };
-        let cmd = Cmd::start(start, Note::Us(Box::new(note)))?;
+        let cmd = Cmd::start(start, BeforeCmd::Us(Box::new(note)))?;
         // A process that CMD leaves in the background is no holder, unless this failed, which is
         // safe but slow.
         if let Err(error) = recorded {

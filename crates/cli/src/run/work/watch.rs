@@ -4,28 +4,28 @@
 use seinpaal::Seinpaal;
 
 use crate::{
-    output::{Subject, Voice},
+    output::{NamedStore, Voice},
     run::{
         ending::silence,
-        waiting::{News, Vigil, WORTH_A_LINE},
+        waiting::{StoreNews, StoreVigil, WORTH_A_LINE},
     },
 };
 
 /// Says once an outage that there is one. Never ends.
-pub(super) async fn watch<T>(seinpaal: &Seinpaal, subject: Subject<'_>, voice: Voice) -> T {
-    let mut vigil = Vigil::keep(seinpaal);
+pub(super) async fn watch<T>(seinpaal: &Seinpaal, subject: NamedStore<'_>, voice: Voice) -> T {
+    let mut vigil = StoreVigil::keep(seinpaal);
     let mut is_told = false;
     loop {
         let words = match vigil.next().await {
-            News::Back => {
+            StoreNews::Back => {
                 if std::mem::take(&mut is_told) {
                     voice.explain(subject.line("the store answers again"));
                 }
                 continue;
             }
-            News::Silent(outage) if outage.lasted < WORTH_A_LINE => continue,
-            News::Silent(outage) => silence(&outage),
-            News::Full(error) => error.to_string(),
+            StoreNews::Silent(outage) if outage.lasted < WORTH_A_LINE => continue,
+            StoreNews::Silent(outage) => silence(&outage),
+            StoreNews::Full(error) => error.to_string(),
         };
         if !std::mem::replace(&mut is_told, true) {
             voice.say(subject.line(&format!("{words}; trying on")));

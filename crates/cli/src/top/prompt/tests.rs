@@ -3,17 +3,17 @@ use super::*;
 fn prompt_of(holds: bool) -> Prompt {
     let row = TicketRow { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into(), holds };
     let name = Name::new("a").unwrap();
-    Prompt::new(Target::Name { name, is_paused: false, row: Some(row) })
+    Prompt::new(CursorTarget::Name { name, is_paused: false, row: Some(row) })
 }
 
 fn prompt() -> Prompt {
     prompt_of(true)
 }
 
-fn typed(prompt: &mut Prompt, keys: &str) -> Outcome {
-    let mut outcome = Outcome::Open;
+fn typed(prompt: &mut Prompt, keys: &str) -> PromptOutcome {
+    let mut outcome = PromptOutcome::Open;
     for c in keys.chars() {
-        assert_eq!(outcome, Outcome::Open);
+        assert_eq!(outcome, PromptOutcome::Open);
         outcome = prompt.press(if c == '\n' { Key::Enter } else { Key::Char(c) });
     }
     outcome
@@ -23,55 +23,55 @@ fn typed(prompt: &mut Prompt, keys: &str) -> Outcome {
 fn an_action_is_chosen_typed_and_confirmed_by_y() {
     let name = Name::new("a").unwrap();
     let done = |keys: &str| typed(&mut prompt(), keys);
-    assert_eq!(done("l12\ny"), Outcome::Do(name.clone(), Deed::Limit(12)));
+    assert_eq!(done("l12\ny"), PromptOutcome::Do(name.clone(), TopDeed::Limit(12)));
     let reason = "moving house".to_owned();
-    assert_eq!(done("pmoving house\ny"), Outcome::Do(name.clone(), Deed::Pause(reason)));
-    let evicted = Deed::Evict { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into() };
-    assert_eq!(done("ey"), Outcome::Do(name, evicted));
+    assert_eq!(done("pmoving house\ny"), PromptOutcome::Do(name.clone(), TopDeed::Pause(reason)));
+    let evicted = TopDeed::Evict { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into() };
+    assert_eq!(done("ey"), PromptOutcome::Do(name, evicted));
 }
 
 #[test]
 fn keys_other_than_y_change_nothing() {
-    assert_eq!(typed(&mut prompt(), "en"), Outcome::Left);
-    assert_eq!(typed(&mut prompt(), "e\n"), Outcome::Left);
-    assert_eq!(prompt().press(Key::Escape), Outcome::Left);
-    assert_eq!(typed(&mut prompt(), "z"), Outcome::Open, "a key without a meaning");
+    assert_eq!(typed(&mut prompt(), "en"), PromptOutcome::Left);
+    assert_eq!(typed(&mut prompt(), "e\n"), PromptOutcome::Left);
+    assert_eq!(prompt().press(Key::Escape), PromptOutcome::Left);
+    assert_eq!(typed(&mut prompt(), "z"), PromptOutcome::Open, "a key without a meaning");
 }
 
 #[test]
 fn what_is_no_number_is_asked_again() {
     let mut prompt = prompt();
-    assert_eq!(typed(&mut prompt, "lmany\n"), Outcome::Open);
+    assert_eq!(typed(&mut prompt, "lmany\n"), PromptOutcome::Open);
     assert!(prompt.line().contains("type a number"), "{}", prompt.line());
     for _ in 0..4 {
         prompt.press(Key::Backspace);
     }
-    assert!(matches!(typed(&mut prompt, "3\ny"), Outcome::Do(_, Deed::Limit(3))));
+    assert!(matches!(typed(&mut prompt, "3\ny"), PromptOutcome::Do(_, TopDeed::Limit(3))));
 }
 
 #[test]
 fn a_holder_is_asked_with_a_reason_and_a_waiter_cannot_be_asked() {
     let mut asks = prompt();
-    assert_eq!(typed(&mut asks, "a \n"), Outcome::Open);
+    assert_eq!(typed(&mut asks, "a \n"), PromptOutcome::Open);
     assert!(asks.line().contains("type a reason"), "{}", asks.line());
     let (ticket, shown) = (Ticket(7), "7c02e1aa (4711@build7)".to_owned());
-    let asked = Deed::Ask { ticket, shown, reason: "a release".into() };
+    let asked = TopDeed::Ask { ticket, shown, reason: "a release".into() };
     let name = Name::new("a").unwrap();
-    assert_eq!(typed(&mut asks, "a release\ny"), Outcome::Do(name, asked));
-    assert_eq!(typed(&mut prompt(), "aa release\nn"), Outcome::Left);
+    assert_eq!(typed(&mut asks, "a release\ny"), PromptOutcome::Do(name, asked));
+    assert_eq!(typed(&mut prompt(), "aa release\nn"), PromptOutcome::Left);
     let mut waiter = prompt_of(false);
     assert!(!waiter.line().contains("hand over"), "{}", waiter.line());
     let before = waiter.clone();
-    assert_eq!((waiter.press(Key::Char('a')), waiter), (Outcome::Open, before));
+    assert_eq!((waiter.press(Key::Char('a')), waiter), (PromptOutcome::Open, before));
 }
 
 #[test]
 fn to_purge_a_queue_its_name_has_to_be_typed() {
     let new = || {
         let name = Name::new("mails").unwrap();
-        Prompt::new(Target::Queue { name, is_paused: false, row: None })
+        Prompt::new(CursorTarget::Queue { name, is_paused: false, row: None })
     };
-    assert!(matches!(typed(&mut new(), "xmails\n"), Outcome::Do(_, Deed::Purge)));
-    assert_eq!(typed(&mut new(), "xmail\n"), Outcome::Left);
-    assert_eq!(typed(&mut new(), "xy\n"), Outcome::Left);
+    assert!(matches!(typed(&mut new(), "xmails\n"), PromptOutcome::Do(_, TopDeed::Purge)));
+    assert_eq!(typed(&mut new(), "xmail\n"), PromptOutcome::Left);
+    assert_eq!(typed(&mut new(), "xy\n"), PromptOutcome::Left);
 }

@@ -4,31 +4,33 @@ use seinpaal::{ItemId, Name, Snapshot, Ticket};
 
 use super::{
     super::{
-        prompt::{QueueRow, Target, TicketRow},
-        watch::Tab,
+        prompt::{CursorTarget, QueueTarget, TicketRow},
+        watch::ListTab,
     },
-    State,
+    TopState,
 };
 use crate::output::{ticket::short, why::origin};
 
 /// A row of the open name or queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Row {
+pub(super) enum OpenRow {
     Ticket(Ticket),
     InWork(ItemId),
     Dead(ItemId),
 }
 
-impl State {
+impl TopState {
     /// The rows of the open name or queue: holders and then waiters, or items in work and then dead letters.
-    pub(super) fn rows(&self) -> Vec<Row> {
+    pub(super) fn rows(&self) -> Vec<OpenRow> {
         if let Some(seen) = &self.seen {
-            let holders = seen.holders.iter().map(|row| Row::Ticket(row.ticket));
-            return holders.chain(seen.waiters.iter().map(|row| Row::Ticket(row.ticket))).collect();
+            let holders = seen.holders.iter().map(|row| OpenRow::Ticket(row.ticket));
+            return holders
+                .chain(seen.waiters.iter().map(|row| OpenRow::Ticket(row.ticket)))
+                .collect();
         }
         let Some(queue) = &self.queue else { return Vec::new() };
-        let in_work = queue.seen.work.iter().map(|row| Row::InWork(row.id));
-        in_work.chain(queue.dead.iter().map(|row| Row::Dead(row.id))).collect()
+        let in_work = queue.seen.work.iter().map(|row| OpenRow::InWork(row.id));
+        in_work.chain(queue.dead.iter().map(|row| OpenRow::Dead(row.id))).collect()
     }
 
     /// Where the cursor is among them: at first with the first waiter, of whom most is told.
@@ -39,26 +41,26 @@ impl State {
         chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
     }
 
-    pub(super) fn target(&self) -> Option<Target> {
+    pub(super) fn target(&self) -> Option<CursorTarget> {
         let name = match &self.look.open {
             Some(open) => open.clone(),
             None => (*self.listed().get(self.cursor())?).clone(),
         };
         let row = self.look.open.as_ref().and_then(|_| self.rows().get(self.row()).copied());
         Some(match self.look.tab {
-            Tab::Names => {
+            ListTab::Names => {
                 let is_paused = self.seen_of(&name).is_some_and(|seen| seen.paused.is_some());
-                Target::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
+                CursorTarget::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
             }
-            Tab::Queues => {
+            ListTab::Queues => {
                 let seen = self.queues.iter().find(|seen| seen.name == name);
                 let is_paused = seen.is_some_and(|seen| seen.paused.is_some());
                 let row = row.and_then(|row| match row {
-                    Row::InWork(id) => Some(QueueRow::InWork(id)),
-                    Row::Dead(id) => Some(QueueRow::Dead(id)),
-                    Row::Ticket(_) => None,
+                    OpenRow::InWork(id) => Some(QueueTarget::InWork(id)),
+                    OpenRow::Dead(id) => Some(QueueTarget::Dead(id)),
+                    OpenRow::Ticket(_) => None,
                 });
-                Target::Queue { name, is_paused, row }
+                CursorTarget::Queue { name, is_paused, row }
             }
         })
     }
@@ -69,8 +71,8 @@ impl State {
     }
 
     /// A ticket, and how it is called.
-    fn shown(&self, row: Row) -> Option<TicketRow> {
-        let (Row::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
+    fn shown(&self, row: OpenRow) -> Option<TicketRow> {
+        let (OpenRow::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
         let holders = seen.holders.iter().map(|row| (row.ticket, &row.about, true));
         let waiters = seen.waiters.iter().map(|row| (row.ticket, &row.about, false));
         let (_, about, holds) = holders.chain(waiters).find(|(other, ..)| *other == ticket)?;

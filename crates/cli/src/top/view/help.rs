@@ -1,6 +1,6 @@
 //! All keys.
 
-use super::Line;
+use super::ViewLine;
 
 const WORDS: [&str; 18] = [
     "up down (k j), page up, page down, home end (g G)   move",
@@ -23,6 +23,6 @@ const WORDS: [&str; 18] = [
     "Every command accepts a ticket as it is written here.",
 ];
 
-pub(super) fn lines() -> Vec<Line> {
-    WORDS.iter().map(|words| Line::Plain(format!(" {words}"))).collect()
+pub(super) fn lines() -> Vec<ViewLine> {
+    WORDS.iter().map(|words| ViewLine::Plain(format!(" {words}"))).collect()
 }

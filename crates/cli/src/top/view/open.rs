@@ -2,7 +2,7 @@
 
 use seinpaal::{About, Holder, Slots, Snapshot, Waiter, why::Estimate};
 
-use super::{super::state::State, Line, window};
+use super::{super::state::TopState, ViewLine, window};
 use crate::{
     command::show,
     output::{
@@ -17,9 +17,9 @@ const LEAST_ROWS: usize = 3;
 /// The widest column of what slots are called.
 const MOST_NAMES: usize = 16;
 
-pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
+pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     let Some(seen) = state.seen.clone() else { return Vec::new() };
-    let mut lines = vec![Line::Plain(show::head(&seen).trim_end().to_owned())];
+    let mut lines = vec![ViewLine::Plain(show::head(&seen).trim_end().to_owned())];
     // The cursor goes through holders and then through waiters.
     let (at, holding) = (state.row(), seen.holders.len());
     let told = match at.checked_sub(holding) {
@@ -29,7 +29,7 @@ pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line>
     let left = rows.saturating_sub(lines.len() + told.len() + 5);
     let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
     let short = ShortTickets::of(&seen);
-    lines.push(Line::Plain(String::new()));
+    lines.push(ViewLine::Plain(String::new()));
     lines.extend(holders(&seen, at, for_holders, &short));
     state.page = left.saturating_sub(for_holders).max(LEAST_ROWS);
     lines.extend(waiters(&seen, at.checked_sub(holding), state.page, &short));
@@ -37,24 +37,24 @@ pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line>
     lines
 }
 
-fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec<Line> {
+fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec<ViewLine> {
     if seen.holders_total == 0 {
-        return vec![Line::Plain(" nobody holds".to_owned())];
+        return vec![ViewLine::Plain(" nobody holds".to_owned())];
     }
-    let named = Named::of(seen, seen.holders.iter().map(|row| &row.slots));
+    let named = SlotNameColumn::of(seen, seen.holders.iter().map(|row| &row.slots));
     let head = format!(" HOLDER        PERMITS   SINCE    LEFT  {}WHO", named.head());
-    let mut lines = vec![Line::Head(head)];
+    let mut lines = vec![ViewLine::Head(head)];
     let from = if at < seen.holders.len() { window(at, seen.holders.len(), rows) } else { 0 };
     let shown = seen.holders.iter().enumerate().skip(from).take(rows);
-    lines.extend(shown.map(|(here, row)| Line::row(here == at, &holder(row, &named, short))));
+    lines.extend(shown.map(|(here, row)| ViewLine::row(here == at, &holder(row, &named, short))));
     let others = (seen.holders_total as usize).saturating_sub(rows);
     if others > 0 {
-        lines.push(Line::Plain(format!(" … {others} more")));
+        lines.push(ViewLine::Plain(format!(" … {others} more")));
     }
     lines
 }
 
-fn holder(row: &Holder, named: &Named<'_>, short: &ShortTickets) -> String {
+fn holder(row: &Holder, named: &SlotNameColumn<'_>, short: &ShortTickets) -> String {
     let left = row.valid_for.map_or_else(|| "-".to_owned(), age);
     let permits = row.slots.count();
     let (ticket, since) = (short.short(row.ticket), age(row.held_for));
@@ -65,25 +65,30 @@ fn holder(row: &Holder, named: &Named<'_>, short: &ShortTickets) -> String {
     format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {slots}{late}{asked}{who}")
 }
 
-fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets) -> Vec<Line> {
+fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets) -> Vec<ViewLine> {
     if seen.waiters.is_empty() {
-        return vec![Line::Plain(" nobody waits".to_owned())];
+        return vec![ViewLine::Plain(" nobody waits".to_owned())];
     }
-    let named = Named::of(seen, seen.waiters.iter().map(|row| &row.wishes));
+    let named = SlotNameColumn::of(seen, seen.waiters.iter().map(|row| &row.wishes));
     let head =
         format!(" WAITER        PERMITS   SINCE     EXPECTED  PRIORITY  {}WHO", named.head());
-    let mut lines = vec![Line::Plain(String::new()), Line::Head(head)];
+    let mut lines = vec![ViewLine::Plain(String::new()), ViewLine::Head(head)];
     let from = window(at.unwrap_or(0), seen.waiters.len(), page);
     let estimates = seen.estimates();
     let shown = seen.waiters.iter().zip(&estimates).enumerate().skip(from).take(page);
     let line = |(here, (row, estimate))| {
-        Line::row(Some(here) == at, &waiter(row, estimate, &named, short))
+        ViewLine::row(Some(here) == at, &waiter(row, estimate, &named, short))
     };
     lines.extend(shown.map(line));
     lines
 }
 
-fn waiter(row: &Waiter, guess: &Estimate, named: &Named<'_>, short: &ShortTickets) -> String {
+fn waiter(
+    row: &Waiter,
+    guess: &Estimate,
+    named: &SlotNameColumn<'_>,
+    short: &ShortTickets,
+) -> String {
     let (ticket, since) = (short.short(row.ticket), age(row.waiting_for));
     let (permits, priority, slots) = (row.permits, row.priority, named.cell(&row.wishes));
     let (wait, who) = (why::figure(guess).unwrap_or_else(|| "-".to_owned()), who(&row.about));
@@ -91,12 +96,12 @@ fn waiter(row: &Waiter, guess: &Estimate, named: &Named<'_>, short: &ShortTicket
 }
 
 /// The column of what slots are called, which is there where some of these slots have names.
-struct Named<'a> {
+struct SlotNameColumn<'a> {
     seen: &'a Snapshot,
     width: usize,
 }
 
-impl<'a> Named<'a> {
+impl<'a> SlotNameColumn<'a> {
     fn of<'s>(seen: &'a Snapshot, slots: impl Iterator<Item = &'s Slots>) -> Self {
         let widths = slots.map(|slots| width(&plain(&seen.slot_names.of(slots).to_string())));
         let widest = widths.max().unwrap_or(0);
@@ -122,14 +127,14 @@ fn who(about: &About) -> String {
 }
 
 /// Why the waiter at the cursor waits.
-fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
+fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     let Some(row) = seen.waiters.get(at) else { return Vec::new() };
     let Some(told) = seen.why(&row.ticket) else { return Vec::new() };
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
 /// The line about asks to the holder at the cursor.
-fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
+fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     let Some(row) = seen.holders.get(at).filter(|row| !row.asks.is_empty()) else {
         return Vec::new();
     };
@@ -139,13 +144,13 @@ fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
 }
 
 /// A head and sentences, below the table.
-fn below(texts: &[String], columns: usize) -> Vec<Line> {
-    let mut lines = vec![Line::Plain(String::new())];
+fn below(texts: &[String], columns: usize) -> Vec<ViewLine> {
+    let mut lines = vec![ViewLine::Plain(String::new())];
     for (at, text) in texts.iter().enumerate() {
         let indent = if at == 0 { 0 } else { 2 };
         for (part, text) in wrap(&plain(text), columns.saturating_sub(2)).iter().enumerate() {
             let before = if part == 0 { 0 } else { indent };
-            lines.push(Line::Plain(format!("{}{text}", fill("", before))));
+            lines.push(ViewLine::Plain(format!("{}{text}", fill("", before))));
         }
     }
     lines

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use seinpaal::{DeadLetter, InWork, QueueSnapshot};
 
 use super::{
-    super::state::State, Columns, GAP, Line, matches_filter, name_width, nothing, row, window,
+    super::state::TopState, Columns, GAP, ViewLine, matches_filter, name_width, nothing, row,
+    window,
 };
 use crate::{
     command::queue::show,
@@ -19,21 +20,21 @@ const COLUMNS: Columns<6> =
     [("READY", 7), ("DELAYED", 7), ("IN WORK", 7), ("DEAD", 6), ("OLDEST", 7), ("STATE", 10)];
 
 /// All queues.
-pub(super) fn all(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
+pub(super) fn all(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     state.page = rows.saturating_sub(1).max(1);
     let at = state.cursor();
     let listed = state.listed();
     let others: usize = COLUMNS.iter().map(|(_, width)| width + GAP).sum();
     let name_width = name_width(&listed, columns.saturating_sub(others + 1));
     let head = COLUMNS.map(|(head, _)| head.to_owned());
-    let mut lines = vec![Line::Head(format!(" {}", row("QUEUE", &head, COLUMNS, name_width)))];
+    let mut lines = vec![ViewLine::Head(format!(" {}", row("QUEUE", &head, COLUMNS, name_width)))];
     if listed.is_empty() {
         lines.push(nothing(state, "no queue is in use"));
         return lines;
     }
     let shown = state.queues.iter().filter(|seen| matches_filter(state, &seen.name)).enumerate();
     for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
-        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
+        lines.push(ViewLine::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
     }
     lines
 }
@@ -50,36 +51,36 @@ fn cells(seen: &QueueSnapshot) -> [String; 6] {
 }
 
 /// One queue.
-pub(super) fn open(state: &mut State, rows: usize) -> Vec<Line> {
+pub(super) fn open(state: &mut TopState, rows: usize) -> Vec<ViewLine> {
     let Some(queue) = state.queue.clone() else {
-        return vec![Line::Plain(" looking".to_owned())];
+        return vec![ViewLine::Plain(" looking".to_owned())];
     };
-    let mut lines = vec![Line::Plain(show::head(&queue.seen).trim_end().to_owned())];
-    lines.push(Line::Plain(String::new()));
+    let mut lines = vec![ViewLine::Plain(show::head(&queue.seen).trim_end().to_owned())];
+    lines.push(ViewLine::Plain(String::new()));
     let (at, working) = (state.row(), queue.seen.work.len());
     let left = rows.saturating_sub(lines.len() + 4);
     let for_work = if queue.dead.is_empty() { left } else { (left / 2).max(1) }.min(working);
     state.page = for_work.max(1);
     match working {
-        0 => lines.push(Line::Plain(" nothing is in work".to_owned())),
-        _ => lines.push(Line::Head(" IN WORK           DELIVERY   SINCE  WHO".to_owned())),
+        0 => lines.push(ViewLine::Plain(" nothing is in work".to_owned())),
+        _ => lines.push(ViewLine::Head(" IN WORK           DELIVERY   SINCE  WHO".to_owned())),
     }
     let from = if at < working { window(at, working, for_work) } else { 0 };
     let items = queue.seen.work.iter().enumerate().skip(from).take(for_work);
-    lines.extend(items.map(|(here, item)| Line::row(here == at, &in_work(item))));
+    lines.extend(items.map(|(here, item)| ViewLine::row(here == at, &in_work(item))));
     lines.extend(letters(&queue.dead, at.checked_sub(working), left.saturating_sub(for_work)));
     lines
 }
 
-fn letters(dead: &[DeadLetter], at: Option<usize>, rows: usize) -> Vec<Line> {
+fn letters(dead: &[DeadLetter], at: Option<usize>, rows: usize) -> Vec<ViewLine> {
     if dead.is_empty() {
         return Vec::new();
     }
     let head = " DEAD              DELIVERY    DIED  HOW IT ENDED";
-    let mut lines = vec![Line::Plain(String::new()), Line::Head(head.to_owned())];
+    let mut lines = vec![ViewLine::Plain(String::new()), ViewLine::Head(head.to_owned())];
     let from = window(at.unwrap_or(0), dead.len(), rows.max(1));
     let shown = dead.iter().enumerate().skip(from).take(rows.max(1));
-    lines.extend(shown.map(|(here, it)| Line::row(Some(here) == at, &letter(it))));
+    lines.extend(shown.map(|(here, it)| ViewLine::row(Some(here) == at, &letter(it))));
     lines
 }
 

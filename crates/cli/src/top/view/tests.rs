@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use seinpaal::{Name, Seinpaal};
 
-use super::{super::keys::Key, super::watch::Seen, *};
+use super::{super::keys::Key, super::watch::StoreAnswer, *};
 use crate::args::SortBy;
 
 const WIDE: Size = Size { columns: 80, rows: 24 };
 
 /// Names with so many holders each and as many waiters as are asked for, in a store of the test's own.
-async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, Seen) {
+async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, StoreAnswer) {
     let seinpaal = Seinpaal::in_memory();
     for (name, held) in names {
         let semaphore = seinpaal.semaphore(name).limit(100);
@@ -21,16 +21,16 @@ async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, Seen) {
         None => None,
     };
     let names = seinpaal.list("").await.unwrap();
-    (seinpaal, Seen::Names { names, open })
+    (seinpaal, StoreAnswer::Names { names, open })
 }
 
-fn state(seen: Seen) -> State {
-    let mut state = State::new("memory:".into(), SortBy::Name, Duration::from_secs(1));
+fn state(seen: StoreAnswer) -> TopState {
+    let mut state = TopState::new("memory:".into(), SortBy::Name, Duration::from_secs(1));
     state.take(seen);
     state
 }
 
-fn texts(state: &mut State, size: Size) -> Vec<String> {
+fn texts(state: &mut TopState, size: Size) -> Vec<String> {
     lines(state, size).iter().map(|line| line.text().to_owned()).collect()
 }
 
@@ -68,9 +68,10 @@ async fn the_cursor_stays_with_its_name_when_others_come_and_go() {
     let (_one, before) = seen(&[("a", 1), ("b", 1), ("c", 1)], None).await;
     let mut state = state(before);
     state.press(Key::Down);
-    let chosen = |state: &mut State| {
+    let chosen = |state: &mut TopState| {
         let lines = lines(state, WIDE);
-        let chosen: Vec<_> = lines.iter().filter(|line| matches!(line, Line::Chosen(_))).collect();
+        let chosen: Vec<_> =
+            lines.iter().filter(|line| matches!(line, ViewLine::Chosen(_))).collect();
         assert_eq!(chosen.len(), 1);
         chosen[0].text()[..2].to_owned()
     };
@@ -91,7 +92,7 @@ async fn a_list_longer_than_the_screen_follows_the_cursor() {
     let mut state = state(seen);
     for at in 0..50 {
         let drawn = lines(&mut state, Size { columns: 80, rows: 10 });
-        let chosen = drawn.iter().find(|line| matches!(line, Line::Chosen(_))).unwrap();
+        let chosen = drawn.iter().find(|line| matches!(line, ViewLine::Chosen(_))).unwrap();
         assert!(chosen.text().contains(&format!("name-{at:02}")), "{at}: {drawn:?}");
         state.press(Key::Down);
     }
@@ -105,7 +106,7 @@ async fn a_list_longer_than_the_screen_follows_the_cursor() {
 async fn names_are_sorted_by_what_was_chosen() {
     let (_seinpaal, seen) = seen(&[("a", 1), ("b", 3), ("c", 2)], None).await;
     let mut state = state(seen);
-    let order = |state: &State| {
+    let order = |state: &TopState| {
         state.names.iter().map(|name| name.name.to_string()).collect::<Vec<_>>().concat()
     };
     assert_eq!(order(&state), "abc");
@@ -135,10 +136,10 @@ async fn an_open_name_shows_who_holds_and_why_the_waiter_at_the_cursor_waits() {
         tokio::task::yield_now().await;
     };
     let names = seinpaal.list("").await.unwrap();
-    let mut state = state(Seen::Names { names: names.clone(), open: None });
-    assert_eq!(state.press(Key::Enter), super::super::state::Heard::Look);
+    let mut state = state(StoreAnswer::Names { names: names.clone(), open: None });
+    assert_eq!(state.press(Key::Enter), super::super::state::KeyRequest::Look);
     assert_eq!(state.look.open, Some(Name::new("a").unwrap()));
-    state.take(Seen::Names { names, open: Some(Box::new(open)) });
+    state.take(StoreAnswer::Names { names, open: Some(Box::new(open)) });
     let drawn = texts(&mut state, WIDE).join("\n");
     assert!(drawn.contains("1 of 1 held") && drawn.contains("1st of 2 in line"), "{drawn}");
     assert!(drawn.contains("job=構築"), "{drawn}");
@@ -162,7 +163,7 @@ async fn a_store_that_fails_is_told_of_and_the_rows_stay() {
     let (_seinpaal, before) = seen(&[("a", 1)], None).await;
     let mut state = state(before);
     assert_eq!(texts(&mut state, WIDE)[1], "");
-    state.take(Seen::Nothing("memory:: connection refused".into()));
+    state.take(StoreAnswer::Nothing("memory:: connection refused".into()));
     let drawn = texts(&mut state, WIDE);
     assert!(drawn[1].starts_with("store unreachable for "), "{drawn:#?}");
     assert!(

@@ -40,7 +40,7 @@ impl Gate {
         fs::hard_link(&self.path, &aside).unwrap();
         fs::write(&file, "").unwrap();
         fs::rename(&file, &self.path).unwrap();
-        // Whoever was on the way opens the old or the new one; at the old one a writer is awaited.
+        // A reader that was on its way opens the old or the new pipe. At the old one it waits for a writer.
         until("nobody waits at the gate", || {
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
             let mut options = OpenOptions::new();

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     super::load::{HeldPermit, Pace},
-    Field,
+    ClientField,
 };
 
 /// How often the field looks whether its time is over, and a holder looks whether it still holds.
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a client rests at a quiet pace before it looks at the pace again.
 const QUIET_FOR: Duration = Duration::from_millis(1);
 
-impl Field {
+impl ClientField {
     /// Lets all clients work until the field's time is over.
     pub(super) fn populate(self: Arc<Self>, url: &str) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

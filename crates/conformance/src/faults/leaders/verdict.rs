@@ -7,7 +7,7 @@ use std::{
 
 use seinpaal::Ticket;
 
-use super::{HeldPermit, LeadersPlan, LeadersReport, Times};
+use super::{HeldPermit, LeadersPlan, LeadersReport, SortedTimes};
 
 /// The promises that were broken.
 #[must_use]
@@ -71,7 +71,7 @@ fn out_of_order(seen: &LeadersReport) -> usize {
 pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     let grants = seen.held.len();
     let per_grant = |count: u64| count as f64 / grants.max(1) as f64;
-    let mut waits = Times::default();
+    let mut waits = SortedTimes::default();
     waits.add(seen.held.iter().map(|hold| hold.from - hold.asked));
     let mut text = String::new();
     let mut row = |what: &str, figure: String| {
@@ -98,7 +98,7 @@ pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     text
 }
 
-fn quantiles(times: &Times) -> String {
+fn quantiles(times: &SortedTimes) -> String {
     let text = |share| format!("{} ms", times.quantile(share).as_millis());
     if times.is_empty() { "–".to_owned() } else { [0.5, 0.99, 1.0].map(text).join(", ") }
 }

@@ -1,11 +1,11 @@
 use seinpaal_proto::queue::{How, Reply, Request, Was};
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::ask::{MINUTE, delayed, group_limit, item, limit, of_group},
 };
 
-pub async fn what_is_ready_can_be_cancelled(stage: &Stage) {
+pub async fn what_is_ready_can_be_cancelled(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["a", "b", "c"]).await;
     let id = ids[1];
@@ -14,7 +14,7 @@ pub async fn what_is_ready_can_be_cancelled(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a", "c"]);
 }
 
-pub async fn what_is_delayed_can_be_cancelled(stage: &Stage) {
+pub async fn what_is_delayed_can_be_cancelled(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(delayed("a", MINUTE)).await;
     let reply = client.one(Request::Cancel { id }).await;
@@ -23,7 +23,7 @@ pub async fn what_is_delayed_can_be_cancelled(stage: &Stage) {
     assert_eq!(client.texts(1).await, [""; 0]);
 }
 
-pub async fn cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery(stage: &Stage) {
+pub async fn cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery(stage: &CaseStage) {
     let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
     let id = maker.push(item("a")).await;
     let held = worker.take().await;
@@ -34,7 +34,7 @@ pub async fn cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery(
     assert_eq!(maker.counts().await, [0; 4]);
 }
 
-pub async fn cancelling_an_item_in_work_makes_room_for_the_next(stage: &Stage) {
+pub async fn cancelling_an_item_in_work_makes_room_for_the_next(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(limit(1)).await;
     client.one(group_limit(1)).await;
@@ -45,7 +45,7 @@ pub async fn cancelling_an_item_in_work_makes_room_for_the_next(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a2"]);
 }
 
-pub async fn cancelling_the_first_of_a_group_brings_in_its_next_one(stage: &Stage) {
+pub async fn cancelling_the_first_of_a_group_brings_in_its_next_one(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(group_limit(1)).await;
     let id = client.push(of_group("a", "a1")).await;

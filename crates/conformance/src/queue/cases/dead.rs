@@ -1,10 +1,10 @@
 use seinpaal_proto::{
     Name,
-    queue::{Ending, ItemId, Purge, Push, Reason, Reply, Request},
+    queue::{Ending, FailureReason, ItemId, Purge, Push, Reply, Request},
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::TTL,
     queue::{
         QueueClient,
@@ -31,10 +31,10 @@ async fn dead<const N: usize>(client: &QueueClient<'_>) -> [ItemId; N] {
 }
 
 fn failed(reason: &str) -> Ending {
-    Ending::Failed(Reason::new(reason))
+    Ending::Failed(FailureReason::new(reason))
 }
 
-pub async fn an_item_that_failed_comes_again_after_its_delay(stage: &Stage) {
+pub async fn an_item_that_failed_comes_again_after_its_delay(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(item("a")).await;
     let first = client.take().await;
@@ -49,7 +49,7 @@ pub async fn an_item_that_failed_comes_again_after_its_delay(stage: &Stage) {
 }
 
 pub async fn after_its_last_delivery_an_item_is_dead_with_the_reasons_in_their_order(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let (client, dying) = (stage.queue_client().await, stage.queue_client().await);
     let (pushed, id) = (stage.now(), client.push(item("a")).await);
@@ -68,7 +68,7 @@ pub async fn after_its_last_delivery_an_item_is_dead_with_the_reasons_in_their_o
     assert_eq!(client.texts(1).await, [""; 0]);
 }
 
-pub async fn giving_back_is_no_delivery(stage: &Stage) {
+pub async fn giving_back_is_no_delivery(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(allowed("a", 1)).await;
     for delay in [0, 1, 0] {
@@ -81,7 +81,7 @@ pub async fn giving_back_is_no_delivery(stage: &Stage) {
     assert_eq!(client.dead(0, 9).await[0].history.ends().len(), 1);
 }
 
-pub async fn the_latest_eight_ends_are_remembered(stage: &Stage) {
+pub async fn the_latest_eight_ends_are_remembered(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(allowed("a", 10)).await;
     for attempt in 1..=10 {
@@ -93,7 +93,7 @@ pub async fn the_latest_eight_ends_are_remembered(stage: &Stage) {
     assert_eq!(kept, known);
 }
 
-pub async fn dead_letters_are_listed_page_by_page(stage: &Stage) {
+pub async fn dead_letters_are_listed_page_by_page(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let ids = dead::<7>(&client).await;
     let (mut after, mut listed) = (0, Vec::new());
@@ -107,7 +107,7 @@ pub async fn dead_letters_are_listed_page_by_page(stage: &Stage) {
     assert_eq!(listed, ids);
 }
 
-pub async fn a_dead_letter_shows_what_it_was_and_how_its_payload_begins(stage: &Stage) {
+pub async fn a_dead_letter_shows_what_it_was_and_how_its_payload_begins(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let payload: Vec<_> = (0..300).map(|at| at as u8).collect();
     let group = Some(Name::new("{g}").unwrap());
@@ -120,7 +120,7 @@ pub async fn a_dead_letter_shows_what_it_was_and_how_its_payload_begins(stage: &
 }
 
 pub async fn a_dead_letter_that_is_replayed_has_all_its_deliveries_and_is_last_in_line(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let client = stage.queue_client().await;
     let [id] = dead(&client).await;
@@ -135,7 +135,7 @@ pub async fn a_dead_letter_that_is_replayed_has_all_its_deliveries_and_is_last_i
     assert_eq!(client.dead(0, 9).await[0].history.ends().len(), 2, "what happened is known");
 }
 
-pub async fn a_dead_letter_can_be_dropped(stage: &Stage) {
+pub async fn a_dead_letter_can_be_dropped(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let [a, b] = dead(&client).await;
     assert_eq!(client.one(Request::Drop { id: a }).await, Reply::Dropped { id: a });
@@ -144,7 +144,9 @@ pub async fn a_dead_letter_can_be_dropped(stage: &Stage) {
     assert_eq!(client.dead(0, 9).await.iter().map(|row| row.id).collect::<Vec<_>>(), [b]);
 }
 
-pub async fn only_dead_letters_are_replayed_and_dropped_and_they_are_not_cancelled(stage: &Stage) {
+pub async fn only_dead_letters_are_replayed_and_dropped_and_they_are_not_cancelled(
+    stage: &CaseStage,
+) {
     let client = stage.queue_client().await;
     let [id] = dead(&client).await;
     assert_eq!(client.one(Request::Cancel { id }).await, Reply::Unknown { id });
@@ -157,7 +159,7 @@ pub async fn only_dead_letters_are_replayed_and_dropped_and_they_are_not_cancell
     assert_eq!(client.counts().await, [1, 1, 0, 1]);
 }
 
-pub async fn a_purge_takes_what_waits_and_nothing_else_in_bounded_steps(stage: &Stage) {
+pub async fn a_purge_takes_what_waits_and_nothing_else_in_bounded_steps(stage: &CaseStage) {
     let client = stage.queue_client().await;
     dead::<2>(&client).await;
     client.one(group_limit(1)).await;
@@ -174,7 +176,9 @@ pub async fn a_purge_takes_what_waits_and_nothing_else_in_bounded_steps(stage: &
     assert_eq!(client.counts().await, [0, 0, 1, 2]);
 }
 
-pub async fn a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_steps(stage: &Stage) {
+pub async fn a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_steps(
+    stage: &CaseStage,
+) {
     let client = stage.queue_client().await;
     for _ in 0..3 {
         client.send(vec![Request::Push(allowed("x", 1)); 50]).await;

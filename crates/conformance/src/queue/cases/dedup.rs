@@ -1,7 +1,7 @@
 use seinpaal_proto::queue::{ItemId, Purge, Reply, Request};
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::{
         QueueClient,
         ask::{HOUR, MINUTE, SECOND, delayed, keyed},
@@ -14,7 +14,7 @@ async fn refused(client: &QueueClient<'_>, key: &str, id: ItemId) {
     assert_eq!(reply, Reply::Duplicate { id });
 }
 
-pub async fn a_key_is_refused_for_its_window_and_not_a_moment_longer(stage: &Stage) {
+pub async fn a_key_is_refused_for_its_window_and_not_a_moment_longer(stage: &CaseStage) {
     let (client, other) = (stage.queue_client().await, stage.queue_client().await);
     let id = client.push(keyed("k", MINUTE)).await;
     refused(&client, "k", id).await;
@@ -25,7 +25,7 @@ pub async fn a_key_is_refused_for_its_window_and_not_a_moment_longer(stage: &Sta
     assert_eq!(client.counts().await, [2, 0, 0, 0]);
 }
 
-pub async fn a_refused_push_does_not_lengthen_the_window(stage: &Stage) {
+pub async fn a_refused_push_does_not_lengthen_the_window(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(keyed("k", MINUTE)).await;
     stage.advance(30 * SECOND);
@@ -34,7 +34,7 @@ pub async fn a_refused_push_does_not_lengthen_the_window(stage: &Stage) {
     client.push(keyed("k", MINUTE)).await;
 }
 
-pub async fn a_key_is_remembered_after_its_item_was_acknowledged(stage: &Stage) {
+pub async fn a_key_is_remembered_after_its_item_was_acknowledged(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(keyed("k", MINUTE)).await;
     let held = client.take().await;
@@ -44,7 +44,7 @@ pub async fn a_key_is_remembered_after_its_item_was_acknowledged(stage: &Stage) 
     refused(&client, "k", id).await;
 }
 
-pub async fn a_cancelled_item_can_be_pushed_again_under_its_key(stage: &Stage) {
+pub async fn a_cancelled_item_can_be_pushed_again_under_its_key(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(keyed("k", MINUTE)).await;
     client.one(Request::Cancel { id }).await;
@@ -54,7 +54,7 @@ pub async fn a_cancelled_item_can_be_pushed_again_under_its_key(stage: &Stage) {
     refused(&client, "k", again).await;
 }
 
-pub async fn what_was_purged_can_be_pushed_again_under_its_key(stage: &Stage) {
+pub async fn what_was_purged_can_be_pushed_again_under_its_key(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(keyed("a", MINUTE)).await;
     let later = delayed("b", SECOND);
@@ -64,7 +64,7 @@ pub async fn what_was_purged_can_be_pushed_again_under_its_key(stage: &Stage) {
     client.push(keyed("b", MINUTE)).await;
 }
 
-pub async fn keys_are_apart_whatever_is_in_them(stage: &Stage) {
+pub async fn keys_are_apart_whatever_is_in_them(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let odd = ["{", "}", "{a}b", " ", "  ", "/", "'\"", ":*?[x]", "\\", "%", "号", "\u{a0}"];
     let mut ids = Vec::new();
@@ -76,7 +76,7 @@ pub async fn keys_are_apart_whatever_is_in_them(stage: &Stage) {
     }
 }
 
-pub async fn a_key_can_be_remembered_for_a_week(stage: &Stage) {
+pub async fn a_key_can_be_remembered_for_a_week(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(keyed("k", 7 * 24 * HOUR)).await;
     client.acknowledge(client.take().await.delivery).await;

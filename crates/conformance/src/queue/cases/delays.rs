@@ -6,13 +6,13 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::ask::{AT_ONCE, HOUR, SECOND, delayed, item, ranked},
 };
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-pub async fn a_delayed_item_comes_to_the_millisecond(stage: &Stage) {
+pub async fn a_delayed_item_comes_to_the_millisecond(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(delayed("a", Duration::from_millis(1_500))).await;
     stage.advance(Duration::from_millis(1_499));
@@ -22,7 +22,7 @@ pub async fn a_delayed_item_comes_to_the_millisecond(stage: &Stage) {
     assert_eq!(client.texts(1).await, ["a"]);
 }
 
-pub async fn an_item_can_be_due_at_an_instant_of_the_stores_clock(stage: &Stage) {
+pub async fn an_item_can_be_due_at_an_instant_of_the_stores_clock(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let now = client.send(vec![]).await.now;
     assert_eq!(now, stage.now());
@@ -33,7 +33,7 @@ pub async fn an_item_can_be_due_at_an_instant_of_the_stores_clock(stage: &Stage)
     assert_eq!(client.texts(1).await, ["a"]);
 }
 
-pub async fn what_was_due_in_the_past_is_ready_at_once_and_passes_nobody(stage: &Stage) {
+pub async fn what_was_due_in_the_past_is_ready_at_once_and_passes_nobody(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     client.push(Push { due: Due::At(stage.now() - 3_600_000_000), ..item("b") }).await;
@@ -42,7 +42,7 @@ pub async fn what_was_due_in_the_past_is_ready_at_once_and_passes_nobody(stage: 
     assert_eq!(client.texts(9).await, ["a", "b", "c", "d"]);
 }
 
-pub async fn delayed_items_come_in_the_order_in_which_they_fall_due(stage: &Stage) {
+pub async fn delayed_items_come_in_the_order_in_which_they_fall_due(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for (text, millis) in [("c", 3), ("a", 1), ("d", 3), ("b", 2)] {
         client.push(delayed(text, Duration::from_millis(millis))).await;
@@ -51,7 +51,7 @@ pub async fn delayed_items_come_in_the_order_in_which_they_fall_due(stage: &Stag
     assert_eq!(client.texts(9).await, ["a", "b", "c", "d"]);
 }
 
-pub async fn items_due_at_one_moment_come_in_the_order_of_their_pushes(stage: &Stage) {
+pub async fn items_due_at_one_moment_come_in_the_order_of_their_pushes(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let due = stage.now() + 1_000_000;
     let texts: Vec<_> = (0..100).map(|number| number.to_string()).collect();
@@ -66,7 +66,7 @@ pub async fn items_due_at_one_moment_come_in_the_order_of_their_pushes(stage: &S
     assert_eq!(delivered, texts);
 }
 
-pub async fn a_delayed_item_stands_where_it_fell_due(stage: &Stage) {
+pub async fn a_delayed_item_stands_where_it_fell_due(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(delayed("delayed", 10 * SECOND)).await;
     stage.advance(5 * SECOND);
@@ -76,7 +76,7 @@ pub async fn a_delayed_item_stands_where_it_fell_due(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["before", "delayed", "after"]);
 }
 
-pub async fn a_delayed_item_has_its_priority_when_it_comes(stage: &Stage) {
+pub async fn a_delayed_item_has_its_priority_when_it_comes(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     let high = Priority::new(5).unwrap();
@@ -86,7 +86,7 @@ pub async fn a_delayed_item_has_its_priority_when_it_comes(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["higher", "high", "a"]);
 }
 
-pub async fn an_item_can_be_due_in_years(stage: &Stage) {
+pub async fn an_item_can_be_due_in_years(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(delayed("a", 24 * 365 * 10 * HOUR)).await;
     stage.advance(24 * 365 * 9 * HOUR);
@@ -96,7 +96,7 @@ pub async fn an_item_can_be_due_in_years(stage: &Stage) {
 }
 
 pub async fn more_items_due_at_once_than_one_call_looks_at_come_one_call_after_the_other(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let client = stage.queue_client().await;
     for _ in 0..5 {
@@ -110,7 +110,9 @@ pub async fn more_items_due_at_once_than_one_call_looks_at_come_one_call_after_t
     assert_eq!(client.counts().await, [300, 0, 0, 0]);
 }
 
-pub async fn a_clock_that_is_set_back_delays_what_is_not_due_and_takes_nothing_back(stage: &Stage) {
+pub async fn a_clock_that_is_set_back_delays_what_is_not_due_and_takes_nothing_back(
+    stage: &CaseStage,
+) {
     let client = stage.queue_client().await;
     client.push(delayed("a", SECOND)).await;
     client.push(delayed("b", 3 * SECOND)).await;

@@ -6,14 +6,14 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::{
         QueueClient,
         ask::{AT_ONCE, give_back, group_limit, item, of_group},
     },
 };
 
-async fn limited(stage: &Stage, limit: u32) -> QueueClient<'_> {
+async fn limited(stage: &CaseStage, limit: u32) -> QueueClient<'_> {
     let client = stage.queue_client().await;
     client.one(group_limit(limit)).await;
     client
@@ -25,7 +25,7 @@ async fn push_to(client: &QueueClient<'_>, group: &str, texts: &[&str]) {
     }
 }
 
-pub async fn no_more_items_of_a_group_are_in_work_than_its_limit(stage: &Stage) {
+pub async fn no_more_items_of_a_group_are_in_work_than_its_limit(stage: &CaseStage) {
     let (client, other) = (limited(stage, 2).await, stage.queue_client().await);
     push_to(&client, "a", &["a1", "a2", "a3"]).await;
     assert_eq!(client.texts(1).await, ["a1"]);
@@ -33,7 +33,7 @@ pub async fn no_more_items_of_a_group_are_in_work_than_its_limit(stage: &Stage) 
     assert_eq!(client.counts().await, [1, 0, 2, 0]);
 }
 
-pub async fn a_full_group_does_not_hold_up_others(stage: &Stage) {
+pub async fn a_full_group_does_not_hold_up_others(stage: &CaseStage) {
     let client = limited(stage, 1).await;
     push_to(&client, "a", &["a1", "a2", "a3"]).await;
     push_to(&client, "b", &["b1", "b2"]).await;
@@ -41,13 +41,13 @@ pub async fn a_full_group_does_not_hold_up_others(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a1", "b1", "of none"]);
 }
 
-pub async fn items_without_a_group_know_no_limit_of_groups(stage: &Stage) {
+pub async fn items_without_a_group_know_no_limit_of_groups(stage: &CaseStage) {
     let client = limited(stage, 1).await;
     client.push_all(&["a", "b", "c"]).await;
     assert_eq!(client.texts(9).await, ["a", "b", "c"]);
 }
 
-pub async fn a_group_goes_on_in_its_order_when_it_has_room_again(stage: &Stage) {
+pub async fn a_group_goes_on_in_its_order_when_it_has_room_again(stage: &CaseStage) {
     let client = limited(stage, 2).await;
     push_to(&client, "a", &["a1", "a2", "a3", "a4"]).await;
     let held = client.pop(9).await;
@@ -57,7 +57,7 @@ pub async fn a_group_goes_on_in_its_order_when_it_has_room_again(stage: &Stage) 
     assert_eq!(client.texts(9).await, ["a1"]);
 }
 
-pub async fn within_a_group_priority_counts(stage: &Stage) {
+pub async fn within_a_group_priority_counts(stage: &CaseStage) {
     let client = limited(stage, 1).await;
     push_to(&client, "a", &["a1"]).await;
     let priority = Priority::new(5).unwrap();
@@ -68,7 +68,7 @@ pub async fn within_a_group_priority_counts(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a1"]);
 }
 
-pub async fn the_limit_of_groups_can_be_changed_at_any_time(stage: &Stage) {
+pub async fn the_limit_of_groups_can_be_changed_at_any_time(stage: &CaseStage) {
     let client = limited(stage, 1).await;
     push_to(&client, "a", &["a1", "a2", "a3"]).await;
     push_to(&client, "b", &["b1", "b2", "b3"]).await;
@@ -81,7 +81,7 @@ pub async fn the_limit_of_groups_can_be_changed_at_any_time(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a3", "b3"]);
 }
 
-pub async fn a_lowered_group_limit_holds_back_ready_items(stage: &Stage) {
+pub async fn a_lowered_group_limit_holds_back_ready_items(stage: &CaseStage) {
     let client = stage.queue_client().await;
     push_to(&client, "a", &["a1", "a2", "a3"]).await;
     client.push(item("of none")).await;
@@ -92,7 +92,7 @@ pub async fn a_lowered_group_limit_holds_back_ready_items(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a2"]);
 }
 
-pub async fn a_group_may_have_any_name(stage: &Stage) {
+pub async fn a_group_may_have_any_name(stage: &CaseStage) {
     let client = limited(stage, 1).await;
     let long = "é".repeat(256);
     let odd = ["{", "}", "{a}b", " ", "/", "'\"", ":*?[x]", "\\", "%", "-", "号", "\u{a0}", &long];
@@ -106,7 +106,7 @@ pub async fn a_group_may_have_any_name(stage: &Stage) {
 }
 
 pub async fn more_full_groups_than_one_call_looks_at_come_in_one_call_after_the_other(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let client = limited(stage, 0).await;
     let groups: Vec<_> = (0..300).map(|number| format!("g{number:03}")).collect();

@@ -4,7 +4,7 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::TTL_MICROS,
     queue::ask::{
         AT_ONCE, HOUR, MINUTE, SECOND, allowed, delayed, fail, item, keyed, limit, of_group, pause,
@@ -13,7 +13,7 @@ use crate::{
     stage::random,
 };
 
-pub async fn a_snapshot_counts_everything(stage: &Stage) {
+pub async fn a_snapshot_counts_everything(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(allowed("dead", 1)).await;
     let held = client.take().await;
@@ -29,7 +29,7 @@ pub async fn a_snapshot_counts_everything(stage: &Stage) {
     assert_eq!((seen.limit, seen.group_limit, seen.paused), (None, None, None));
 }
 
-pub async fn a_snapshot_counts_idle_workers(stage: &Stage) {
+pub async fn a_snapshot_counts_idle_workers(stage: &CaseStage) {
     let (one, other) = (stage.queue_client().await, stage.queue_client().await);
     one.wait_for(1).await;
     other.wait_for(5).await;
@@ -39,7 +39,7 @@ pub async fn a_snapshot_counts_idle_workers(stage: &Stage) {
     assert_eq!(one.look().await.idle, 1);
 }
 
-pub async fn a_snapshot_tells_a_queue_that_nobody_works_on(stage: &Stage) {
+pub async fn a_snapshot_tells_a_queue_that_nobody_works_on(stage: &CaseStage) {
     let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
     let counts = async || {
         let seen = client.look().await;
@@ -58,7 +58,7 @@ pub async fn a_snapshot_tells_a_queue_that_nobody_works_on(stage: &Stage) {
     assert_eq!(counts().await, [1, 0, 0], "it has gone, too");
 }
 
-pub async fn a_snapshot_does_not_count_a_worker_that_died(stage: &Stage) {
+pub async fn a_snapshot_does_not_count_a_worker_that_died(stage: &CaseStage) {
     let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
     worker.wait_for(1).await;
     stage.vanish_from_queue(worker).await;
@@ -68,7 +68,7 @@ pub async fn a_snapshot_does_not_count_a_worker_that_died(stage: &Stage) {
     assert_eq!([seen.ready, seen.in_work, seen.idle], [1, 0, 0]);
 }
 
-pub async fn a_snapshot_shows_who_works_on_what(stage: &Stage) {
+pub async fn a_snapshot_shows_who_works_on_what(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(of_group("{g} 号", "a")).await;
     let about = "host {号}".to_owned();
@@ -83,7 +83,7 @@ pub async fn a_snapshot_shows_who_works_on_what(stage: &Stage) {
     assert_eq!(lasts, TTL_MICROS - 1_000_000);
 }
 
-pub async fn a_snapshot_shows_groups_by_name(stage: &Stage) {
+pub async fn a_snapshot_shows_groups_by_name(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for group in ["b", "号", "a", "{c}", "b"] {
         client.push(of_group(group, group)).await;
@@ -98,7 +98,7 @@ pub async fn a_snapshot_shows_groups_by_name(stage: &Stage) {
     assert_eq!(client.look_at(2).await.groups, known[..2]);
 }
 
-pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &Stage) {
+pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["x"; 50]).await;
     let held = client.pop(40).await;
@@ -109,7 +109,7 @@ pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &Stage)
     assert_eq!(client.look_at(0).await.work, []);
 }
 
-pub async fn looking_at_a_queue_does_not_make_it(stage: &Stage) {
+pub async fn looking_at_a_queue_does_not_make_it(stage: &CaseStage) {
     let client = stage.queue_client().await;
     assert_eq!(client.look().await, Default::default());
     assert_eq!(client.dead(0, 9).await, []);
@@ -117,7 +117,7 @@ pub async fn looking_at_a_queue_does_not_make_it(stage: &Stage) {
     assert!(stage.harness().queues().is_none_or(|queues| queues == 0));
 }
 
-pub async fn the_list_has_every_queue_in_use_that_begins_so(stage: &Stage) {
+pub async fn the_list_has_every_queue_in_use_that_begins_so(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let prefix = format!("list*[{:x}]", random());
     let name = |suffix: &str| Name::new(&format!("{prefix}{suffix}")).unwrap();
@@ -140,7 +140,7 @@ pub async fn the_list_has_every_queue_in_use_that_begins_so(stage: &Stage) {
     assert_eq!((listed[3].1.idle, listed[4].1.delayed), (1, 1));
 }
 
-pub async fn a_listed_queue_is_counted_and_shows_no_rows(stage: &Stage) {
+pub async fn a_listed_queue_is_counted_and_shows_no_rows(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(of_group("g", "a")).await;
     client.push(of_group("g", "b")).await;
@@ -151,7 +151,7 @@ pub async fn a_listed_queue_is_counted_and_shows_no_rows(stage: &Stage) {
     assert_eq!((&seen.work[..], &seen.groups[..]), (&[][..], &[][..]));
 }
 
-pub async fn a_queue_that_was_used_up_is_forgotten(stage: &Stage) {
+pub async fn a_queue_that_was_used_up_is_forgotten(stage: &CaseStage) {
     let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
     client.push(Push { due: delayed("", SECOND).due, ..keyed("k", MINUTE) }).await;
     client.push(of_group("g", "a")).await;

@@ -7,7 +7,7 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{TTL, TTL_MICROS},
     queue::{
         QueueClient,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Lets a worker take an item and die. Returns the delivery.
-async fn die_with_item(stage: &Stage, maker: &QueueClient<'_>) -> Popped {
+async fn die_with_item(stage: &CaseStage, maker: &QueueClient<'_>) -> Popped {
     let dying = stage.queue_client().await;
     maker.push(item("a")).await;
     let held = dying.take().await;
@@ -25,11 +25,11 @@ async fn die_with_item(stage: &Stage, maker: &QueueClient<'_>) -> Popped {
 }
 
 /// What a store says of a lease with this much time left to a client that lives.
-fn valid_for(stage: &Stage, left: Micros) -> Option<Micros> {
+fn valid_for(stage: &CaseStage, left: Micros) -> Option<Micros> {
     (stage.harness().contact() != Contact::Alive).then_some(left)
 }
 
-pub async fn an_item_whose_worker_died_is_delivered_again_at_once(stage: &Stage) {
+pub async fn an_item_whose_worker_died_is_delivered_again_at_once(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let held = die_with_item(stage, &client).await;
     let again = client.take().await;
@@ -37,7 +37,7 @@ pub async fn an_item_whose_worker_died_is_delivered_again_at_once(stage: &Stage)
 }
 
 pub async fn an_item_whose_worker_died_is_delivered_again_after_its_ttl_with_a_higher_fence(
-    stage: &Stage,
+    stage: &CaseStage,
 ) {
     let client = stage.queue_client().await;
     let held = die_with_item(stage, &client).await;
@@ -48,7 +48,7 @@ pub async fn an_item_whose_worker_died_is_delivered_again_after_its_ttl_with_a_h
     assert!(again.delivery.fence > held.delivery.fence);
 }
 
-pub async fn what_was_lost_is_first_again(stage: &Stage) {
+pub async fn what_was_lost_is_first_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     die_with_item(stage, &client).await;
     client.push(item("b")).await;
@@ -56,7 +56,7 @@ pub async fn what_was_lost_is_first_again(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["a", "b"]);
 }
 
-pub async fn what_is_renewed_and_acknowledged_in_one_call_is_gone(stage: &Stage) {
+pub async fn what_is_renewed_and_acknowledged_in_one_call_is_gone(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["a", "b"]).await;
     let held = client.pop(2).await.into_iter().map(|popped| popped.delivery).collect::<Vec<_>>();
@@ -72,7 +72,7 @@ pub async fn what_is_renewed_and_acknowledged_in_one_call_is_gone(stage: &Stage)
     assert_eq!(client.finish(held[0], How::Acknowledge).await, Reply::Lost { id: ids[0] });
 }
 
-pub async fn a_late_end_of_a_delivery_is_lost_and_changes_nothing(stage: &Stage) {
+pub async fn a_late_end_of_a_delivery_is_lost_and_changes_nothing(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let Popped { delivery, .. } = die_with_item(stage, &client).await;
     stage.advance(TTL);
@@ -86,7 +86,7 @@ pub async fn a_late_end_of_a_delivery_is_lost_and_changes_nothing(stage: &Stage)
     assert_eq!(client.finish(again.delivery, How::Acknowledge).await, lost);
 }
 
-pub async fn a_lease_that_nobody_renews_ends_and_its_worker_is_told(stage: &Stage) {
+pub async fn a_lease_that_nobody_renews_ends_and_its_worker_is_told(stage: &CaseStage) {
     let (client, mut slow) = (stage.queue_client().await, stage.queue_client().await);
     client.push(item("a")).await;
     let held = slow.take().await;
@@ -97,7 +97,7 @@ pub async fn a_lease_that_nobody_renews_ends_and_its_worker_is_told(stage: &Stag
     slow.told_of_loss(held.delivery).await;
 }
 
-pub async fn each_delivery_lasts_as_long_as_its_worker_said(stage: &Stage) {
+pub async fn each_delivery_lasts_as_long_as_its_worker_said(stage: &CaseStage) {
     let (client, slow) = (stage.queue_client().await, stage.queue_client().await);
     client.push_all(&["long", "short"]).await;
     slow.pop_as(Pop { ttl: TTL_MICROS * 10, ..pop(1) }).await;
@@ -110,7 +110,7 @@ pub async fn each_delivery_lasts_as_long_as_its_worker_said(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["long"]);
 }
 
-pub async fn a_worker_that_renews_keeps_its_items(stage: &Stage) {
+pub async fn a_worker_that_renews_keeps_its_items(stage: &CaseStage) {
     let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
     client.push_all(&["a", "b"]).await;
     let held: Vec<_> = worker.pop(2).await.iter().map(|popped| popped.delivery).collect();
@@ -125,7 +125,7 @@ pub async fn a_worker_that_renews_keeps_its_items(stage: &Stage) {
     }
 }
 
-pub async fn a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others(stage: &Stage) {
+pub async fn a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b", "c"]).await;
     let held: Vec<_> = client.pop(3).await.iter().map(|popped| popped.delivery).collect();
@@ -140,7 +140,7 @@ pub async fn a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others(stag
     client.acknowledge(held[2]).await;
 }
 
-pub async fn who_renews_a_delivery_takes_it_over(stage: &Stage) {
+pub async fn who_renews_a_delivery_takes_it_over(stage: &CaseStage) {
     let (first, second) = (stage.queue_client().await, stage.queue_client().await);
     first.push(item("a")).await;
     let held = first.take().await.delivery;
@@ -152,7 +152,7 @@ pub async fn who_renews_a_delivery_takes_it_over(stage: &Stage) {
     second.acknowledge(held).await;
 }
 
-pub async fn five_hundred_deliveries_are_renewed_in_one_call(stage: &Stage) {
+pub async fn five_hundred_deliveries_are_renewed_in_one_call(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["x"; 500]).await;
     let mut held = Vec::new();
@@ -166,7 +166,7 @@ pub async fn five_hundred_deliveries_are_renewed_in_one_call(stage: &Stage) {
     assert_eq!(client.counts().await, [0, 0, 500, 0]);
 }
 
-pub async fn what_a_pop_says_is_valid_runs_down(stage: &Stage) {
+pub async fn what_a_pop_says_is_valid_runs_down(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     let batch = client.batch(vec![Request::Pop(pop(1))]);
@@ -178,7 +178,9 @@ pub async fn what_a_pop_says_is_valid_runs_down(stage: &Stage) {
     }
 }
 
-pub async fn a_clock_that_jumps_forward_takes_no_item_from_a_worker_that_listens(stage: &Stage) {
+pub async fn a_clock_that_jumps_forward_takes_no_item_from_a_worker_that_listens(
+    stage: &CaseStage,
+) {
     let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
     client.push(item("a")).await;
     let held = worker.pop_as(Pop { margin: margin(TTL_MICROS), ..pop(1) }).await.remove(0);
@@ -187,7 +189,7 @@ pub async fn a_clock_that_jumps_forward_takes_no_item_from_a_worker_that_listens
     worker.acknowledge(held.delivery).await;
 }
 
-pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &Stage) {
+pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &CaseStage) {
     let client = stage.queue_client().await;
     die_with_item(stage, &client).await;
     stage.harness().set_now(stage.now() - 3_600_000_000);
@@ -196,7 +198,7 @@ pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &Stage)
     assert_eq!(client.texts(1).await, ["a"]);
 }
 
-pub async fn what_a_dead_worker_had_counts_for_the_limit_until_it_is_free(stage: &Stage) {
+pub async fn what_a_dead_worker_had_counts_for_the_limit_until_it_is_free(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(limit(1)).await;
     die_with_item(stage, &client).await;
@@ -206,7 +208,7 @@ pub async fn what_a_dead_worker_had_counts_for_the_limit_until_it_is_free(stage:
     assert_eq!((held.len(), &held[0].payload[..]), (1, &b"a"[..]));
 }
 
-pub async fn hundreds_of_leases_that_end_at_once_are_ended_a_few_in_each_call(stage: &Stage) {
+pub async fn hundreds_of_leases_that_end_at_once_are_ended_a_few_in_each_call(stage: &CaseStage) {
     let (client, dying) = (stage.queue_client().await, stage.queue_client().await);
     let texts: Vec<_> = (0..300).map(|number| number.to_string()).collect();
     client.push_all(&texts).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
-    Contact, Contacts, Inbox, Limit, Name, Priority,
+    Limit, Name, Priority,
     queue::{
         Batch, Configure, Dedup, Delivery, Due, ItemId, MemoryQueue, Pop, Purge, Push, Reply,
         Request, execute,
@@ -12,32 +12,24 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::{
         QueueClient,
         ask::{acknowledge, fail, finish, give_back, item, pop, renew},
     },
-    stage::random,
+    stage::{Everybody, random},
 };
 
 const STEPS: usize = 500;
 
-struct Everybody(Contact);
-
-impl Contacts for Everybody {
-    fn contact(&mut self, _: Inbox) -> Contact {
-        self.0
-    }
-}
-
 /// Requests that follow from a seed, and from the answers so far.
-struct Dice {
+struct QueueDice {
     draw: Draw,
     ids: Vec<ItemId>,
     deliveries: Vec<Delivery>,
 }
 
-impl Dice {
+impl QueueDice {
     fn seconds(&mut self) -> Duration {
         self.draw.pick(&[0, 0, 1, 7, 60].map(Duration::from_secs))
     }
@@ -132,9 +124,9 @@ impl Dice {
     }
 }
 
-pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &Stage) {
+pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseStage) {
     let seed = random() as u64 | 1;
-    let mut dice = Dice { draw: Draw::new(seed), ids: Vec::new(), deliveries: Vec::new() };
+    let mut dice = QueueDice { draw: Draw::new(seed), ids: Vec::new(), deliveries: Vec::new() };
     let mut state = MemoryQueue::default();
     let clients =
         [stage.queue_client().await, stage.queue_client().await, stage.queue_client().await];

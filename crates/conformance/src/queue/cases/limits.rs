@@ -1,12 +1,12 @@
 use seinpaal_proto::queue::{Configure, Reply, Request};
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::TTL,
     queue::ask::{HOUR, group_limit, item, limit, of_group, pause, renew, resume},
 };
 
-pub async fn no_more_items_are_in_work_than_the_limit(stage: &Stage) {
+pub async fn no_more_items_are_in_work_than_the_limit(stage: &CaseStage) {
     let (one, other) = (stage.queue_client().await, stage.queue_client().await);
     let configured = one.one(limit(3)).await;
     assert_eq!(configured, Reply::Configured { limit: Some(3), group_limit: None });
@@ -16,7 +16,7 @@ pub async fn no_more_items_are_in_work_than_the_limit(stage: &Stage) {
     assert_eq!(one.texts(1).await, [""; 0]);
 }
 
-pub async fn an_item_that_is_finished_makes_room_for_the_next(stage: &Stage) {
+pub async fn an_item_that_is_finished_makes_room_for_the_next(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(limit(1)).await;
     client.push_all(&["a", "b"]).await;
@@ -26,7 +26,7 @@ pub async fn an_item_that_is_finished_makes_room_for_the_next(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["b"]);
 }
 
-pub async fn a_limit_that_is_raised_lets_the_next_be_taken(stage: &Stage) {
+pub async fn a_limit_that_is_raised_lets_the_next_be_taken(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(limit(1)).await;
     client.push_all(&["a", "b", "c", "d"]).await;
@@ -37,7 +37,7 @@ pub async fn a_limit_that_is_raised_lets_the_next_be_taken(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["d"]);
 }
 
-pub async fn a_limit_below_the_items_in_work_ends_and_admits_nothing(stage: &Stage) {
+pub async fn a_limit_below_the_items_in_work_ends_and_admits_nothing(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b", "c", "d"]).await;
     let held = client.pop(3).await;
@@ -51,7 +51,7 @@ pub async fn a_limit_below_the_items_in_work_ends_and_admits_nothing(stage: &Sta
     assert_eq!(client.texts(1).await, ["d"]);
 }
 
-pub async fn a_limit_of_zero_delivers_nothing_and_keeps_the_items(stage: &Stage) {
+pub async fn a_limit_of_zero_delivers_nothing_and_keeps_the_items(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(limit(0)).await;
     client.push_all(&["a"]).await;
@@ -60,7 +60,7 @@ pub async fn a_limit_of_zero_delivers_nothing_and_keeps_the_items(stage: &Stage)
     assert_eq!(client.texts(1).await, ["a"]);
 }
 
-pub async fn the_limit_of_the_queue_and_that_of_groups_hold_together(stage: &Stage) {
+pub async fn the_limit_of_the_queue_and_that_of_groups_hold_together(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(limit(2)).await;
     let configured = client.one(group_limit(1)).await;
@@ -74,7 +74,7 @@ pub async fn the_limit_of_the_queue_and_that_of_groups_hold_together(stage: &Sta
     assert_eq!(client.texts(9).await, ["a2"]);
 }
 
-pub async fn a_queue_that_is_paused_takes_items_and_delivers_none(stage: &Stage) {
+pub async fn a_queue_that_is_paused_takes_items_and_delivers_none(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.one(pause("repairs")).await;
     client.push_all(&["a", "b"]).await;
@@ -85,7 +85,7 @@ pub async fn a_queue_that_is_paused_takes_items_and_delivers_none(stage: &Stage)
     assert_eq!(client.texts(9).await, ["a", "b"]);
 }
 
-pub async fn who_works_when_a_queue_is_paused_works_on(stage: &Stage) {
+pub async fn who_works_when_a_queue_is_paused_works_on(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     let held = client.take().await;
@@ -95,7 +95,7 @@ pub async fn who_works_when_a_queue_is_paused_works_on(stage: &Stage) {
     client.acknowledge(held.delivery).await;
 }
 
-pub async fn what_was_set_stays_when_nobody_is_here(stage: &Stage) {
+pub async fn what_was_set_stays_when_nobody_is_here(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for change in [limit(3), group_limit(2), pause("{why} 号")] {
         client.one(change).await;
@@ -109,7 +109,7 @@ pub async fn what_was_set_stays_when_nobody_is_here(stage: &Stage) {
     assert_eq!(seen.paused.as_deref(), Some("{why} 号"));
 }
 
-pub async fn workers_that_race_never_hold_more_than_the_limit(stage: &Stage) {
+pub async fn workers_that_race_never_hold_more_than_the_limit(stage: &CaseStage) {
     let mut workers = Vec::new();
     for _ in 0..6 {
         workers.push(stage.queue_client().await);

@@ -1,7 +1,7 @@
 use seinpaal_proto::queue::{Batch, Reply, Request};
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::{
         QueueClient,
         ask::{AT_ONCE, HOUR, SECOND, fail, give_back, item, pop},
@@ -17,7 +17,7 @@ async fn numbers(client: &QueueClient<'_>) -> [u64; 2] {
     [held.id.0, held.fence.0]
 }
 
-pub async fn numbers_of_items_and_fences_of_deliveries_grow_together(stage: &Stage) {
+pub async fn numbers_of_items_and_fences_of_deliveries_grow_together(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let mut last = 0;
     for _ in 0..20 {
@@ -28,7 +28,7 @@ pub async fn numbers_of_items_and_fences_of_deliveries_grow_together(stage: &Sta
     }
 }
 
-pub async fn items_of_one_batch_have_numbers_and_fences_of_their_own(stage: &Stage) {
+pub async fn items_of_one_batch_have_numbers_and_fences_of_their_own(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["x"; 64]).await;
     let fences: Vec<_> = client.pop(64).await.iter().map(|it| it.delivery.fence.0).collect();
@@ -37,7 +37,7 @@ pub async fn items_of_one_batch_have_numbers_and_fences_of_their_own(stage: &Sta
     assert!(all.is_sorted_by(|one, next| one < next), "{all:?}");
 }
 
-pub async fn every_delivery_of_an_item_has_a_greater_fence(stage: &Stage) {
+pub async fn every_delivery_of_an_item_has_a_greater_fence(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     let mut last = None;
@@ -50,7 +50,7 @@ pub async fn every_delivery_of_an_item_has_a_greater_fence(stage: &Stage) {
     }
 }
 
-pub async fn numbers_grow_though_the_clock_jumps_back(stage: &Stage) {
+pub async fn numbers_grow_though_the_clock_jumps_back(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let before = numbers(&client).await;
     stage.harness().set_now(stage.now() - 3_600_000_000);
@@ -58,7 +58,7 @@ pub async fn numbers_grow_though_the_clock_jumps_back(stage: &Stage) {
     assert!(before[1] < after[0], "{before:?}, then {after:?}");
 }
 
-pub async fn numbers_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &Stage) {
+pub async fn numbers_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let before = numbers(&client).await;
     stage.advance(HOUR);
@@ -68,7 +68,7 @@ pub async fn numbers_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &S
     assert!(before[1] < after[0], "{before:?}, then {after:?}");
 }
 
-pub async fn a_number_that_a_client_has_seen_is_never_given_again(stage: &Stage) {
+pub async fn a_number_that_a_client_has_seen_is_never_given_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let seen = stage.now() + 3_600_000_000;
     let requests = vec![Request::Push(item("a")), Request::Pop(pop(1))];

@@ -7,7 +7,7 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::TTL,
     queue::{
         QueueClient,
@@ -49,7 +49,7 @@ async fn requests(client: &QueueClient<'_>) -> Vec<Request> {
 }
 
 /// A queue with items of every kind.
-async fn busy(stage: &Stage) -> QueueClient<'_> {
+async fn busy(stage: &CaseStage) -> QueueClient<'_> {
     let client = stage.queue_client().await;
     for _ in 0..2 {
         client.push(allowed("dead", 1)).await;
@@ -60,7 +60,7 @@ async fn busy(stage: &Stage) -> QueueClient<'_> {
     client
 }
 
-pub async fn a_request_that_arrives_again_is_answered_alike_and_done_once(stage: &Stage) {
+pub async fn a_request_that_arrives_again_is_answered_alike_and_done_once(stage: &CaseStage) {
     let client = busy(stage).await;
     let requests = requests(&client).await;
     for request in requests {
@@ -74,7 +74,7 @@ pub async fn a_request_that_arrives_again_is_answered_alike_and_done_once(stage:
     }
 }
 
-pub async fn a_pop_that_arrives_again_is_given_the_same_deliveries(stage: &Stage) {
+pub async fn a_pop_that_arrives_again_is_given_the_same_deliveries(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("{\0}号")).await;
     client.push(of_group("g", "b")).await;
@@ -85,7 +85,7 @@ pub async fn a_pop_that_arrives_again_is_given_the_same_deliveries(stage: &Stage
     assert_eq!(client.counts().await, [1, 0, 2, 0]);
 }
 
-pub async fn a_pop_that_arrives_again_leaves_out_ended_deliveries(stage: &Stage) {
+pub async fn a_pop_that_arrives_again_leaves_out_ended_deliveries(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["a", "b"]).await;
     let batch = client.batch(vec![Request::Pop(pop(2))]);
@@ -95,7 +95,7 @@ pub async fn a_pop_that_arrives_again_leaves_out_ended_deliveries(stage: &Stage)
     assert_eq!(again.iter().map(|it| it.delivery.id).collect::<Vec<_>>(), ids[1..]);
 }
 
-pub async fn what_reads_is_read_anew_when_it_arrives_again(stage: &Stage) {
+pub async fn what_reads_is_read_anew_when_it_arrives_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = client.batch(vec![Request::Push(item("a")), Request::Inspect { rows: 0 }]);
     client.call(&batch).await;
@@ -106,7 +106,7 @@ pub async fn what_reads_is_read_anew_when_it_arrives_again(stage: &Stage) {
     assert_eq!(seen.ready, 2);
 }
 
-pub async fn an_earlier_batch_that_arrives_late_does_nothing(stage: &Stage) {
+pub async fn an_earlier_batch_that_arrives_late_does_nothing(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let early = client.batch(vec![Request::Push(item("a")), Request::Inspect { rows: 0 }]);
     client.push(item("b")).await;
@@ -114,7 +114,7 @@ pub async fn an_earlier_batch_that_arrives_late_does_nothing(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["b"]);
 }
 
-pub async fn a_batch_that_arrives_after_its_deadline_does_nothing(stage: &Stage) {
+pub async fn a_batch_that_arrives_after_its_deadline_does_nothing(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = client.batch(vec![Request::Push(item("a"))]);
     let in_time = client.batch(vec![Request::Push(item("b"))]);
@@ -126,7 +126,7 @@ pub async fn a_batch_that_arrives_after_its_deadline_does_nothing(stage: &Stage)
     assert_eq!(client.texts(9).await, ["b"]);
 }
 
-pub async fn a_batch_is_not_done_again_after_its_session_was_forgotten(stage: &Stage) {
+pub async fn a_batch_is_not_done_again_after_its_session_was_forgotten(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = client.batch(vec![Request::Push(item("a"))]);
     client.call(&batch).await;
@@ -137,7 +137,7 @@ pub async fn a_batch_is_not_done_again_after_its_session_was_forgotten(stage: &S
     assert_eq!(client.counts().await, [0; 4]);
 }
 
-pub async fn sessions_have_numbers_of_their_own(stage: &Stage) {
+pub async fn sessions_have_numbers_of_their_own(stage: &CaseStage) {
     let (one, other) = (stage.queue_client().await, stage.queue_client().await);
     for text in ["a", "b"] {
         assert_eq!(one.batch(vec![]).number, other.batch(vec![]).number);
@@ -147,7 +147,7 @@ pub async fn sessions_have_numbers_of_their_own(stage: &Stage) {
     assert_eq!(one.texts(9).await, ["a", "a", "b", "b"]);
 }
 
-pub async fn a_session_has_numbers_of_its_own_at_each_queue(stage: &Stage) {
+pub async fn a_session_has_numbers_of_its_own_at_each_queue(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let here = client.batch(vec![Request::Push(item("a"))]);
     let name = Name::new(&format!("{} elsewhere", stage.name())).unwrap();
@@ -157,7 +157,7 @@ pub async fn a_session_has_numbers_of_its_own_at_each_queue(stage: &Stage) {
     }
 }
 
-pub async fn a_batch_has_up_to_sixty_four_requests(stage: &Stage) {
+pub async fn a_batch_has_up_to_sixty_four_requests(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let ids = client.push_all(&["x"; 64]).await;
     let held = popped(client.one(Request::Pop(pop(64))).await);
@@ -167,7 +167,7 @@ pub async fn a_batch_has_up_to_sixty_four_requests(stage: &Stage) {
     assert_eq!(client.call(&batch).await.replies, done);
 }
 
-pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &Stage) {
+pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = client.batch(vec![Request::Push(item("a")), Request::Pop(pop(1))]);
     for polls in 0..6 {

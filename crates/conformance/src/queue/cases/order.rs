@@ -3,14 +3,14 @@ use std::collections::BTreeSet;
 use seinpaal_proto::queue::{Reply, Request};
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::{
         ask::{AT_ONCE, MINUTE, SECOND, acknowledge, give_back, item, pop, ranked},
         client::{popped, text},
     },
 };
 
-pub async fn what_is_pushed_first_is_delivered_first(stage: &Stage) {
+pub async fn what_is_pushed_first_is_delivered_first(stage: &CaseStage) {
     let (maker, worker) = (stage.queue_client().await, stage.queue_client().await);
     maker.push_all(&["a", "b"]).await;
     worker.push(item("c")).await;
@@ -19,7 +19,7 @@ pub async fn what_is_pushed_first_is_delivered_first(stage: &Stage) {
     assert_eq!(maker.texts(9).await, ["c", "d"]);
 }
 
-pub async fn what_is_acknowledged_is_gone(stage: &Stage) {
+pub async fn what_is_acknowledged_is_gone(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b"]).await;
     for popped in client.pop(2).await {
@@ -29,7 +29,7 @@ pub async fn what_is_acknowledged_is_gone(stage: &Stage) {
     assert_eq!(client.texts(1).await, [""; 0]);
 }
 
-pub async fn an_item_is_in_work_once(stage: &Stage) {
+pub async fn an_item_is_in_work_once(stage: &CaseStage) {
     let workers = [stage.queue_client().await, stage.queue_client().await];
     workers[0].push_all(&["a", "b", "c"]).await;
     let mut delivered = Vec::new();
@@ -39,7 +39,7 @@ pub async fn an_item_is_in_work_once(stage: &Stage) {
     assert_eq!(delivered, ["a", "b", "c"]);
 }
 
-pub async fn higher_priority_comes_first(stage: &Stage) {
+pub async fn higher_priority_comes_first(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for (text, priority) in [("low", -100), ("a", 0), ("high", 7), ("b", 0), ("highest", 100)] {
         client.push(ranked(text, priority)).await;
@@ -47,7 +47,7 @@ pub async fn higher_priority_comes_first(stage: &Stage) {
     assert_eq!(client.texts(9).await, ["highest", "high", "a", "b", "low"]);
 }
 
-pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &Stage) {
+pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("old")).await;
     stage.advance(MINUTE + SECOND);
@@ -56,7 +56,7 @@ pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &Stage)
     assert_eq!(client.texts(9).await, ["two steps", "old", "one step"]);
 }
 
-pub async fn what_is_given_back_is_first_again(stage: &Stage) {
+pub async fn what_is_given_back_is_first_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b", "c"]).await;
     let held = client.pop(2).await;
@@ -69,7 +69,9 @@ pub async fn what_is_given_back_is_first_again(stage: &Stage) {
     assert_eq!(again.into_iter().map(text).collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
-pub async fn what_is_given_back_for_later_comes_when_it_is_due_behind_the_others(stage: &Stage) {
+pub async fn what_is_given_back_for_later_comes_when_it_is_due_behind_the_others(
+    stage: &CaseStage,
+) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b"]).await;
     let held = client.take().await;
@@ -81,14 +83,14 @@ pub async fn what_is_given_back_for_later_comes_when_it_is_due_behind_the_others
     assert_eq!(again.into_iter().map(text).collect::<Vec<_>>(), ["b", "a"]);
 }
 
-pub async fn what_a_batch_pushes_its_later_requests_can_take(stage: &Stage) {
+pub async fn what_a_batch_pushes_its_later_requests_can_take(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = vec![Request::Push(item("a")), Request::Push(item("b")), Request::Pop(pop(9))];
     let taken = popped(client.send(batch).await.replies.remove(2));
     assert_eq!(taken.into_iter().map(text).collect::<Vec<_>>(), ["a", "b"]);
 }
 
-pub async fn finishing_one_and_taking_the_next_is_one_call(stage: &Stage) {
+pub async fn finishing_one_and_taking_the_next_is_one_call(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b", "c"]).await;
     client.one(crate::queue::ask::limit(1)).await;
@@ -102,7 +104,7 @@ pub async fn finishing_one_and_taking_the_next_is_one_call(stage: &Stage) {
     }
 }
 
-pub async fn thousands_of_items_are_delivered_in_order(stage: &Stage) {
+pub async fn thousands_of_items_are_delivered_in_order(stage: &CaseStage) {
     let (maker, worker) = (stage.queue_client().await, stage.queue_client().await);
     let texts: Vec<_> = (0..3_000).map(|number| format!("item {number}")).collect();
     maker.push_all(&texts).await;
@@ -117,7 +119,7 @@ pub async fn thousands_of_items_are_delivered_in_order(stage: &Stage) {
     assert_eq!(worker.counts().await, [0; 4]);
 }
 
-pub async fn of_workers_that_race_each_item_has_one(stage: &Stage) {
+pub async fn of_workers_that_race_each_item_has_one(stage: &CaseStage) {
     let mut workers = Vec::new();
     for _ in 0..6 {
         workers.push(stage.queue_client().await);

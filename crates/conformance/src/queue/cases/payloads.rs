@@ -4,7 +4,7 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Stage,
+    CaseStage,
     ask::{ask, try_ask},
     queue::{
         ask::{group_limit, item, pop},
@@ -19,13 +19,13 @@ fn carrying(payload: Vec<u8>) -> Push {
     Push { payload, ..item("") }
 }
 
-pub async fn an_empty_payload_comes_back(stage: &Stage) {
+pub async fn an_empty_payload_comes_back(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("")).await;
     assert_eq!(client.take().await.payload, b"");
 }
 
-pub async fn every_byte_comes_back_as_it_was(stage: &Stage) {
+pub async fn every_byte_comes_back_as_it_was(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let payloads = [
         (0..=255).collect(),
@@ -39,14 +39,14 @@ pub async fn every_byte_comes_back_as_it_was(stage: &Stage) {
     assert_eq!(taken.collect::<Vec<_>>(), payloads);
 }
 
-pub async fn a_payload_of_a_mebibyte_comes_back(stage: &Stage) {
+pub async fn a_payload_of_a_mebibyte_comes_back(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let payload: Vec<_> = (0..MEBIBYTE).map(|at| (at * 7 + at / 256) as u8).collect();
     client.push(carrying(payload.clone())).await;
     assert!(client.take().await.payload == payload, "the payload is another");
 }
 
-pub async fn the_answers_to_a_batch_hold_four_mebibytes_of_payload(stage: &Stage) {
+pub async fn the_answers_to_a_batch_hold_four_mebibytes_of_payload(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for _ in 0..6 {
         client.push(carrying(vec![b'x'; MEBIBYTE])).await;
@@ -60,11 +60,11 @@ pub async fn the_answers_to_a_batch_hold_four_mebibytes_of_payload(stage: &Stage
     assert_eq!(payloads(client.pop(64).await), [MEBIBYTE, MEBIBYTE, 5]);
 }
 
-pub async fn what_its_maker_says_of_an_item_comes_back(stage: &Stage) {
+pub async fn what_its_maker_says_of_an_item_comes_back(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let odd = [("k", ""), ("", "v"), ("号", "\"'\\{}:;,%|"), ("new\u{a0}line", "🚦")];
     let labels = odd.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-    let about = About { client: "x 1.0".into(), host: "häst".into(), pid: 7, labels }.encode();
+    let about = About::new("x 1.0", "häst", 7).with_labels(labels).encode();
     let (group, priority) = (Some(Name::new("{g} 号").unwrap()), Priority::new(-3).unwrap());
     let made = Push { group, priority, most: 1_000_000, about, ..item("a") };
     let id = client.push(made.clone()).await;
@@ -74,7 +74,7 @@ pub async fn what_its_maker_says_of_an_item_comes_back(stage: &Stage) {
     assert_eq!((held.about, held.most), (made.about, made.most));
 }
 
-pub async fn queues_do_not_share_items_whatever_is_in_their_names(stage: &Stage) {
+pub async fn queues_do_not_share_items_whatever_is_in_their_names(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let odd =
         ["", "{", "}", "{}", "{a}b", " ", "/", "'\"", ":*?[x]", "\\", "%", "号", "🚦", "\u{a0}"];
@@ -91,7 +91,7 @@ pub async fn queues_do_not_share_items_whatever_is_in_their_names(stage: &Stage)
     }
 }
 
-pub async fn the_longest_names_are_as_good_as_any(stage: &Stage) {
+pub async fn the_longest_names_are_as_good_as_any(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let name = format!("{}{}", stage.name(), "é".repeat(300));
     let name = Name::new(&name[..512 - usize::from(!name.is_char_boundary(512))]).unwrap();
@@ -105,7 +105,7 @@ pub async fn the_longest_names_are_as_good_as_any(stage: &Stage) {
     assert_eq!(popped(replies.remove(3))[0].group, Some(long));
 }
 
-pub async fn a_queue_and_a_semaphore_of_one_name_do_not_touch_each_other(stage: &Stage) {
+pub async fn a_queue_and_a_semaphore_of_one_name_do_not_touch_each_other(stage: &CaseStage) {
     let (client, semaphore) = (stage.queue_client().await, stage.client().await);
     let [a, b] = tickets();
     client.push(item("item")).await;

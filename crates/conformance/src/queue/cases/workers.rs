@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal_proto::queue::{Configure, Request, What};
 
 use crate::{
-    Stage,
+    CaseStage,
     queue::{
         QueueClient,
         ask::{
@@ -18,7 +18,10 @@ use crate::{
 const CALLED: [What; 1] = [What::Called];
 
 /// Idle workers that want this many items each, in the order of their places.
-async fn in_line<'a, const N: usize>(stage: &'a Stage, wants: [u32; N]) -> [QueueClient<'a>; N] {
+async fn in_line<'a, const N: usize>(
+    stage: &'a CaseStage,
+    wants: [u32; N],
+) -> [QueueClient<'a>; N] {
     let mut workers = Vec::new();
     for want in wants {
         let worker = stage.queue_client().await;
@@ -29,7 +32,7 @@ async fn in_line<'a, const N: usize>(stage: &'a Stage, wants: [u32; N]) -> [Queu
     workers.try_into().expect("as many as wanted")
 }
 
-pub async fn an_item_calls_one_worker_and_the_first_that_stood_in_line(stage: &Stage) {
+pub async fn an_item_calls_one_worker_and_the_first_that_stood_in_line(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [mut first, mut second, mut third] = in_line(stage, [1; 3]).await;
     maker.push(item("a")).await;
@@ -38,7 +41,7 @@ pub async fn an_item_calls_one_worker_and_the_first_that_stood_in_line(stage: &S
     assert_eq!(first.heard().await, CALLED);
 }
 
-pub async fn as_many_workers_are_called_as_there_are_items(stage: &Stage) {
+pub async fn as_many_workers_are_called_as_there_are_items(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [mut first, mut second, mut third] = in_line(stage, [1; 3]).await;
     maker.push_all(&["a", "b"]).await;
@@ -49,7 +52,7 @@ pub async fn as_many_workers_are_called_as_there_are_items(stage: &Stage) {
     assert_eq!(first.heard().await, []);
 }
 
-pub async fn a_worker_that_wants_many_is_called_once_for_many(stage: &Stage) {
+pub async fn a_worker_that_wants_many_is_called_once_for_many(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [mut first, mut second] = in_line(stage, [8; 2]).await;
     maker.push_all(&["x"; 5]).await;
@@ -58,7 +61,7 @@ pub async fn a_worker_that_wants_many_is_called_once_for_many(stage: &Stage) {
     assert_eq!(first.heard().await, CALLED);
 }
 
-pub async fn more_items_than_the_called_want_call_the_next(stage: &Stage) {
+pub async fn more_items_than_the_called_want_call_the_next(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [mut first, mut second, mut third] = in_line(stage, [2; 3]).await;
     maker.push_all(&["x"; 2]).await;
@@ -68,7 +71,7 @@ pub async fn more_items_than_the_called_want_call_the_next(stage: &Stage) {
     second.told_to_come().await;
 }
 
-pub async fn a_worker_that_got_less_than_it_wanted_stands_in_line_for_the_rest(stage: &Stage) {
+pub async fn a_worker_that_got_less_than_it_wanted_stands_in_line_for_the_rest(stage: &CaseStage) {
     let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
     maker.push(item("a")).await;
     assert_eq!(worker.pop_as(crate::queue::ask::waiting(3)).await.len(), 1);
@@ -77,7 +80,7 @@ pub async fn a_worker_that_got_less_than_it_wanted_stands_in_line_for_the_rest(s
     assert_eq!(worker.texts(2).await, ["b"]);
 }
 
-pub async fn a_worker_that_does_not_wait_is_not_called(stage: &Stage) {
+pub async fn a_worker_that_does_not_wait_is_not_called(stage: &CaseStage) {
     let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
     worker.pop(3).await;
     maker.push(item("a")).await;
@@ -85,7 +88,7 @@ pub async fn a_worker_that_does_not_wait_is_not_called(stage: &Stage) {
     assert_eq!(worker.heard().await, []);
 }
 
-pub async fn a_worker_that_leaves_is_not_called(stage: &Stage) {
+pub async fn a_worker_that_leaves_is_not_called(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [mut first, mut second] = in_line(stage, [1; 2]).await;
     first.one(Request::Leave).await;
@@ -95,7 +98,7 @@ pub async fn a_worker_that_leaves_is_not_called(stage: &Stage) {
     assert_eq!(first.heard().await, []);
 }
 
-pub async fn a_worker_that_died_is_passed_over(stage: &Stage) {
+pub async fn a_worker_that_died_is_passed_over(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [first, mut second] = in_line(stage, [1; 2]).await;
     stage.vanish_from_queue(first).await;
@@ -104,7 +107,7 @@ pub async fn a_worker_that_died_is_passed_over(stage: &Stage) {
     assert_eq!(second.texts(1).await, ["a"]);
 }
 
-pub async fn a_worker_that_was_called_and_does_not_come_is_not_waited_for(stage: &Stage) {
+pub async fn a_worker_that_was_called_and_does_not_come_is_not_waited_for(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [mut first, mut second] = in_line(stage, [1; 2]).await;
     maker.push(item("a")).await;
@@ -115,7 +118,7 @@ pub async fn a_worker_that_was_called_and_does_not_come_is_not_waited_for(stage:
     assert_eq!(second.texts(1).await, ["a"]);
 }
 
-pub async fn nobody_is_called_for_what_cannot_be_delivered(stage: &Stage) {
+pub async fn nobody_is_called_for_what_cannot_be_delivered(stage: &CaseStage) {
     let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
     maker.one(group_limit(1)).await;
     maker.push(of_group("g", "g1")).await;
@@ -132,7 +135,7 @@ pub async fn nobody_is_called_for_what_cannot_be_delivered(stage: &Stage) {
     worker.told_to_come().await;
 }
 
-pub async fn room_in_the_queue_calls_a_worker(stage: &Stage) {
+pub async fn room_in_the_queue_calls_a_worker(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     maker.one(limit(1)).await;
     maker.push_all(&["a", "b", "c"]).await;
@@ -146,7 +149,7 @@ pub async fn room_in_the_queue_calls_a_worker(stage: &Stage) {
     assert_eq!(second.texts(1).await, ["c"]);
 }
 
-pub async fn room_in_a_group_calls_a_worker(stage: &Stage) {
+pub async fn room_in_a_group_calls_a_worker(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     maker.one(group_limit(1)).await;
     for text in ["g1", "g2", "g3"] {
@@ -162,7 +165,7 @@ pub async fn room_in_a_group_calls_a_worker(stage: &Stage) {
     assert_eq!(second.texts(1).await, ["g3"]);
 }
 
-pub async fn a_queue_that_is_resumed_calls_workers(stage: &Stage) {
+pub async fn a_queue_that_is_resumed_calls_workers(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     maker.one(pause("repairs")).await;
     maker.push_all(&["a", "b"]).await;
@@ -172,7 +175,7 @@ pub async fn a_queue_that_is_resumed_calls_workers(stage: &Stage) {
     second.told_to_come().await;
 }
 
-pub async fn what_comes_back_calls_a_worker(stage: &Stage) {
+pub async fn what_comes_back_calls_a_worker(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     maker.push_all(&["a", "b"]).await;
     let held = maker.pop(2).await;
@@ -185,7 +188,7 @@ pub async fn what_comes_back_calls_a_worker(stage: &Stage) {
     assert_eq!(second.texts(1).await, ["b"]);
 }
 
-pub async fn what_a_dead_worker_had_calls_another(stage: &Stage) {
+pub async fn what_a_dead_worker_had_calls_another(stage: &CaseStage) {
     let (maker, dying) = (stage.queue_client().await, stage.queue_client().await);
     maker.push(item("a")).await;
     dying.take().await;
@@ -197,7 +200,9 @@ pub async fn what_a_dead_worker_had_calls_another(stage: &Stage) {
     assert_eq!(worker.texts(1).await, ["a"]);
 }
 
-pub async fn workers_that_drain_are_called_when_nothing_is_left_and_others_are_not(stage: &Stage) {
+pub async fn workers_that_drain_are_called_when_nothing_is_left_and_others_are_not(
+    stage: &CaseStage,
+) {
     let maker = stage.queue_client().await;
     maker.push(item("a")).await;
     let held = maker.take().await;
@@ -213,7 +218,7 @@ pub async fn workers_that_drain_are_called_when_nothing_is_left_and_others_are_n
     assert_eq!(patient.heard().await, []);
 }
 
-pub async fn a_place_ends_when_its_worker_is_not_heard_from(stage: &Stage) {
+pub async fn a_place_ends_when_its_worker_is_not_heard_from(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let [silent, kept] = in_line(stage, [1; 2]).await;
     for _ in 0..3 {
@@ -230,7 +235,7 @@ pub async fn a_place_ends_when_its_worker_is_not_heard_from(stage: &Stage) {
     assert_eq!(silent.heard().await, []);
 }
 
-pub async fn a_hundred_idle_workers_are_called_once_each_for_a_hundred_items(stage: &Stage) {
+pub async fn a_hundred_idle_workers_are_called_once_each_for_a_hundred_items(stage: &CaseStage) {
     let maker = stage.queue_client().await;
     let mut workers = Vec::new();
     for _ in 0..100 {

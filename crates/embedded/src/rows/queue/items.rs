@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Params, Result, Row, named_params};
 use seinpaal_proto::{
     Fence, Inbox, Name, Priority,
-    queue::{History, Item, ItemId, Standing, Work},
+    queue::{DeliveryHistory, Item, ItemId, Standing, Work},
 };
 
 use super::{
@@ -52,7 +52,7 @@ fn read(row: &Row<'_>) -> Result<Item> {
         pushed: micros(row, 7)?,
         rank: row.get(8)?,
         attempt: row.get(9)?,
-        history: History::decode(row.get_ref(10)?.as_str()?),
+        history: DeliveryHistory::decode(row.get_ref(10)?.as_str()?),
         standing: read_standing(row)?,
     };
     if item.is_sound() { Ok(item) } else { Err(damaged()) }

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Params, Result, Row, params};
 use seinpaal_proto::{
     Inbox,
-    queue::{Call, Place},
+    queue::{Place, WorkerCall},
 };
 
 use super::{
@@ -26,8 +26,8 @@ fn read(row: &Row<'_>) -> Result<Place> {
         drains: row.get(2)?,
         until: micros(row, 3)?,
         call: match called {
-            None => Call::InLine,
-            Some(_) => Call::Since(micros(row, 4)?),
+            None => WorkerCall::InLine,
+            Some(_) => WorkerCall::Since(micros(row, 4)?),
         },
     };
     if place.is_sound() { Ok(place) } else { Err(damaged()) }
@@ -40,14 +40,14 @@ impl QueueRows<'_> {
 
     pub(super) fn find_first_in_line(&self) -> Result<Option<Place>> {
         match self.one(IN_LINE, (self.id(), 1))? {
-            Some(Place { call: Call::Since(_), .. }) => Err(damaged()),
+            Some(Place { call: WorkerCall::Since(_), .. }) => Err(damaged()),
             found => Ok(found),
         }
     }
 
     pub(super) fn find_first_called(&self) -> Result<Option<Place>> {
         match self.one(FIRST_CALLED, [self.id()])? {
-            Some(Place { call: Call::InLine, .. }) => Err(damaged()),
+            Some(Place { call: WorkerCall::InLine, .. }) => Err(damaged()),
             found => Ok(found),
         }
     }
@@ -74,8 +74,8 @@ impl QueueRows<'_> {
     pub(super) fn write_place(&mut self, place: &Place) -> Result<()> {
         let queue = self.own_id()?;
         let called = match place.call {
-            Call::InLine => None,
-            Call::Since(at) => Some(int(at)),
+            WorkerCall::InLine => None,
+            WorkerCall::Since(at) => Some(int(at)),
         };
         let mut write =
             self.db.prepare_cached("REPLACE INTO place VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;

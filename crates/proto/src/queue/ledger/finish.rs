@@ -7,7 +7,7 @@ use crate::{
     ledger::Contacts,
     planted::{Bug, planted},
     queue::{
-        item::{Delivery, Ending, Item, Past, Standing},
+        item::{Delivery, Ending, Item, PastDelivery, Standing},
         reply::Reply,
         request::{How, Renew},
         state::State,
@@ -77,7 +77,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         ending: Ending,
     ) -> Result<Reply, S::Error> {
         let id = item.id;
-        item.history.push(Past { attempt: item.attempt, at: self.now, ending });
+        item.history.push(PastDelivery { attempt: item.attempt, at: self.now, ending });
         if item.attempt < item.most + u32::from(planted(Bug::QueueUncounted)) {
             self.put_back(item, delay)?;
             return Ok(Reply::Returned { id });

@@ -11,7 +11,7 @@ use crate::{
         item::{Delivery, Item, Standing, Work},
         reply::{Popped, Reply},
         request::Pop,
-        state::{Call, Place, State},
+        state::{Place, State, WorkerCall},
     },
 };
 
@@ -115,7 +115,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             want,
             drains: pop.drains,
             until: self.now + PLACE_TTL,
-            call: Call::InLine,
+            call: WorkerCall::InLine,
         })
     }
 
@@ -137,8 +137,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     pub(super) fn remove_place(&mut self, place: &Place) -> Result<(), S::Error> {
         match place.call {
-            Call::InLine => self.head.idle = self.head.idle.saturating_sub(1),
-            Call::Since(_) => {
+            WorkerCall::InLine => self.head.idle = self.head.idle.saturating_sub(1),
+            WorkerCall::Since(_) => {
                 self.head.called = self.head.called.saturating_sub(1);
                 self.head.wanted = self.head.wanted.saturating_sub(place.want);
             }

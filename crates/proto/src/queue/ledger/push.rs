@@ -4,7 +4,7 @@ use super::{Ledger, order::rank};
 use crate::{
     ledger::Contacts,
     queue::{
-        item::{History, Item, ItemId, Standing},
+        item::{DeliveryHistory, Item, ItemId, Standing},
         reply::Reply,
         request::{Due, Push},
         state::{Dedupped, State},
@@ -44,7 +44,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             pushed: self.now,
             rank: 0,
             attempt: 0,
-            history: History::default(),
+            history: DeliveryHistory::default(),
             standing: Standing::Ready { open: false },
         };
         item.rank = rank(id, &item);

@@ -7,7 +7,7 @@ use crate::{
     queue::{
         item::Standing,
         reply::What,
-        state::{Call, Place, State},
+        state::{Place, State, WorkerCall},
     },
     time::Micros,
 };
@@ -59,7 +59,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.idle = self.head.idle.saturating_sub(1);
         self.head.called += 1;
         self.head.wanted += place.want;
-        place.call = Call::Since(self.now);
+        place.call = WorkerCall::Since(self.now);
         self.state.put_place(&place)?;
         self.wake(place.inbox, What::Called);
         Ok(())
@@ -69,7 +69,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// time.
     fn forget_unanswered_calls(&mut self) -> Result<(), S::Error> {
         while let Some(place) = self.first_called()? {
-            let Call::Since(at) = place.call else { break };
+            let WorkerCall::Since(at) = place.call else { break };
             if at.abs_diff(self.now) < CALL_WAIT || !self.has_work() {
                 break;
             }
@@ -158,7 +158,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let end =
             end.map(|end| end.saturating_sub(self.head.clock).min(self.head.bound) + self.now);
         let call = match self.first_called()?.map(|place| place.call) {
-            Some(Call::Since(at)) => Some(at + CALL_WAIT),
+            Some(WorkerCall::Since(at)) => Some(at + CALL_WAIT),
             _ => None,
         };
         Ok([due, end, call].into_iter().flatten().min())

@@ -7,7 +7,7 @@ use crate::{
     name::Name,
     queue::{
         item::Standing,
-        state::{Call, Group, Head},
+        state::{Group, Head, WorkerCall},
     },
 };
 
@@ -102,7 +102,8 @@ impl MemoryQueue {
     }
 
     fn check_places(&self, head: &Head) -> Checked {
-        let is_in_line = |place: &&_| matches!(place, super::Place { call: Call::InLine, .. });
+        let is_in_line =
+            |place: &&_| matches!(place, super::Place { call: WorkerCall::InLine, .. });
         let idle = self.places.values().filter(is_in_line).count() as u32;
         let called = self.places.len() as u32 - idle;
         let wants = self.places.values().filter(|place| !is_in_line(place));

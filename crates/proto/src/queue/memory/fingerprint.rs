@@ -9,7 +9,7 @@ use crate::{
         fingerprint::View,
         item::{Item, Standing},
         ledger::AGING,
-        state::{Call, Head, Place, SessionRecord},
+        state::{Head, Place, SessionRecord, WorkerCall},
     },
 };
 
@@ -51,8 +51,8 @@ impl MemoryQueue {
         self.head.as_ref()
     }
 
-    /// Whose places there are, in line or called.
-    pub fn workers(&self) -> impl Iterator<Item = (Inbox, Call)> {
+    /// The workers that have a place, in line or called.
+    pub fn workers(&self) -> impl Iterator<Item = (Inbox, WorkerCall)> {
         self.places.values().map(|place| (place.inbox, place.call))
     }
 }
@@ -83,8 +83,8 @@ fn place_of<H: Hasher>(place: &Place, view: &View<'_>, hasher: &mut H) {
     let Place { inbox, want, drains, until, call } = place;
     (inbox, want, drains, view.store.exact(*until)).hash(hasher);
     match call {
-        Call::InLine => 0_u8.hash(hasher),
-        Call::Since(at) => (1_u8, view.store.exact(*at)).hash(hasher),
+        WorkerCall::InLine => 0_u8.hash(hasher),
+        WorkerCall::Since(at) => (1_u8, view.store.exact(*at)).hash(hasher),
     }
 }
 

@@ -4,8 +4,8 @@ use alloc::{collections::BTreeMap, vec::Vec};
 
 use super::{
     Session,
-    compose::{Entry, Sent},
-    event::{Answer, Delivered, End, Event, PopId, Until},
+    compose::{DraftEntry, Sent},
+    event::{Answer, Delivered, DeliveryEnd, Event, PopId, Until},
     work::HeldDelivery,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
         reply::{Popped, Replies, Reply, Snapshot},
         request::How,
     },
-    session::Schedule,
+    session::LeaseSchedule,
     time::{MILLISECOND, Micros},
 };
 
@@ -54,26 +54,26 @@ impl Session {
         self.bearings.seen = self.bearings.seen.max(number);
     }
 
-    fn take_answer(&mut self, heard: Heard, entry: Entry, reply: Option<Reply>) {
+    fn take_answer(&mut self, heard: Heard, entry: DraftEntry, reply: Option<Reply>) {
         match (entry, reply) {
-            (Entry::Ask(ask, _), reply) => {
+            (DraftEntry::Ask(ask, _), reply) => {
                 if let Some(Reply::Pushed { id }) = &reply {
                     self.see(id.0);
                 }
                 let answer = reply.map_or(Answer::Unknown, Answer::Done);
                 self.events.push_back(Event::Answer { ask, answer });
             }
-            (Entry::Finish(delivery), reply) => {
-                self.take_end(delivery, reply.map_or(End::Unknown, end_of));
+            (DraftEntry::Finish(delivery), reply) => {
+                self.take_end(delivery, reply.map_or(DeliveryEnd::Unknown, end_of));
             }
-            (Entry::Renew(asked), Some(Reply::Renewed { valid_for, lost })) => {
+            (DraftEntry::Renew(asked), Some(Reply::Renewed { valid_for, lost })) => {
                 self.take_renewal(heard, &asked, valid_for, &lost);
             }
-            (Entry::Renew(asked), _) => {
+            (DraftEntry::Renew(asked), _) => {
                 asked.into_iter().for_each(|delivery| self.work.renew_at(delivery, heard.now));
             }
             (
-                Entry::Pop { items: asked, ttl, waits },
+                DraftEntry::Pop { items: asked, ttl, waits },
                 Some(Reply::Popped { items, valid_for, left }),
             ) => {
                 self.in_line = waits && items.len() < asked as usize;
@@ -84,14 +84,14 @@ impl Session {
                 self.end_wishes(left);
                 self.go_on(heard.now);
             }
-            (Entry::Pop { .. }, _) => {
+            (DraftEntry::Pop { .. }, _) => {
                 self.pop_due = true;
                 self.retry_at = Some(heard.now + self.pause());
             }
-            (Entry::Find, Some(Reply::Snapshot(seen))) => self.find(&seen),
+            (DraftEntry::Find, Some(Reply::Snapshot(seen))) => self.find(&seen),
             // This is no answer to the question. A delivery that is not found ends with its lease.
-            (Entry::Find, _) => {}
-            (Entry::Leave, _) => (self.in_line, self.look_at) = (false, None),
+            (DraftEntry::Find, _) => {}
+            (DraftEntry::Leave, _) => (self.in_line, self.look_at) = (false, None),
         }
     }
 
@@ -228,16 +228,16 @@ impl Session {
     }
 }
 
-fn end_of(reply: Reply) -> End {
+fn end_of(reply: Reply) -> DeliveryEnd {
     match reply {
-        Reply::Acknowledged { .. } => End::Acknowledged,
-        Reply::Returned { .. } => End::Returned,
-        Reply::Died { .. } => End::Died,
-        Reply::Lost { .. } => End::Lost,
-        _ => End::Unknown,
+        Reply::Acknowledged { .. } => DeliveryEnd::Acknowledged,
+        Reply::Returned { .. } => DeliveryEnd::Returned,
+        Reply::Died { .. } => DeliveryEnd::Died,
+        Reply::Lost { .. } => DeliveryEnd::Lost,
+        _ => DeliveryEnd::Unknown,
     }
 }
 
 fn next_renewal(at: Micros, ttl: Micros, certain: Option<Micros>, draw: u64) -> Micros {
-    at + Schedule::new(ttl, certain.unwrap_or(ttl)).renew_drawn(draw)
+    at + LeaseSchedule::new(ttl, certain.unwrap_or(ttl)).renew_drawn(draw)
 }

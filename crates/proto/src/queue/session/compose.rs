@@ -3,7 +3,7 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use super::{
-    Ask, Session,
+    PendingAsk, Session,
     event::{AskId, Call},
 };
 use crate::{
@@ -23,7 +23,7 @@ pub(super) struct Sent {
     pub(super) call: Option<CallId>,
     pub(super) batch: Arc<Batch>,
     /// The purpose of each of its requests.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<DraftEntry>,
     /// When it was first sent.
     pub(super) first_at: Micros,
     /// When the latest call was made.
@@ -35,7 +35,7 @@ pub(super) struct Sent {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(super) enum DraftEntry {
     Ask(AskId, Micros),
     Finish(Delivery),
     Renew(Vec<Delivery>),
@@ -54,13 +54,13 @@ const FOUND: u32 = 10_000;
 
 #[derive(Default)]
 struct Draft {
-    entries: Vec<Entry>,
+    entries: Vec<DraftEntry>,
     requests: Vec<Request>,
     bytes: usize,
 }
 
 impl Draft {
-    fn push(&mut self, entry: Entry, request: Request) {
+    fn push(&mut self, entry: DraftEntry, request: Request) {
         self.entries.push(entry);
         self.requests.push(request);
     }
@@ -114,7 +114,7 @@ impl Session {
         self.draft_renewals(now, &mut draft);
         self.draft_finishes(&mut draft);
         if core::mem::take(&mut self.must_find) {
-            draft.push(Entry::Find, Request::Inspect { rows: FOUND });
+            draft.push(DraftEntry::Find, Request::Inspect { rows: FOUND });
         }
         self.draft_asks(&mut draft);
         self.draft_pop(&mut draft);
@@ -130,7 +130,7 @@ impl Session {
                 }
                 some.iter().for_each(|delivery| self.work.asked_to_renew(*delivery));
                 let renew = Renew { ttl, margin, deliveries: some.to_vec() };
-                draft.push(Entry::Renew(some.to_vec()), Request::Renew(renew));
+                draft.push(DraftEntry::Renew(some.to_vec()), Request::Renew(renew));
             }
         }
     }
@@ -143,7 +143,7 @@ impl Session {
             let leaving = self.work.get(delivery).and_then(|held| held.leaving.as_ref());
             if let Some(leaving) = leaving {
                 let how = leaving.how.clone();
-                draft.push(Entry::Finish(delivery), Request::Finish { delivery, how });
+                draft.push(DraftEntry::Finish(delivery), Request::Finish { delivery, how });
             }
         }
     }
@@ -151,10 +151,10 @@ impl Session {
     fn draft_asks(&mut self, draft: &mut Draft) {
         while let Some(ask) = self.asks.front()
             && draft.has_room_for(&ask.request)
-            && let Some(Ask { id, request, at }) = self.asks.pop_front()
+            && let Some(PendingAsk { id, request, at }) = self.asks.pop_front()
         {
             draft.bytes += payload(&request);
-            draft.push(Entry::Ask(id, at), request);
+            draft.push(DraftEntry::Ask(id, at), request);
         }
     }
 
@@ -165,7 +165,7 @@ impl Session {
         self.pop_due = false;
         let Some(demand) = self.poppers.demand() else {
             if self.in_line {
-                draft.push(Entry::Leave, Request::Leave);
+                draft.push(DraftEntry::Leave, Request::Leave);
             }
             return;
         };
@@ -180,7 +180,7 @@ impl Session {
             drains: demand.drains,
             about: demand.about,
         };
-        draft.push(Entry::Pop { items, ttl, waits }, Request::Pop(pop));
+        draft.push(DraftEntry::Pop { items, ttl, waits }, Request::Pop(pop));
     }
 
     fn sent(&mut self, now: Micros, draft: Draft) -> Sent {

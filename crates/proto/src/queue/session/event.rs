@@ -87,7 +87,7 @@ pub enum Answer {
 /// How a delivery was ended.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
-pub enum End {
+pub enum DeliveryEnd {
     /// The item is done and gone.
     Acknowledged,
     /// The item is in the queue again.
@@ -139,17 +139,17 @@ pub enum Event {
     },
     /// Nothing is ready, delayed or in work. The wish is over.
     Drained {
-        /// Whose.
+        /// The pop that this is about.
         pop: PopId,
     },
     /// The deadline came first. The wish is over.
     TimedOut {
-        /// Whose.
+        /// The pop that this is about.
         pop: PopId,
     },
     /// The store was silent for too long, or refuses. The wish is over.
     Failed {
-        /// Whose.
+        /// The pop that this is about.
         pop: PopId,
     },
     /// Believed until later than was said before; not in danger.
@@ -176,6 +176,6 @@ pub enum Event {
         /// Which.
         delivery: Delivery,
         /// How.
-        end: End,
+        end: DeliveryEnd,
     },
 }

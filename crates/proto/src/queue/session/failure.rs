@@ -4,18 +4,18 @@
 use alloc::vec::Vec;
 
 use super::{
-    Ask, Session,
-    compose::{Entry, Sent},
-    event::{Answer, End, Event, PopId, Until},
+    PendingAsk, Session,
+    compose::{DraftEntry, Sent},
+    event::{Answer, DeliveryEnd, Event, PopId, Until},
 };
 use crate::{
     queue::{item::Delivery, request::Request},
-    session::Failure,
+    session::CallFailure,
     time::Micros,
 };
 
 impl Session {
-    pub(super) fn take_failure(&mut self, now: Micros, failure: Failure) {
+    pub(super) fn take_failure(&mut self, now: Micros, failure: CallFailure) {
         self.retry_at = Some(now + self.pause());
         let Some(sent) = &mut self.sent else { return };
         sent.call = None;
@@ -34,19 +34,19 @@ impl Session {
         let Some(sent) = self.sent.take() else { return };
         for entry in sent.entries.into_iter().rev() {
             match entry {
-                Entry::Ask(ask, _) => {
+                DraftEntry::Ask(ask, _) => {
                     self.events.push_back(Event::Answer { ask, answer: Answer::NotDone });
                 }
-                Entry::Finish(delivery) => self.finishes.push_front(delivery),
-                Entry::Renew(deliveries) => {
+                DraftEntry::Finish(delivery) => self.finishes.push_front(delivery),
+                DraftEntry::Renew(deliveries) => {
                     deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
                 }
-                Entry::Find => self.must_find = true,
-                Entry::Pop { .. } => {
+                DraftEntry::Find => self.must_find = true,
+                DraftEntry::Pop { .. } => {
                     self.pop_due = true;
                     self.fail_poppers(|_, _| true);
                 }
-                Entry::Leave => {}
+                DraftEntry::Leave => {}
             }
         }
     }
@@ -62,24 +62,24 @@ impl Session {
         self.give_up_old_asks(now);
     }
 
-    fn give_up(&mut self, now: Micros, entry: Entry, request: &Request, is_doubtful: bool) {
+    fn give_up(&mut self, now: Micros, entry: DraftEntry, request: &Request, is_doubtful: bool) {
         match entry {
-            Entry::Ask(ask, _) => {
+            DraftEntry::Ask(ask, _) => {
                 let is_unknown = is_doubtful && !request.reads();
                 let answer = if is_unknown { Answer::Unknown } else { Answer::NotDone };
                 self.events.push_back(Event::Answer { ask, answer });
             }
-            Entry::Finish(delivery) => self.finish_again(delivery, is_doubtful),
-            Entry::Renew(deliveries) => {
+            DraftEntry::Finish(delivery) => self.finish_again(delivery, is_doubtful),
+            DraftEntry::Renew(deliveries) => {
                 deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
             }
-            Entry::Find => self.must_find = true,
-            Entry::Pop { .. } => {
+            DraftEntry::Find => self.must_find = true,
+            DraftEntry::Pop { .. } => {
                 self.must_find |= is_doubtful;
                 self.pop_due = true;
                 self.fail_poppers(|_, until| until != Until::Unpopped);
             }
-            Entry::Leave => {}
+            DraftEntry::Leave => {}
         }
     }
 
@@ -94,7 +94,7 @@ impl Session {
         });
         self.finishes.push_back(delivery);
         if is_news {
-            self.events.push_back(Event::Finished { delivery, end: End::Unknown });
+            self.events.push_back(Event::Finished { delivery, end: DeliveryEnd::Unknown });
         }
     }
 
@@ -111,7 +111,7 @@ impl Session {
     /// Ends requests that could not even be sent for as long as their callers are patient.
     fn give_up_old_asks(&mut self, now: Micros) {
         let patience = self.config.patience;
-        let is_old = |ask: &Ask| now.saturating_sub(ask.at) >= patience;
+        let is_old = |ask: &PendingAsk| now.saturating_sub(ask.at) >= patience;
         while let Some(ask) = self.asks.front().filter(|ask| is_old(ask)).map(|ask| ask.id) {
             self.asks.pop_front();
             self.events.push_back(Event::Answer { ask, answer: Answer::NotDone });
@@ -128,16 +128,16 @@ impl Session {
         }
         for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests).rev() {
             match entry {
-                Entry::Ask(id, at) => {
-                    self.asks.push_front(Ask { id, request: request.clone(), at });
+                DraftEntry::Ask(id, at) => {
+                    self.asks.push_front(PendingAsk { id, request: request.clone(), at });
                 }
-                Entry::Finish(delivery) => self.finishes.push_front(delivery),
-                Entry::Renew(deliveries) => {
+                DraftEntry::Finish(delivery) => self.finishes.push_front(delivery),
+                DraftEntry::Renew(deliveries) => {
                     deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
                 }
-                Entry::Pop { .. } => self.pop_due = true,
-                Entry::Find => self.must_find = true,
-                Entry::Leave => {}
+                DraftEntry::Pop { .. } => self.pop_due = true,
+                DraftEntry::Find => self.must_find = true,
+                DraftEntry::Leave => {}
             }
         }
         self.give_up_old_asks(now);

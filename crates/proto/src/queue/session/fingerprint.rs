@@ -4,7 +4,7 @@ use core::hash::{Hash, Hasher};
 
 use super::{
     Session,
-    compose::{Entry, Sent},
+    compose::{DraftEntry, Sent},
     event::Until,
     poppers::Popper,
     work::HeldDelivery,
@@ -72,7 +72,7 @@ fn sent_of<H: Hasher>(sent: &Sent, view: &View<'_>, hasher: &mut H) {
     (call.is_some(), is_doubtful, view.own.exact(*first_at), view.own.exact(*at)).hash(hasher);
     view.own.due(Some(*over_at), hasher);
     for entry in entries {
-        if let Entry::Ask(_, at) = entry {
+        if let DraftEntry::Ask(_, at) = entry {
             view.own.exact(*at).hash(hasher);
         }
     }

@@ -30,7 +30,7 @@ pub(super) struct Poppers {
 }
 
 /// The next pop, for all poppers together.
-pub(super) struct Demand {
+pub(super) struct PopDemand {
     pub(super) items: u32,
     /// The shortest ttl. A popper that wants a longer one gets it with the first renewal.
     pub(super) ttl: Micros,
@@ -119,10 +119,11 @@ impl Poppers {
     }
 
     /// Takes the next pop. Its poppers count as asked for from then on.
-    pub(super) fn demand(&mut self) -> Option<Demand> {
+    pub(super) fn demand(&mut self) -> Option<PopDemand> {
         let first = self.all.get(&self.first()?)?;
         let about = first.wish.about.clone();
-        let mut demand = Demand { items: 0, ttl: Micros::MAX, waits: false, drains: false, about };
+        let mut demand =
+            PopDemand { items: 0, ttl: Micros::MAX, waits: false, drains: false, about };
         for (_, id) in &self.line {
             let Some(popper) = self.all.get_mut(id) else { continue };
             popper.is_asked = true;

@@ -9,7 +9,7 @@ use self::net::{Fate, Net, wish};
 use crate::{
     queue::{
         How, Reply, Request,
-        session::{Answer, End, Event, Until, Wish},
+        session::{Answer, DeliveryEnd, Event, Until, Wish},
     },
     time::{MILLISECOND, Micros, SECOND},
 };
@@ -194,7 +194,7 @@ fn a_cancelled_item_is_lost_at_once() {
     assert!(matches!(net.answers[&(0, ask)], Answer::Done(Reply::Cancelled { .. })));
     net.sessions[1].finish(delivery, How::Acknowledge);
     net.run_for(20 * MILLISECOND);
-    assert_eq!(net.ends[&delivery], End::Lost);
+    assert_eq!(net.ends[&delivery], DeliveryEnd::Lost);
     assert!(net.sessions[1].is_idle());
 }
 
@@ -210,7 +210,7 @@ fn closing_sends_what_was_finished_and_gives_back_the_rest() {
     net.sessions[1].close();
     net.run_for(SECOND);
     assert!(net.sessions[1].is_idle() && net.held.is_empty());
-    assert_eq!(net.ends[&first], End::Acknowledged);
+    assert_eq!(net.ends[&first], DeliveryEnd::Acknowledged);
     net.pop(0, wish(5, ONCE, TTL));
     net.run_for(SECOND);
     assert_eq!(net.held.len(), 2);

@@ -1,8 +1,8 @@
 //! What the program wants of the session: items, and an end to deliveries.
 
 use super::{
-    Ask, Session,
-    event::{AskId, End, Event, Loss, PopId, Wish},
+    PendingAsk, Session,
+    event::{AskId, DeliveryEnd, Event, Loss, PopId, Wish},
     poppers::Popper,
 };
 use crate::{
@@ -17,7 +17,7 @@ impl Session {
     /// Sends a request that is not about items to work on. An [`Event::Answer`] tells the result.
     pub fn ask(&mut self, now: Micros, request: Request) -> AskId {
         let id = AskId(self.next_id());
-        self.asks.push_back(Ask { id, request, at: now });
+        self.asks.push_back(PendingAsk { id, request, at: now });
         id
     }
 
@@ -49,7 +49,7 @@ impl Session {
             self.work.change(delivery, |held| held.leave(how, false));
             self.finishes.push_back(delivery);
         } else {
-            self.events.push_back(Event::Finished { delivery, end: End::Lost });
+            self.events.push_back(Event::Finished { delivery, end: DeliveryEnd::Lost });
         }
     }
 

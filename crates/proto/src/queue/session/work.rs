@@ -6,7 +6,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use super::event::PopId;
 use crate::{
     queue::{item::Delivery, request::How},
-    session::Schedule,
+    session::LeaseSchedule,
     time::Micros,
 };
 
@@ -60,7 +60,7 @@ impl HeldDelivery {
     pub(super) fn believe(&mut self, at: Micros, certain: Option<Micros>) {
         self.until = certain.map(|certain| at + certain);
         self.in_danger = false;
-        let danger = |certain| at + Schedule::new(self.ttl, certain).danger();
+        let danger = |certain| at + LeaseSchedule::new(self.ttl, certain).danger();
         self.danger_at = certain.map_or(Micros::MAX, danger);
     }
 

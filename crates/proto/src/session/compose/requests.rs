@@ -4,9 +4,9 @@ use alloc::{collections::VecDeque, string::String};
 
 use super::{
     super::{
-        Config, Session,
+        Session, SessionConfig,
         event::Wish,
-        record::{Exit, Phase, Record},
+        record::{Phase, Record, TicketExit},
         sent::BatchPart,
     },
     Draft,
@@ -58,7 +58,7 @@ impl Session {
 /// The request that says of a ticket what its record wants, and what the answer will be about.
 fn request_for(
     record: &Record,
-    config: &Config,
+    config: &SessionConfig,
     waiter_lease: LeaseId,
     store_now: Option<Micros>,
 ) -> (BatchPart, Request) {
@@ -66,14 +66,14 @@ fn request_for(
     let ttl = record.wish.ttl;
     let not_after = store_now.map(|store_now| store_now + life(ttl));
     match (record.phase, record.exit) {
-        (Phase::Leaving, Exit::Release) => {
+        (Phase::Leaving, TicketExit::Release) => {
             (BatchPart::Release(ticket, None), Request::Release { ticket, slots: None })
         }
-        (Phase::Leaving, Exit::Detach) => {
+        (Phase::Leaving, TicketExit::Detach) => {
             let (ttl, margin) = (record.full_ttl, config.stated_margin(record.full_ttl));
             (BatchPart::Detach(ticket), Request::Detach { ticket, ttl, margin })
         }
-        (Phase::Leaving, Exit::Cancel) => {
+        (Phase::Leaving, TicketExit::Cancel) => {
             let is_unsure = record.is_attaching && record.granted.is_none();
             let attach = is_unsure.then_some(record.lease);
             (BatchPart::Cancel(ticket), Request::Cancel { ticket, remember: ttl, attach })
@@ -97,7 +97,7 @@ fn request_for(
 
 fn acquire_of(
     record: &Record,
-    config: &Config,
+    config: &SessionConfig,
     waiter_lease: LeaseId,
     not_after: Option<Micros>,
 ) -> Acquire {

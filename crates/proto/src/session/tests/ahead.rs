@@ -8,7 +8,7 @@ use crate::{
     name::Name,
     reply::{Grant, Replies, Reply, TicketReply},
     request::{Request, Whom},
-    session::{Call, Config, Event, Failure, Session},
+    session::{Call, CallFailure, Event, Session, SessionConfig},
     slot_names::SlotNames,
 };
 
@@ -23,7 +23,7 @@ struct Turns {
 
 impl Turns {
     fn new() -> Self {
-        let mut session = Session::new(Inbox(7), Config::default());
+        let mut session = Session::new(Inbox(7), SessionConfig::default());
         let name = Name::new("n").unwrap();
         let holder = session.acquire(0, &name, wish(1, 1, TTL));
         let mut turns = Self { session, name, holder, waiter: holder };
@@ -146,7 +146,7 @@ fn a_proof_that_comes_before_its_wakeup_is_asked_for_again() {
 fn a_release_with_a_proof_that_has_no_answer_refuses_nobody() {
     let mut turns = Turns::new();
     let call = turns.release();
-    let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+    let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
     turns.session.handle_failure(0, call.id, failure);
     assert_eq!(turns.events(), []);
     turns.session.handle_wakeup(0, granted(turns.waiter, 3));

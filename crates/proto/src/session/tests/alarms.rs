@@ -8,7 +8,7 @@ use super::{
     wish,
 };
 use crate::{
-    session::{ClockBound, Config, Event, Wish},
+    session::{Event, JumpBound, SessionConfig, Wish},
     time::{MAX_TTL, MILLISECOND, MIN_TTL, Micros, SECOND, UNBOUNDED},
 };
 
@@ -24,11 +24,11 @@ pub(super) fn ttls() -> Vec<Micros> {
     ttls
 }
 
-pub(super) const BOUNDS: [ClockBound; 4] = [
-    ClockBound::Quarter,
-    ClockBound::Off,
-    ClockBound::Fixed(100 * MILLISECOND),
-    ClockBound::Fixed(MAX_TTL), // which is cut to half of the ttl
+pub(super) const BOUNDS: [JumpBound; 4] = [
+    JumpBound::Quarter,
+    JumpBound::Off,
+    JumpBound::Fixed(100 * MILLISECOND),
+    JumpBound::Fixed(MAX_TTL), // which is cut to half of the ttl
 ];
 
 /// No cut, and what ZooKeeper's sessions make of it.
@@ -36,14 +36,14 @@ pub(super) const CUTS: [Micros; 4] =
     [UNBOUNDED, 7_500 * MILLISECOND, 3 * SECOND, 1_500 * MILLISECOND];
 
 /// Clients on a store that answers, however late it may, within this share of the ttl.
-fn net(clients: usize, seed: u64, config: &Config, lag: Micros) -> Net {
+fn net(clients: usize, seed: u64, config: &SessionConfig, lag: Micros) -> Net {
     let mut net = Net::with(clients, seed, config);
     net.fate = Fate { lag: lag.max(1), ..Fate::default() };
     net
 }
 
-pub(super) fn config(clock_bound: ClockBound, cut: Micros) -> Config {
-    Config { clock_bound, ..Config::default() }.within(cut)
+pub(super) fn config(clock_bound: JumpBound, cut: Micros) -> SessionConfig {
+    SessionConfig { clock_bound, ..SessionConfig::default() }.within(cut)
 }
 
 /// The events that no client may hear.
@@ -65,13 +65,13 @@ fn least_certain(net: &Net) -> Micros {
 
 /// The time that must be certain when a permit is handed over: two thirds of the ttl where the
 /// clock's bound is the default.
-fn wanted_certain(config: &Config, ttl: Micros) -> Micros {
+fn wanted_certain(config: &SessionConfig, ttl: Micros) -> Micros {
     let full = config.schedule(ttl).lost();
     full - ttl / 16
 }
 
 /// A permit that is handed over when the place in line has this `age`, and is then held for two ttls.
-fn hand_over_at(config: &Config, ttl: Micros, age: Micros, lag: Micros) -> Net {
+fn hand_over_at(config: &SessionConfig, ttl: Micros, age: Micros, lag: Micros) -> Net {
     let mut net = net(2, age, config, lag);
     let first = net.acquire(0, wish(1, 1, MAX_TTL));
     net.run_for(20 * lag);
@@ -106,7 +106,7 @@ fn a_permit_that_was_waited_for_lasts_whatever_its_ttl_and_the_age_of_its_place(
 #[test]
 fn with_the_default_bound_two_thirds_of_the_ttl_are_certain() {
     for ttl in ttls() {
-        let config = Config::default();
+        let config = SessionConfig::default();
         assert!(wanted_certain(&config, ttl) >= ttl / 3 * 2, "{ttl}");
     }
 }
@@ -114,7 +114,7 @@ fn with_the_default_bound_two_thirds_of_the_ttl_are_certain() {
 #[test]
 fn a_permit_that_joins_others_of_its_client_lasts_as_long_as_the_first() {
     for ttl in ttls() {
-        let config = Config::default();
+        let config = SessionConfig::default();
         let lag = ttl.min(30 * SECOND) / 200;
         let mut net = net(1, ttl, &config, lag);
         for _ in 0..60 {
@@ -132,7 +132,7 @@ fn a_permit_that_joins_others_of_its_client_lasts_as_long_as_the_first() {
 fn where_nothing_fails_nobody_is_alarmed() {
     for seed in 1..=40 {
         for ttl in [SECOND, 5 * SECOND, 8 * SECOND, 30 * SECOND] {
-            let mut net = net(4, seed, &Config::default(), ttl / 100);
+            let mut net = net(4, seed, &SessionConfig::default(), ttl / 100);
             net.fate.jumble = ttl / 100;
             for _ in 0..150 {
                 net.do_something(3, ttl);
@@ -145,7 +145,7 @@ fn where_nothing_fails_nobody_is_alarmed() {
 
 #[test]
 fn a_store_that_is_silent_right_after_a_hand_over_costs_nothing_but_time() {
-    let config = Config::default();
+    let config = SessionConfig::default();
     for silent in [1, 4, 6, 12].map(|seconds| seconds * SECOND) {
         let mut net = net(2, 7, &config, MILLISECOND);
         let first = net.acquire(0, wish(1, 1, 30 * SECOND));
@@ -165,7 +165,7 @@ fn a_store_that_is_silent_right_after_a_hand_over_costs_nothing_but_time() {
 
 #[test]
 fn a_wait_that_is_over_while_a_grant_is_not_proved_is_over() {
-    let mut net = net(2, 7, &Config::default(), MILLISECOND);
+    let mut net = net(2, 7, &SessionConfig::default(), MILLISECOND);
     let first = net.acquire(0, wish(1, 1, 30 * SECOND));
     net.run_for(SECOND);
     let deadline = Some(net.now + 3 * SECOND);
@@ -185,7 +185,7 @@ fn a_wait_that_is_over_while_a_grant_is_not_proved_is_over() {
 #[test]
 fn requests_as_nobody_without_end_hold_up_no_renewal() {
     for ttl in [SECOND, 30 * SECOND] {
-        let mut net = net(1, 7, &Config::default(), ttl / 100);
+        let mut net = net(1, 7, &SessionConfig::default(), ttl / 100);
         let ticket = net.acquire(0, wish(1, 2, ttl));
         net.run_for(ttl / 10);
         let (mut asked, began) = (Vec::new(), net.now);

@@ -11,7 +11,7 @@ use crate::{
     id::{Fence, Inbox, Ticket},
     reply::{Cause, Grant, Replies, Reply, TicketReply, Wakeup, What},
     request::Request,
-    session::{Config, Event, Loss, Refusal, Session},
+    session::{AcquireRefusal, Event, Loss, Session, SessionConfig},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -97,7 +97,7 @@ fn two_tasks_of_a_session_that_attach_to_one_ticket_get_it_one_after_the_other()
     net.attach(1, ticket, wish(1, 1, TTL));
     net.attach(1, ticket, wish(1, 1, TTL));
     net.run_for(SECOND);
-    let refused = Event::Refused { ticket, refusal: Refusal::Ended(Cause::Attached) };
+    let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Attached) };
     assert!(net.told.iter().any(|told| told.2 == refused));
     assert_eq!(net.holders_of(ticket), [1]);
 }
@@ -127,7 +127,7 @@ fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
 #[test]
 fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
     let (inbox, ticket, name) = (Inbox(9 << 64), Ticket(5), crate::Name::new("n").unwrap());
-    let mut session = Session::new(inbox, Config::default());
+    let mut session = Session::new(inbox, SessionConfig::default());
     session.attach(SECOND, &name, ticket, wish(1, 1, TTL)).unwrap();
     let call = session.poll_call(SECOND).unwrap();
     let what = What::Ended(Cause::Attached);
@@ -142,7 +142,7 @@ fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
     let proof = session.poll_call(SECOND).unwrap();
     let over = Reply::Tickets { valid_for, tickets: vec![TicketReply::Ended(Cause::Attached)] };
     session.handle_replies(SECOND, proof.id, replies(over));
-    let refusal = Refusal::Ended(Cause::Attached);
+    let refusal = AcquireRefusal::Ended(Cause::Attached);
     assert_eq!(session.poll_event(), Some(Event::Refused { ticket, refusal }));
     assert!(session.is_idle());
 }
@@ -176,7 +176,7 @@ fn a_holder_whose_ticket_an_operator_gives_back_is_told_at_once() {
 #[test]
 fn over_lossy_repeating_reordering_links_a_ticket_has_one_holder_in_the_end() {
     for seed in 1..=40 {
-        let mut net = Net::with(3, seed, &Config::default());
+        let mut net = Net::with(3, seed, &SessionConfig::default());
         net.fate = Fate {
             lose_requests: 15,
             lose_replies: 15,

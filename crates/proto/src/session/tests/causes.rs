@@ -9,7 +9,7 @@ use super::{
 
 /// How a request for a permit that another session holds ends at its deadline, if the network is as `fate` says from
 /// `silent_from` after the request on.
-fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> Refusal {
+fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> AcquireRefusal {
     let mut net = Net::new(2, 7);
     net.acquire(0, wish(1, 1, TTL));
     net.run_for(SECOND);
@@ -35,21 +35,21 @@ fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> Refusal {
 #[test]
 fn a_wait_that_others_outlast_times_out() {
     for wait in [MILLISECOND * 100, SECOND, 10 * SECOND, 100 * SECOND] {
-        assert_eq!(refusal_at_deadline(wait, None), Refusal::TimedOut, "{wait}");
+        assert_eq!(refusal_at_deadline(wait, None), AcquireRefusal::TimedOut, "{wait}");
     }
 }
 
 #[test]
 fn a_wait_that_the_store_was_silent_through_names_the_store() {
     for wait in [MILLISECOND * 100, SECOND, 10 * SECOND, 25 * SECOND] {
-        assert_eq!(refusal_at_deadline(wait, Some(0)), Refusal::Silence, "{wait}");
+        assert_eq!(refusal_at_deadline(wait, Some(0)), AcquireRefusal::Silence, "{wait}");
     }
 }
 
 #[test]
 fn a_store_that_falls_silent_for_long_while_somebody_waits_is_named() {
     for wait in [20 * SECOND, 100 * SECOND] {
-        assert_eq!(refusal_at_deadline(wait, Some(SECOND)), Refusal::Silence, "{wait}");
+        assert_eq!(refusal_at_deadline(wait, Some(SECOND)), AcquireRefusal::Silence, "{wait}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     name::Name,
     reply::{Busy, Grant, Reply},
     request::Request,
-    session::{Config, Failure, Session},
+    session::{CallFailure, Session, SessionConfig},
     time::SECOND,
 };
 
@@ -79,7 +79,7 @@ fn forty_thousand_permits_of_one_client_outlast_a_disagreement() {
 
 #[test]
 fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
-    let mut session = Session::new(Inbox(7), Config::default());
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
     let held = session.acquire(0, &Name::new("held").unwrap(), wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     let slots = "0".parse().unwrap();
@@ -104,7 +104,7 @@ fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     let busy = |ticket| Reply::Busy { ticket, why: Busy::Full, limit: 1, held: 1, waiting: 0 };
     let [Request::Acquire(ask)] = &*calls[0].batch.requests else { panic!() };
     session.handle_replies(TTL / 3, calls[0].id, replies(busy(ask.ticket)));
-    let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+    let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
     session.handle_failure(TTL / 3, renewal.id, failure);
     let next = session.poll_call(TTL / 3).unwrap();
     let [Request::Acquire(ask)] = &*next.batch.requests else { panic!("{next:?}") };

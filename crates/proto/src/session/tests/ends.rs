@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{
     Batch, Cause, Fence, Grant, Inbox, Name, Reply, Request, Ticket, Wakeup, What,
-    session::{Config, Event, Loss, Refusal, Session},
+    session::{AcquireRefusal, Event, Loss, Session, SessionConfig},
     slots::Slots,
     time::{Micros, SECOND},
 };
@@ -14,7 +14,7 @@ use super::{TTL, replies, wish};
 const INBOX: Inbox = Inbox(7);
 
 fn session() -> (Session, Name) {
-    (Session::new(INBOX, Config::default()), Name::new("n").unwrap())
+    (Session::new(INBOX, SessionConfig::default()), Name::new("n").unwrap())
 }
 
 fn ended(name: &Name, ticket: Ticket) -> Wakeup {
@@ -60,7 +60,7 @@ fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_kno
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let asked = session.poll_call(0).expect("it is asked for");
     session.handle_wakeup(SECOND, ended(&name, ticket));
-    let refused = Event::Refused { ticket, refusal: Refusal::Ended(Cause::Expired) };
+    let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Expired) };
     assert_eq!(events(&mut session), [refused]);
     session.handle_replies(SECOND, asked.id, replies(granted(ticket)));
     let sent = sent(&mut session, SECOND, &Reply::Cancelled { ticket });

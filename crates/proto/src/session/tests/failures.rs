@@ -4,17 +4,18 @@ use alloc::vec::Vec;
 
 use crate::{
     Batch, Fence, Inbox, Name, Reply, Request, Ticket,
-    session::{Config, Event, Failure, Refusal, Session},
+    session::{AcquireRefusal, CallFailure, Event, Session, SessionConfig},
     time::{Micros, SECOND},
 };
 
 use super::{TTL, replies, wish};
 
 /// Of a store that will answer the same whenever it is asked: it is damaged.
-const FOR_GOOD: Failure = Failure { maybe_executed: false, is_passing: false, is_full: false };
+const FOR_GOOD: CallFailure =
+    CallFailure { maybe_executed: false, is_passing: false, is_full: false };
 
 fn session() -> (Session, Name) {
-    (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap())
+    (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap())
 }
 
 /// Lets every call fail for good until nothing is to be done in the next two minutes. What was sent.
@@ -43,7 +44,7 @@ fn a_store_that_fails_for_good_is_asked_and_told_once() {
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let sent = fail_all(&mut session, 0);
     assert_eq!(sent.len(), 2, "the request, and that it is not wanted any more: {sent:?}");
-    let refused = Event::Refused { ticket, refusal: Refusal::Store };
+    let refused = Event::Refused { ticket, refusal: AcquireRefusal::Store };
     assert_eq!(events(&mut session)[0], refused);
     assert!(session.is_idle());
 }
@@ -55,7 +56,7 @@ fn a_waiter_learns_that_the_store_fails_for_good() {
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
     fail_all(&mut session, 0);
-    let refused = Event::Refused { ticket, refusal: Refusal::Store };
+    let refused = Event::Refused { ticket, refusal: AcquireRefusal::Store };
     assert!(events(&mut session).contains(&refused));
     assert!(session.is_idle());
 }
@@ -104,7 +105,7 @@ fn what_is_held_is_renewed_however_often_that_fails() {
     assert_eq!(events(&mut session), []);
 }
 
-const FULL: Failure = Failure { maybe_executed: false, is_passing: true, is_full: true };
+const FULL: CallFailure = CallFailure { maybe_executed: false, is_passing: true, is_full: true };
 
 #[test]
 fn a_store_without_room_is_told_at_once_and_asked_no_more() {
@@ -112,7 +113,7 @@ fn a_store_without_room_is_told_at_once_and_asked_no_more() {
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_failure(0, call.id, FULL);
-    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: Refusal::Store }]);
+    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
     assert!(session.is_idle(), "nothing of it is there to be taken back");
 }
 
@@ -121,8 +122,8 @@ fn what_may_have_got_into_a_store_before_it_was_full_is_taken_back() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
-    session.handle_failure(0, call.id, Failure { maybe_executed: true, ..FULL });
-    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: Refusal::Store }]);
+    session.handle_failure(0, call.id, CallFailure { maybe_executed: true, ..FULL });
+    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
     let mut calls = core::iter::from_fn(|| {
         let at = session.poll_timeout()?;
         session.handle_timeout(at);
@@ -144,7 +145,7 @@ fn a_waiter_learns_that_the_store_has_no_room() {
     let at = session.poll_timeout().unwrap();
     let call = session.poll_call(at).unwrap();
     session.handle_failure(at, call.id, FULL);
-    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: Refusal::Store }]);
+    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{
     wish,
 };
 use crate::{
-    session::{ClockBound, Config},
+    session::{JumpBound, SessionConfig},
     time::{MILLISECOND, SECOND},
 };
 
@@ -44,7 +44,7 @@ fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
 /// The most permits that clients believe to hold after the holder of the only one was cut off, with the
 /// smallest margin that there is.
 fn believed_after_a_cut(count_from_reply: bool) -> u32 {
-    let config = Config { clock_bound: ClockBound::Off, ..Config::default() };
+    let config = SessionConfig { clock_bound: JumpBound::Off, ..SessionConfig::default() };
     let mut net = Net::with(2, 7, &config);
     net.fate = Fate { lag: 300 * MILLISECOND, count_from_reply, ..Fate::default() };
     net.acquire(0, wish(1, 1, 3 * SECOND));

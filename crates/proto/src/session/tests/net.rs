@@ -10,7 +10,7 @@ use alloc::{
 use crate::{
     Batch, Fence, Inbox, MemoryState, Name, Request, State, Ticket,
     id::mix,
-    session::{AskId, Config, Event, Session, Wish},
+    session::{AskId, Event, Session, SessionConfig, Wish},
     time::{MILLISECOND, Micros, SECOND},
 };
 use links::Parcel;
@@ -56,10 +56,10 @@ pub(super) struct Net {
 
 impl Net {
     pub(super) fn new(sessions: usize, seed: u64) -> Self {
-        Self::with(sessions, seed, &Config::default())
+        Self::with(sessions, seed, &SessionConfig::default())
     }
 
-    pub(super) fn with(sessions: usize, seed: u64, config: &Config) -> Self {
+    pub(super) fn with(sessions: usize, seed: u64, config: &SessionConfig) -> Self {
         let inboxes: Vec<Inbox> = (1..=sessions as u64)
             .map(|i| Inbox(u128::from(mix(i)) << 64 | u128::from(mix(seed))))
             .collect();

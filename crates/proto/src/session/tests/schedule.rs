@@ -5,22 +5,22 @@ use std::format;
 
 use super::alarms::{BOUNDS, CUTS, config, ttls};
 use crate::{
-    session::{Config, Schedule},
+    session::{LeaseSchedule, SessionConfig},
     time::{MILLISECOND, Micros, SECOND},
 };
 
 /// What the program gives CMD between TERM and KILL if nobody says otherwise.
 const KILL_AFTER: Micros = 5 * SECOND;
 
-fn term(schedule: &Schedule, kill_after: Micros) -> Micros {
+fn term(schedule: &LeaseSchedule, kill_after: Micros) -> Micros {
     kill(schedule) - kill_after.min(schedule.most_grace())
 }
 
-fn kill(schedule: &Schedule) -> Micros {
+fn kill(schedule: &LeaseSchedule) -> Micros {
     schedule.lost() - schedule.slack()
 }
 
-fn all_schedules() -> impl Iterator<Item = (Micros, Schedule)> {
+fn all_schedules() -> impl Iterator<Item = (Micros, LeaseSchedule)> {
     BOUNDS.into_iter().flat_map(|bound| {
         CUTS.into_iter().flat_map(move |cut| {
             let config = config(bound, cut);
@@ -53,7 +53,7 @@ fn what_stops_a_process_comes_after_danger_and_ends_before_the_lease() {
 #[test]
 fn a_store_may_be_silent_for_a_seventh_of_the_ttl_at_any_time() {
     for ttl in ttls() {
-        let schedule = Config::default().schedule(ttl);
+        let schedule = SessionConfig::default().schedule(ttl);
         assert!(schedule.danger() - schedule.renew() >= ttl / 7, "{ttl}");
     }
 }
@@ -72,7 +72,7 @@ fn table() -> String {
     ];
     let mut lines = String::new();
     for ttl in ttls {
-        let schedule = Config::default().schedule(ttl);
+        let schedule = SessionConfig::default().schedule(ttl);
         let (renew, repeat) = (schedule.renew(), schedule.repeat());
         let times = [
             ttl,

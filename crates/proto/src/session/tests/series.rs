@@ -3,12 +3,12 @@
 use super::{TTL, granted, replies, waiting, wish};
 use crate::{
     Cause, Grant, Inbox, LeaseId, Name, Reply, Request, Series, Ticket, TicketReply,
-    session::{Config, Event, Failure, Session},
+    session::{CallFailure, Event, Session, SessionConfig},
     time::{Micros, SECOND},
 };
 
 fn session() -> (Session, Name) {
-    (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap())
+    (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap())
 }
 
 fn grant(ticket: Ticket) -> Reply {
@@ -124,7 +124,7 @@ fn nothing_joins_a_lease_under_which_something_may_stand_that_was_given_up() {
     session.handle_replies(0, call.id, replies(grant(ticket)));
     session.release(0, ticket, None);
     let call = session.poll_call(0).unwrap();
-    let for_good = Failure { maybe_executed: true, is_passing: false, is_full: false };
+    let for_good = CallFailure { maybe_executed: true, is_passing: false, is_full: false };
     session.handle_failure(0, call.id, for_good);
     assert!(session.is_idle());
     let next = session.acquire(SECOND, &name, wish(1, 1, TTL));

@@ -13,7 +13,7 @@ use crate::{
     name::Name,
     reply::{Grant, Reply, TicketReply},
     request::{Request, Whom},
-    session::{Call, Config, Event, Session},
+    session::{Call, Event, Session, SessionConfig},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -63,7 +63,8 @@ fn requests_that_hang_hold_up_no_renewal() {
 
 /// A session that holds a permit at `n`, proved at 0.
 fn holder(ttl: Micros) -> (Session, Ticket) {
-    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let (mut session, name) =
+        (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
     let ticket = session.acquire(0, &name, wish(1, 1, ttl));
     let call = session.poll_call(0).unwrap();
     grant(&mut session, &call, ttl);
@@ -143,7 +144,7 @@ fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
 
 #[test]
 fn of_very_many_names_that_are_silent_few_are_renewed_again_at_a_time() {
-    let mut session = Session::new(Inbox(7), Config::default());
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
     for n in 0..300 {
         session.acquire(0, &Name::new(&format!("n{n}")).unwrap(), wish(1, 1, SECOND));
     }

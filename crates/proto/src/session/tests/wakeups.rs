@@ -12,7 +12,7 @@ use crate::{
     name::Name,
     reply::{Reply, TicketReply},
     request::{Request, Whom},
-    session::{Config, Event, Session},
+    session::{Event, Session, SessionConfig},
     time::SECOND,
 };
 
@@ -51,7 +51,8 @@ fn a_grant_learned_by_a_wakeup_is_handed_over_once_a_renewal_has_proved_it_and_i
 
 #[test]
 fn a_wakeup_that_comes_before_the_answer_is_not_lost() {
-    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let (mut session, name) =
+        (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_wakeup(0, granted(ticket, 1));
@@ -82,7 +83,7 @@ fn proves(requests: &[Request], ticket: Ticket) -> bool {
 
 #[test]
 fn a_grant_to_a_ticket_that_has_left_is_given_back_at_once() {
-    let mut session = Session::new(Inbox(7), Config::default());
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
     let ticket = left(&mut session);
     // As after a fail-over to a master that knows nothing of that.
     session.handle_wakeup(SECOND, granted(ticket, 9));

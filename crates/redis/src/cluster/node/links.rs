@@ -8,7 +8,7 @@ use std::{
 use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, Value};
 use tokio::time::sleep;
 
-use super::{LINKS, Link, Node, NodeNews, OnHeard};
+use super::{ClusterNode, LINKS, NodeLink, NodeNews, OnHeard};
 use crate::{
     connection::pause_of_callers,
     error,
@@ -17,8 +17,8 @@ use crate::{
 };
 use seinpaal_store::StoreError;
 
-impl Node {
-    pub(super) async fn command_link(&self) -> Result<Link, StoreError> {
+impl ClusterNode {
+    pub(super) async fn command_link(&self) -> Result<NodeLink, StoreError> {
         let mut current = self.commands.lock().await;
         if let Some(link) = &*current {
             return Ok(link.clone());
@@ -27,7 +27,7 @@ impl Node {
         Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
     }
 
-    pub(super) async fn wakeup_link(&self) -> Result<Link, StoreError> {
+    pub(super) async fn wakeup_link(&self) -> Result<NodeLink, StoreError> {
         let mut current = self.wakeups.lock().await;
         if let Some(link) = &*current {
             return Ok(link.clone());
@@ -46,14 +46,14 @@ impl Node {
         protocol: ProtocolVersion,
         config: AsyncConnectionConfig,
         id: u64,
-    ) -> Result<Link, StoreError> {
+    ) -> Result<NodeLink, StoreError> {
         let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
         let connection = opened.map_err(|failed| match failed {
             CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
             failed => error::of_connecting(&failed, &self.url.to_string()),
         })?;
         let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
-        Ok(Link { id, connection, heard: Arc::default(), replicas: Arc::default() })
+        Ok(NodeLink { id, connection, heard: Arc::default(), replicas: Arc::default() })
     }
 
     fn config(&self) -> AsyncConnectionConfig {
@@ -101,7 +101,7 @@ impl Node {
     }
 
     /// Nothing in it is ever left half done.
-    fn former_wakeups(&self) -> MutexGuard<'_, Vec<Link>> {
+    fn former_wakeups(&self) -> MutexGuard<'_, Vec<NodeLink>> {
         self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,11 +4,11 @@ use seinpaal_proto::{Busy, Cause, Enqueue, LimitRule, OnMismatch, Reply, Slots};
 
 use super::{
     super::{
-        answer::{NodeReply, Refusal, Why},
-        settings::Settings,
+        answer::{NodeRefusal, NodeReply, RefusedFor},
+        settings::QuorumSettings,
         tally::weightiest,
     },
-    Answers, Ballot, BallotVerdict, holders,
+    Ballot, BallotVerdict, NodeAnswers, holders,
 };
 
 impl Ballot {
@@ -16,9 +16,9 @@ impl Ballot {
     /// there seems to be room, another proposal.
     pub(super) fn refuse(
         &self,
-        answers: Answers<'_>,
+        answers: NodeAnswers<'_>,
         majority: usize,
-        settings: &Settings,
+        settings: &QuorumSettings,
     ) -> BallotVerdict {
         if let Some(refusal) = self.lasting_refusal(answers, majority, settings) {
             return BallotVerdict::Refused(refusal);
@@ -30,7 +30,7 @@ impl Ballot {
         let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
         BallotVerdict::Again {
             fence_above: fences.max().unwrap_or(0),
-            is_outbid: count(answers, Why::Fence) + count(answers, Why::Stale) > 0,
+            is_outbid: count(answers, RefusedFor::Fence) + count(answers, RefusedFor::Stale) > 0,
             free: free(limit, answers),
         }
     }
@@ -38,9 +38,9 @@ impl Ballot {
     /// The refusal that no release by others would change.
     fn lasting_refusal(
         &self,
-        answers: Answers<'_>,
+        answers: NodeAnswers<'_>,
         majority: usize,
-        settings: &Settings,
+        settings: &QuorumSettings,
     ) -> Option<Reply> {
         let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
         let (ticket, permits) = (self.ask.ticket, self.ask.permits.get());
@@ -66,27 +66,27 @@ impl Ballot {
     /// Why this request has to wait, if it has to.
     fn why_to_wait(
         &self,
-        answers: Answers<'_>,
+        answers: NodeAnswers<'_>,
         majority: usize,
-        settings: &Settings,
+        settings: &QuorumSettings,
         held: Option<u32>,
     ) -> Option<Busy> {
-        let do_most_say = |why: Why| count(answers, why) >= majority;
+        let do_most_say = |why: RefusedFor| count(answers, why) >= majority;
         let (permits, limit) = (self.ask.permits.get(), self.limit(settings));
         let is_known_full = || held.is_none_or(|held| held + permits > limit);
         if settings.paused.is_some() {
             Some(Busy::Paused)
-        } else if do_most_say(Why::TooManyWaiting) {
+        } else if do_most_say(RefusedFor::TooManyWaiting) {
             Some(Busy::TooManyWaiting)
-        } else if do_most_say(Why::Guarded) {
+        } else if do_most_say(RefusedFor::Guarded) {
             Some(Busy::Guarded)
         } else {
-            (is_known_full() || do_most_say(Why::Late)).then_some(Busy::Full)
+            (is_known_full() || do_most_say(RefusedFor::Late)).then_some(Busy::Full)
         }
     }
 
     /// The refusal, if the caller stated a limit and must not go by the one in force.
-    fn other_limit(&self, settings: &Settings) -> Option<Reply> {
+    fn other_limit(&self, settings: &QuorumSettings) -> Option<Reply> {
         let LimitRule { limit, on_mismatch } = self.ask.limit?;
         let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
         let refuses = match on_mismatch {
@@ -109,7 +109,7 @@ impl Ballot {
         why: Busy,
         limit: u32,
         held: Option<u32>,
-        answers: Answers<'_>,
+        answers: NodeAnswers<'_>,
     ) -> BallotVerdict {
         let ticket = self.ask.ticket;
         let waiting = median(answers, |refusal| refusal.waiting);
@@ -123,9 +123,10 @@ impl Ballot {
     }
 
     /// The reply to a client whose tries are all used up, because others were quicker each time.
-    pub(in super::super) fn give_up(&self, answers: Answers<'_>) -> Reply {
+    pub(in super::super) fn give_up(&self, answers: NodeAnswers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
-        let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
+        let settings =
+            QuorumSettings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
         match self.wait(Busy::Full, self.limit(&settings), self.held(answers, majority), answers) {
             BallotVerdict::Refused(reply) => reply,
             _ => Reply::Unknown { ticket: self.ask.ticket },
@@ -139,7 +140,7 @@ fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> O
 }
 
 /// Slots below the limit that no answer knows a holder of.
-fn free(limit: u32, answers: Answers<'_>) -> Slots {
+fn free(limit: u32, answers: NodeAnswers<'_>) -> Slots {
     let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
     for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {
         for (_, slots) in &list.known {
@@ -150,7 +151,7 @@ fn free(limit: u32, answers: Answers<'_>) -> Slots {
 }
 
 /// The refusals among the answers.
-fn refusals(answers: Answers<'_>) -> impl Iterator<Item = &Refusal> {
+fn refusals(answers: NodeAnswers<'_>) -> impl Iterator<Item = &NodeRefusal> {
     answers.iter().flatten().filter_map(|(_, reply)| match reply {
         NodeReply::Not(refusal) => Some(refusal),
         _ => None,
@@ -158,11 +159,11 @@ fn refusals(answers: Answers<'_>) -> impl Iterator<Item = &Refusal> {
 }
 
 /// How many nodes refused for this reason.
-fn count(answers: Answers<'_>, why: Why) -> usize {
+fn count(answers: NodeAnswers<'_>, why: RefusedFor) -> usize {
     refusals(answers).filter(|refusal| refusal.why == why).count()
 }
 
-fn median(answers: Answers<'_>, number: impl Fn(&Refusal) -> u32) -> u32 {
+fn median(answers: NodeAnswers<'_>, number: impl Fn(&NodeRefusal) -> u32) -> u32 {
     let mut numbers: Vec<u32> = refusals(answers).map(number).collect();
     numbers.sort_unstable();
     numbers.get(numbers.len() / 2).copied().unwrap_or(0)

@@ -15,7 +15,7 @@ use seinpaal_proto::{
 
 use self::node::Node;
 use super::*;
-use crate::quorum::answer::{Refusal, Why};
+use crate::quorum::answer::{NodeRefusal, RefusedFor};
 
 const NODES: usize = 3;
 const TTL: Micros = 1_000_000;
@@ -221,14 +221,20 @@ fn replay(heard: &Heard, client: &Client) -> (NodeAnswer, NodeReply) {
     let reply = if heard.is_vote {
         node.vote(client.ticket, client.fence)
     } else {
-        let why =
-            [Why::Full, Why::Paused, Why::Guarded, Why::Late, Why::TooManyWaiting, Why::Fence]
-                .into_iter()
-                .find(|why| *why as u8 == heard.why)
-                .unwrap_or(Why::Stale);
+        let why = [
+            RefusedFor::Full,
+            RefusedFor::Paused,
+            RefusedFor::Guarded,
+            RefusedFor::Late,
+            RefusedFor::TooManyWaiting,
+            RefusedFor::Fence,
+        ]
+        .into_iter()
+        .find(|why| *why as u8 == heard.why)
+        .unwrap_or(RefusedFor::Stale);
         let held = node.slots.len() as u32;
         let (ticket, holders) = (Ticket(client.ticket), node.holders(true));
-        NodeReply::Not(Refusal { ticket, why, fence: node.fence, held, waiting: 0, holders })
+        NodeReply::Not(NodeRefusal { ticket, why, fence: node.fence, held, waiting: 0, holders })
     };
     (node.answer(), reply)
 }

@@ -7,9 +7,9 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-use super::{Settings, Tally};
+use super::{QuorumSettings, ReplyTally};
 
-impl Tally<'_> {
+impl ReplyTally<'_> {
     /// The snapshot that a majority shows, or may show if the nodes that did not answer agree.
     pub(super) fn snapshot(&self, rows: usize) -> Snapshot {
         let seen: Vec<&Snapshot> = self
@@ -20,7 +20,7 @@ impl Tally<'_> {
             })
             .collect();
         let settings =
-            Settings::of(self.answers.iter().map(|(answer, _)| *answer), self.majority());
+            QuorumSettings::of(self.answers.iter().map(|(answer, _)| *answer), self.majority());
         let is_whole = seen.iter().all(|s| {
             s.holders.len() == s.holders_total as usize
                 && s.waiters.len() == s.waiting_total as usize

@@ -4,7 +4,7 @@
 use seinpaal_proto::{Fence, HolderRow, Kind, RecentHolds, Slots, Snapshot};
 
 use super::*;
-use crate::quorum::answer::{Guard, GuardWord, NodeState};
+use crate::quorum::answer::{GuardWord, NodeGuard, NodeState};
 
 const NODES: usize = 3;
 
@@ -39,7 +39,7 @@ fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
         waiters: Vec::new(),
     };
     let run = String::new();
-    let guard = Guard { run, word: GuardWord::Same, stored: 0, left: 0 };
+    let guard = NodeGuard { run, word: GuardWord::Same, stored: 0, left: 0 };
     let state = NodeState::default();
     let answer = NodeAnswer { now: 1, backlog: false, guard, replies: Vec::new(), state };
     (answer, NodeReply::Plain(Reply::Snapshot(snapshot)))
@@ -48,7 +48,7 @@ fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
 fn shown(nodes: &[&[u128]]) -> Snapshot {
     let nodes: Vec<_> = nodes.iter().map(|tickets| node(tickets)).collect();
     let answers: Vec<_> = nodes.iter().map(|(answer, reply)| (answer, reply)).collect();
-    Tally { answers: &answers, nodes: NODES }.snapshot(64)
+    ReplyTally { answers: &answers, nodes: NODES }.snapshot(64)
 }
 
 /// Each slot of each node has nobody, or one of three tickets.

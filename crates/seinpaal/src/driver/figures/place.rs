@@ -11,17 +11,17 @@ use metrics::{SharedString, gauge};
 use super::{SINCE, WAITERS};
 
 /// Of each name, when those came that wait, in microseconds of Unix time, and how many came then.
-type Lines = HashMap<SharedString, BTreeMap<u64, u32>>;
+type ArrivalsByName = HashMap<SharedString, BTreeMap<u64, u32>>;
 
-static LINES: LazyLock<Mutex<Lines>> = LazyLock::new(Mutex::default);
+static LINES: LazyLock<Mutex<ArrivalsByName>> = LazyLock::new(Mutex::default);
 
 /// A place in line, until the request is over.
-pub(super) struct Place {
+pub(super) struct PlaceFigure {
     name: SharedString,
     since: u64,
 }
 
-impl Place {
+impl PlaceFigure {
     pub(super) fn take(name: &SharedString) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
         let since = u64::try_from(now).unwrap_or(u64::MAX);
@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PlaceFigure {
     fn drop(&mut self) {
         gauge!(WAITERS, "name" => self.name.clone()).decrement(1);
         change(&self.name, |line| {

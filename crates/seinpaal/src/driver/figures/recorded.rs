@@ -17,10 +17,10 @@ use metrics::{
 };
 use seinpaal_proto::{
     Name,
-    queue::session::{End, Loss},
+    queue::session::{DeliveryEnd, Loss},
 };
 
-use place::Place;
+use place::PlaceFigure;
 
 use crate::{
     error::{AcquireError, Ended},
@@ -91,13 +91,13 @@ fn label(name: &Name) -> SharedString {
 }
 
 /// A request, from when it was made.
-pub(crate) struct Asked {
+pub(crate) struct RequestFigure {
     name: SharedString,
     since: Instant,
-    place: Option<Place>,
+    place: Option<PlaceFigure>,
 }
 
-impl Asked {
+impl RequestFigure {
     pub(crate) fn new(name: &Name) -> Self {
         Self { name: label(name), since: Instant::now(), place: None }
     }
@@ -105,10 +105,10 @@ impl Asked {
     /// It stands in line now, with so many in all.
     pub(crate) fn queued(&mut self, waiting: u32) {
         gauge!(LINE, "name" => self.name.clone()).set(waiting);
-        self.place.get_or_insert_with(|| Place::take(&self.name));
+        self.place.get_or_insert_with(|| PlaceFigure::take(&self.name));
     }
 
-    pub(crate) fn granted(&self, permits: u32, limit: u32) -> Held {
+    pub(crate) fn granted(&self, permits: u32, limit: u32) -> HoldFigure {
         self.ended("granted");
         let name = self.name.clone();
         histogram!(WAIT, "name" => name.clone()).record(self.since.elapsed());
@@ -117,7 +117,7 @@ impl Asked {
         if !name.is_empty() {
             gauge!(LIMIT, "name" => name.clone()).set(limit);
         }
-        Held { name, permits, since: Instant::now(), is_over: AtomicBool::new(false) }
+        HoldFigure { name, permits, since: Instant::now(), is_over: AtomicBool::new(false) }
     }
 
     pub(crate) fn refused(&self, error: &AcquireError) {
@@ -146,14 +146,14 @@ impl Asked {
 }
 
 /// A grant, until it was given back or lost.
-pub(crate) struct Held {
+pub(crate) struct HoldFigure {
     name: SharedString,
     permits: u32,
     since: Instant,
     is_over: AtomicBool,
 }
 
-impl Held {
+impl HoldFigure {
     pub(crate) fn renewed(&self) {
         counter!(RENEWALS, "name" => self.name.clone()).increment(1);
     }
@@ -182,7 +182,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HoldFigure {
     fn drop(&mut self) {
         self.is_over();
     }
@@ -194,9 +194,9 @@ pub(crate) fn in_work(queue: &Name, items: usize) {
 }
 
 /// A call to the store, from when it was made.
-pub(crate) struct Call(&'static str, Instant);
+pub(crate) struct CallFigure(&'static str, Instant);
 
-impl Call {
+impl CallFigure {
     pub(crate) fn begin(about: &'static str) -> Self {
         Self(about, Instant::now())
     }
@@ -211,13 +211,13 @@ impl Call {
 }
 
 /// Once for each delivery that the program has finished.
-pub(crate) fn delivery_finished(queue: &Name, end: End) {
+pub(crate) fn delivery_finished(queue: &Name, end: DeliveryEnd) {
     let outcome = match end {
-        End::Acknowledged => "acknowledged",
-        End::Returned => "returned",
-        End::Died => "died",
-        End::Lost => "lost",
-        End::Unknown => "unknown",
+        DeliveryEnd::Acknowledged => "acknowledged",
+        DeliveryEnd::Returned => "returned",
+        DeliveryEnd::Died => "died",
+        DeliveryEnd::Lost => "lost",
+        DeliveryEnd::Unknown => "unknown",
         _ => "other",
     };
     counter!(DELIVERIES, "name" => label(queue), "outcome" => outcome).increment(1);

@@ -2,22 +2,22 @@
 
 use seinpaal_proto::{
     Name,
-    queue::session::{End, Loss},
+    queue::session::{DeliveryEnd, Loss},
 };
 
 use crate::{error::AcquireError, permit_state::Lost, store::StoreError};
 
-pub(crate) struct Asked;
+pub(crate) struct RequestFigure;
 
-impl Asked {
+impl RequestFigure {
     pub(crate) fn new(_name: &Name) -> Self {
         Self
     }
 
     pub(crate) fn queued(&mut self, _waiting: u32) {}
 
-    pub(crate) fn granted(&self, _permits: u32, _limit: u32) -> Held {
-        Held
+    pub(crate) fn granted(&self, _permits: u32, _limit: u32) -> HoldFigure {
+        HoldFigure
     }
 
     pub(crate) fn refused(&self, _error: &AcquireError) {}
@@ -25,9 +25,9 @@ impl Asked {
     pub(crate) fn abandoned(&self) {}
 }
 
-pub(crate) struct Held;
+pub(crate) struct HoldFigure;
 
-impl Held {
+impl HoldFigure {
     pub(crate) fn renewed(&self) {}
 
     pub(crate) fn lost(&self, _how: Lost) {}
@@ -35,9 +35,9 @@ impl Held {
     pub(crate) fn is_over(&self) {}
 }
 
-pub(crate) struct Call;
+pub(crate) struct CallFigure;
 
-impl Call {
+impl CallFigure {
     pub(crate) fn begin(_about: &'static str) -> Self {
         Self
     }
@@ -47,7 +47,7 @@ impl Call {
 
 pub(crate) fn reconnected() {}
 
-pub(crate) fn delivery_finished(_queue: &Name, _end: End) {}
+pub(crate) fn delivery_finished(_queue: &Name, _end: DeliveryEnd) {}
 
 pub(crate) fn delivery_lost(_queue: &Name, _loss: Loss) {}
 

@@ -20,7 +20,7 @@ const NOW: Micros = 1_000 * SECOND;
 
 /// The queues of one client, a store that answers each call at once, and how many calls it has answered.
 struct Site {
-    queues: Queues,
+    queues: QueueSessions,
     store: Arc<MemoryStore>,
     calls: u32,
 }
@@ -31,7 +31,13 @@ impl Site {
         let store = MemoryStore::open(&hub, Inbox(1), mpsc::unbounded_channel().0);
         let reading = store.first_reading();
         let clock = ClientClock::Machine;
-        let queues = Queues::new(Inbox(1), Config::default(), reading, clock, "memory:".into());
+        let queues = QueueSessions::new(
+            Inbox(1),
+            SessionConfig::default(),
+            reading,
+            clock,
+            "memory:".into(),
+        );
         Self { queues, store, calls: 0 }
     }
 
@@ -76,7 +82,7 @@ fn push() -> QueueCommand {
 fn wish(until: Until) -> (QueueCommand, mpsc::UnboundedReceiver<Handed>) {
     let (to, from) = mpsc::unbounded_channel();
     let about = String::new();
-    let wanted = Wanted { number: 1, items: 2, ttl: None, until, drains: false, about, to };
+    let wanted = WantedItems { number: 1, items: 2, ttl: None, until, drains: false, about, to };
     (QueueCommand::Pop(wanted), from)
 }
 

@@ -6,13 +6,13 @@ use std::{
 
 use seinpaal_proto::{
     Inbox,
-    session::{Config, Session},
+    session::{Session, SessionConfig},
     time::SECOND,
 };
 use tokio::sync::mpsc;
 
 use super::{
-    super::{Command, Queues, start::makings},
+    super::{DriverCommand, QueueSessions, start::makings},
     *,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 const MANY: usize = 10_000;
 
 /// A driver, and the way to it. It has many store_tasks, each of which is done at once.
-fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
+fn busy() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
     let (driver, commands) = idle(ClientClock::Machine);
     for _ in 0..MANY {
         driver.store_tasks.push(Box::pin(ready(())));
@@ -37,12 +37,13 @@ fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
 }
 
 /// A driver with nothing to do, and the way to it.
-fn idle(clock: ClientClock) -> (Driver, mpsc::UnboundedSender<Command>) {
-    let (makings, ends) = makings(Config::default(), clock, "memory:".into()).expect("made");
+fn idle(clock: ClientClock) -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
+    let (makings, ends) = makings(SessionConfig::default(), clock, "memory:".into()).expect("made");
     let inbox = Inbox(1);
     let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
-    let config = Config::default();
-    let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
+    let config = SessionConfig::default();
+    let queues =
+        QueueSessions::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
     (Driver::new(Session::new(inbox, config), queues, store, makings), ends.commands)
 }
 
@@ -64,10 +65,10 @@ fn a_command_is_taken_while_there_are_answers_without_end() {
         note.fetch_add(1, Relaxed);
         Box::pin(ready(())) as _
     });
-    assert!(commands.send(Command::StoreTask(task)).is_ok());
+    assert!(commands.send(DriverCommand::StoreTask(task)).is_ok());
     let waker = Arc::new(Wakes::default()).into();
     let round = driver.poll_round(&mut Context::from_waker(&waker));
-    assert!(matches!(round, Next::Done));
+    assert!(matches!(round, DriverInput::Done));
     assert_eq!(taken.load(Relaxed), 1);
 }
 
@@ -91,14 +92,14 @@ async fn what_one_of_a_crowd_asks_is_taken_when_the_others_have_asked() {
     let (mut driver, commands) = idle(clock);
     driver.crowd.told(2);
     driver.crowd.answered(clock.now(), || Some(SECOND));
-    let ask = || commands.send(Command::StoreTask(Box::new(|_| Box::pin(ready(()))))).is_ok();
+    let ask = || commands.send(DriverCommand::StoreTask(Box::new(|_| Box::pin(ready(()))))).is_ok();
     let waker = Arc::new(Wakes::default()).into();
     let mut context = Context::from_waker(&waker);
     assert!(ask());
-    assert!(matches!(driver.poll_round(&mut context), Next::Coming));
+    assert!(matches!(driver.poll_round(&mut context), DriverInput::Coming));
     assert_eq!(driver.store_tasks.len(), 0);
     assert!(ask());
-    assert!(matches!(driver.poll_round(&mut context), Next::Done));
+    assert!(matches!(driver.poll_round(&mut context), DriverInput::Done));
     assert_eq!(driver.store_tasks.len(), 2);
     assert!(!driver.crowd.is_expected());
 }

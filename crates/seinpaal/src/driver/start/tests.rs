@@ -1,4 +1,4 @@
-//! Who sends a request. The connection's runtime stands still here unless it is told to go on, so what the server is asked
+//! Which thread sends a request. The connection's runtime stands still here unless it is told to go on, so what the server is asked
 //! meanwhile was sent by the caller.
 
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::*;
 use crate::{
-    driver::{AskedFor, Grant, Request, Wanted},
+    driver::{AcquireRequest, GrantInHand, RequestFigure, WantedPermits},
     error::AcquireError,
     store::{self, url::StoreUrl},
 };
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A connection whose driver is idle.
 fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
     runtime.block_on(async {
-        let config = Config::default();
+        let config = SessionConfig::default();
         let (makings, ends) = makings(config, ClientClock::Machine, url.into()).expect("made");
         let url = StoreUrl::parse(url).expect("a URL");
         let store = store::open(url, makings.inbox, ends.news.clone()).await.expect("a server");
@@ -33,10 +33,10 @@ fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
     })
 }
 
-type Answer = oneshot::Receiver<Result<Arc<Grant>, AcquireError>>;
+type Answer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
 
 fn request(handle: &Handle, number: u64) -> Answer {
-    let wanted = Wanted {
+    let wanted = WantedPermits {
         name: Name::new(&format!("alone-{number}")).expect("a name"),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
@@ -50,8 +50,8 @@ fn request(handle: &Handle, number: u64) -> Answer {
         attach: None,
     };
     let (reply, answer) = oneshot::channel();
-    let asked = AskedFor::new(&wanted.name);
-    handle.request(Command::Acquire(Box::new(Request {
+    let asked = RequestFigure::new(&wanted.name);
+    handle.request(DriverCommand::Acquire(Box::new(AcquireRequest {
         number,
         wanted,
         on_queued: None,

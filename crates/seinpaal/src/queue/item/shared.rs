@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use seinpaal_proto::{
     Name,
-    queue::{How, Popped, Reason, session::End},
+    queue::{FailureReason, How, Popped, session::DeliveryEnd},
 };
 use tokio::sync::oneshot;
 
 use crate::{
-    driver::{Command, Handle, Lease, QueueCommand},
+    driver::{DriverCommand, Handle, LeaseInHand, QueueCommand},
     permit_state::{Lost, PermitState},
     queue::FinishError,
 };
@@ -19,18 +19,18 @@ pub(in super::super) struct SharedItem {
     pub(super) handle: Arc<Handle>,
     pub(super) queue: Name,
     pub(super) popped: Popped,
-    pub(super) lease: Arc<Lease>,
+    pub(super) lease: Arc<LeaseInHand>,
     /// Set once it is ended: whether it was given back.
     pub(super) is_given_back: OnceLock<bool>,
     /// The store's answer to the end of the delivery.
-    pub(super) end: OnceLock<End>,
+    pub(super) end: OnceLock<DeliveryEnd>,
 }
 
 impl SharedItem {
     /// Ends the delivery and returns how that went. If it was ended already, this does not wait.
-    pub(in super::super) async fn finish(&self, how: How) -> Result<End, FinishError> {
+    pub(in super::super) async fn finish(&self, how: How) -> Result<DeliveryEnd, FinishError> {
         if !self.is_first_end(&how) {
-            return Ok(self.end.get().copied().unwrap_or(End::Unknown));
+            return Ok(self.end.get().copied().unwrap_or(DeliveryEnd::Unknown));
         }
         let (reply, answer) = oneshot::channel();
         self.send(how, Some(reply));
@@ -52,10 +52,11 @@ impl SharedItem {
         self.is_given_back.get() == Some(&true)
     }
 
-    fn send(&self, how: How, reply: Option<oneshot::Sender<End>>) {
+    fn send(&self, how: How, reply: Option<oneshot::Sender<DeliveryEnd>>) {
         let delivery = self.popped.delivery;
         let command = QueueCommand::Finish { delivery, how, reply };
-        self.handle.send(Command::Queue { name: self.queue.clone(), command: Box::new(command) });
+        self.handle
+            .send(DriverCommand::Queue { name: self.queue.clone(), command: Box::new(command) });
     }
 
     pub(in super::super) fn attempt(&self) -> u32 {
@@ -91,6 +92,6 @@ impl SharedItem {
 impl Drop for SharedItem {
     fn drop(&mut self) {
         let reason = if std::thread::panicking() { "panicked" } else { "dropped unfinished" };
-        self.finish_unheard(How::Fail { delay: 0, reason: Reason::new(reason) });
+        self.finish_unheard(How::Fail { delay: 0, reason: FailureReason::new(reason) });
     }
 }

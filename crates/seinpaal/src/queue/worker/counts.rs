@@ -1,6 +1,6 @@
 //! What became of the items that a worker worked on.
 
-use seinpaal_proto::queue::session::End;
+use seinpaal_proto::queue::session::DeliveryEnd;
 
 /// What became of the items that a worker worked on.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -36,11 +36,11 @@ impl Counts {
 
     pub(super) fn add(&mut self, outcome: ItemEnd) {
         let count = match outcome.end {
-            End::Acknowledged => &mut self.acknowledged,
-            End::Returned if outcome.is_given_back => &mut self.given_back,
-            End::Returned => &mut self.failed,
-            End::Died => &mut self.died,
-            End::Lost => &mut self.lost,
+            DeliveryEnd::Acknowledged => &mut self.acknowledged,
+            DeliveryEnd::Returned if outcome.is_given_back => &mut self.given_back,
+            DeliveryEnd::Returned => &mut self.failed,
+            DeliveryEnd::Died => &mut self.died,
+            DeliveryEnd::Lost => &mut self.lost,
             _ => &mut self.unknown,
         };
         *count += 1;
@@ -49,6 +49,6 @@ impl Counts {
 
 /// The end of an item.
 pub(super) struct ItemEnd {
-    pub(super) end: End,
+    pub(super) end: DeliveryEnd,
     pub(super) is_given_back: bool,
 }

@@ -61,7 +61,7 @@ const ROWS_AT: usize = 119;
 /// How far before its end the head of a crowd does.
 const ROWS_OF_A_CROWD: usize = 20;
 
-/// What is seen of the keys from outside.
+/// The state of the keys, as a second client sees it.
 pub(super) struct Kept {
     /// For how many milliseconds each lasts: -1 for ever, -2 if it is not there.
     pub(super) lasting: [i64; 2],
@@ -70,7 +70,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// The hash has what its head says, and nothing else.
+    /// The hash has the fields that its head states, and no others.
     fn is_left(&self) -> Option<String> {
         let head = self.head.as_deref()?;
         let number = |at: usize| {

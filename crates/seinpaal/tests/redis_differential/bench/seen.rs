@@ -14,7 +14,7 @@ pub(super) struct Seen {
     /// The messages that were published, in order.
     pub(super) wakeups: Vec<String>,
     pub(super) kept: Kept,
-    /// Nobody looks where nothing is guarded.
+    /// `None` where nothing is guarded, since the marker is not read then.
     pub(super) marker: Option<String>,
 }
 

@@ -188,7 +188,7 @@ fn under_a_limit_that_is_pinned() -> Vec<Event> {
     held.chain(renewed).chain([look(1), look(SECOND)]).collect()
 }
 
-/// Whose ticket is asked for once more.
+/// The ticket is asked for once more.
 fn beside_one_that_is_only_remembered() -> Vec<Event> {
     let other = || ask(Acquire { limit: many_at_once(), ttl: 60 * SECOND, ..another() });
     let back = Ask::Release { ticket: another().ticket, slots: None };

@@ -18,7 +18,7 @@ pub(super) fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
     many().into_iter().chain(renewed).chain(longer).chain(given_back).collect()
 }
 
-/// Whoever renews finds it over, before and after the moment at which its own lease is to be looked at.
+/// A session that renews finds the lease over, before and after its own lease is due.
 pub(super) fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
     let other = |ttl| by(1, 1, vec![ask(Acquire { ttl, limit: None, ..another() })]);
     let renewed = || (0..6).map(|_| call(200_000, [renew(SECOND)]));
@@ -27,7 +27,7 @@ pub(super) fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
     after.chain(again).chain(renewed()).chain([look(1)]).collect()
 }
 
-/// Whoever renews too late finds its own lease over.
+/// A session that renews too late finds its own lease over.
 pub(super) fn many_renewed_too_late() -> Vec<Event> {
     let looks = (0..4).map(|_| look(240_000));
     many().into_iter().chain(looks).chain([call(200_000, [renew(SECOND)]), look(1)]).collect()

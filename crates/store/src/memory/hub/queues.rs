@@ -8,7 +8,7 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-use super::{Inner, MemoryHub, SWEEP};
+use super::{HubState, MemoryHub, SWEEP};
 use crate::{News, StoreError};
 
 impl MemoryHub {
@@ -39,7 +39,7 @@ impl MemoryHub {
     }
 }
 
-impl Inner {
+impl HubState {
     fn execute_queue(&mut self, now: Micros, batch: &Batch) -> Replies {
         let state = self.queues.entry(batch.name.clone()).or_default();
         let Ok(outcome) = execute(state, &mut self.inboxes, now, batch);

@@ -4,33 +4,33 @@ use super::{super::*, TTL, life};
 
 /// A history that is written line by line.
 #[derive(Default)]
-pub(super) struct Doctor(pub(super) Vec<Event>);
+pub(super) struct Doctor(pub(super) Vec<HistoryEvent>);
 
 impl Doctor {
     pub(super) fn new() -> Self {
         let mut doctor = Self::default();
-        doctor.rig(0, What::Name { name: "one".into(), limit: 1 });
-        doctor.rig(0, What::Name { name: "few".into(), limit: 3 });
+        doctor.rig(0, TortureWhat::Name { name: "one".into(), limit: 1 });
+        doctor.rig(0, TortureWhat::Name { name: "few".into(), limit: 3 });
         doctor
     }
 
-    pub(super) fn rig(&mut self, at: u64, what: What) -> &mut Self {
+    pub(super) fn rig(&mut self, at: u64, what: TortureWhat) -> &mut Self {
         self.say(at, "rig", what)
     }
 
-    pub(super) fn say(&mut self, at: u64, who: &str, what: What) -> &mut Self {
-        self.0.push(Event { at, who: who.into(), what });
+    pub(super) fn say(&mut self, at: u64, who: &str, what: TortureWhat) -> &mut Self {
+        self.0.push(HistoryEvent { at, who: who.into(), what });
         self
     }
 
     /// A request of the first life of a worker.
     pub(super) fn ask(&mut self, at: u64, worker: &str, name: &str, permits: u32) -> &mut Self {
         let (req, name) = (worker.into(), name.into());
-        self.say(at, &life(worker), What::Ask { req, name, permits, timeout: None })
+        self.say(at, &life(worker), TortureWhat::Ask { req, name, permits, timeout: None })
     }
 
     pub(super) fn queued(&mut self, at: u64, worker: &str) -> &mut Self {
-        self.say(at, &life(worker), What::Queued { req: worker.into(), waiting: 1 })
+        self.say(at, &life(worker), TortureWhat::Queued { req: worker.into(), waiting: 1 })
     }
 
     pub(super) fn granted(
@@ -43,15 +43,15 @@ impl Doctor {
     ) -> &mut Self {
         let (req, ticket, slots) = (worker.into(), format!("t-{worker}"), slots.to_vec());
         let until = Some(until);
-        self.say(at, &life(worker), What::Granted { req, ticket, fence, slots, until })
+        self.say(at, &life(worker), TortureWhat::Granted { req, ticket, fence, slots, until })
     }
 
     pub(super) fn held(&mut self, at: u64, worker: &str, until: u64) -> &mut Self {
-        self.say(at, &life(worker), What::Held { req: worker.into(), until: Some(until) })
+        self.say(at, &life(worker), TortureWhat::Held { req: worker.into(), until: Some(until) })
     }
 
     pub(super) fn releasing(&mut self, at: u64, worker: &str) -> &mut Self {
-        self.say(at, &life(worker), What::Releasing { req: worker.into() })
+        self.say(at, &life(worker), TortureWhat::Releasing { req: worker.into() })
     }
 
     pub(super) fn fault(
@@ -61,15 +61,15 @@ impl Doctor {
         fault: &str,
         worker: Option<usize>,
     ) -> &mut Self {
-        self.rig(from, What::FaultBegins { fault: fault.into(), worker });
-        self.rig(to, What::FaultEnds { fault: fault.into(), worker })
+        self.rig(from, TortureWhat::FaultBegins { fault: fault.into(), worker });
+        self.rig(to, TortureWhat::FaultEnds { fault: fault.into(), worker })
     }
 
     pub(super) fn verdict(&mut self) -> Verdict {
-        self.verdict_on(&Terms::of_server(TTL))
+        self.verdict_on(&CheckTerms::of_server(TTL))
     }
 
-    pub(super) fn verdict_on(&mut self, terms: &Terms) -> Verdict {
+    pub(super) fn verdict_on(&mut self, terms: &CheckTerms) -> Verdict {
         self.0.sort_by_key(|event| event.at);
         check(&self.0, terms)
     }

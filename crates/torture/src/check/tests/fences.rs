@@ -43,7 +43,7 @@ fn a_fence_that_falls_behind_one_that_a_clock_ahead_gave_is_told_apart() {
 #[test]
 fn a_ticket_that_is_granted_twice_is_convicted() {
     let mut doctor = Doctor::new();
-    let granted = |req: &str, fence| What::Granted {
+    let granted = |req: &str, fence| TortureWhat::Granted {
         req: req.into(),
         ticket: "same".into(),
         fence,

@@ -25,7 +25,7 @@ fn a_waiter_that_passes_one_in_line_is_convicted() {
 fn a_waiter_that_passes_one_that_never_gets_in_is_convicted() {
     let mut doctor = Doctor::new();
     passed(&mut doctor).0.retain(|event| event.at <= 2 * S + MS);
-    doctor.rig(3 * S, What::Left { name: "one".into(), permits: 0, waiting: 0 });
+    doctor.rig(3 * S, TortureWhat::Left { name: "one".into(), permits: 0, waiting: 0 });
     assert_convicts(&doctor.verdict(), Check::Order);
 }
 
@@ -42,7 +42,7 @@ fn a_waiter_that_gets_in_beside_one_that_left_untold_is_acquitted_if_both_fit() 
             .ask(S + 4 * MS, "w3a", "few", 1)
             .releasing(2 * S, "w1a")
             .granted(2 * S + MS, "w3a", 30, &[2], 9 * S)
-            .say(2 * S + 2 * MS, "w2.1", What::Withdrawn { req: "w2a".into() })
+            .say(2 * S + 2 * MS, "w2.1", TortureWhat::Withdrawn { req: "w2a".into() })
             .releasing(2 * S + 3 * MS, "w3a");
         doctor.verdict()
     };
@@ -60,13 +60,13 @@ fn passing_a_worker_that_could_not_be_reached_is_acquitted_and_passing_another_i
 
 #[test]
 fn order_is_not_asked_of_a_store_that_does_not_promise_it() {
-    let terms = Terms { ordered: false, ..Terms::of_server(TTL) };
+    let terms = CheckTerms { ordered: false, ..CheckTerms::of_server(TTL) };
     assert_acquits(&passed(&mut Doctor::new()).verdict_on(&terms));
 }
 
 #[test]
 fn a_breach_of_what_the_store_does_not_promise_is_counted_and_acquitted() {
-    let terms = Terms::of_server(TTL).but_for(vec![Check::Order]);
+    let terms = CheckTerms::of_server(TTL).but_for(vec![Check::Order]);
     let verdict = passed(&mut Doctor::new()).verdict_on(&terms);
     assert_acquits(&verdict);
     assert_eq!(verdict.counted.len(), 1);

@@ -22,7 +22,7 @@ fn a_waiter_that_is_never_served_is_convicted() {
     let mut doctor = Doctor::new();
     idle(&mut doctor, 0).0.retain(|event| event.at < 2 * S);
     doctor.releasing(2 * S, "w1a");
-    doctor.say(60 * S, "w2.1", What::Withdrawn { req: "w2a".into() });
+    doctor.say(60 * S, "w2.1", TortureWhat::Withdrawn { req: "w2a".into() });
     assert_convicts(&doctor.verdict(), Check::Wakeup);
 }
 
@@ -38,25 +38,25 @@ fn a_store_that_cannot_answer_is_not_blamed_for_that_time() {
 
 #[test]
 fn where_somebody_looked_only_the_time_in_which_nothing_could_be_granted_is_passed_over() {
-    let terms = || Terms::of_server(TTL).after_faults(Duration::from_secs(5));
+    let terms = || CheckTerms::of_server(TTL).after_faults(Duration::from_secs(5));
     let seen = |whole| {
         let mut doctor = Doctor::new();
-        doctor.rig(0, What::Broken).rig(MS, What::Whole);
-        doctor.rig(3 * S, What::Broken).rig(whole, What::Whole);
+        doctor.rig(0, TortureWhat::Broken).rig(MS, TortureWhat::Whole);
+        doctor.rig(3 * S, TortureWhat::Broken).rig(whole, TortureWhat::Whole);
         doctor.fault(3 * S, 30 * S, "fail-over", None);
         idle(&mut doctor, 24 * S).verdict_on(&terms())
     };
     let good = seen(20 * S);
     assert_acquits(&good);
-    assert_eq!(good.waits_of(|wait| wait.cause == Cause::Release), [24 * S]);
-    assert_eq!(good.delays_of(|wait| wait.cause == Cause::Release), [7 * S]);
+    assert_eq!(good.waits_of(|wait| wait.cause == FreedBy::Release), [24 * S]);
+    assert_eq!(good.delays_of(|wait| wait.cause == FreedBy::Release), [7 * S]);
     assert_convicts(&seen(8 * S), Check::Wakeup);
 }
 
 #[test]
 fn a_stopped_waiter_beside_a_free_permit_is_acquitted() {
     let mut doctor = Doctor::new();
-    doctor.rig(S + 500 * MS, What::Stopping { life: "w2.1".into() });
-    doctor.rig(60 * S, What::Continued { life: "w2.1".into() });
+    doctor.rig(S + 500 * MS, TortureWhat::Stopping { life: "w2.1".into() });
+    doctor.rig(60 * S, TortureWhat::Continued { life: "w2.1".into() });
     assert_acquits(&idle(&mut doctor, 58 * S + 100 * MS).verdict());
 }

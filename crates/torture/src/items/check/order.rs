@@ -8,7 +8,7 @@
 
 use super::{
     Count, ItemVerdict,
-    tale::{Item, Tale},
+    tale::{ItemsTale, ToldItem},
 };
 
 const MINUTE: i64 = 60_000_000;
@@ -24,7 +24,7 @@ struct Undisturbed {
 }
 
 impl Undisturbed {
-    fn of(id: u64, item: &Item) -> Option<Self> {
+    fn of(id: u64, item: &ToldItem) -> Option<Self> {
         let [delivery] = &item.deliveries[..] else { return None };
         let is_done = item.acknowledged.len() == 1 && delivery.attempt == 1;
         let priority = item.pushed.filter(|_| is_done)?;
@@ -36,8 +36,8 @@ impl Undisturbed {
     }
 }
 
-pub(super) fn check(tale: &Tale, verdict: &mut ItemVerdict) {
-    let of = |(id, item): (&u64, &Item)| Undisturbed::of(*id, item);
+pub(super) fn check(tale: &ItemsTale, verdict: &mut ItemVerdict) {
+    let of = |(id, item): (&u64, &ToldItem)| Undisturbed::of(*id, item);
     let mut all: Vec<Undisturbed> = tale.items.iter().filter_map(of).collect();
     verdict.add(Count::Undisturbed, all.len() as u64);
     of_equals(&all, verdict);

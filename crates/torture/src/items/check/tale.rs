@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{Count, ItemVerdict};
-use crate::{history::Event, items::history::ItemEvent};
+use crate::{history::HistoryEvent, items::history::ItemEvent};
 
 /// Everything that a history tells.
 #[derive(Debug, Default)]
-pub(super) struct Tale {
+pub(super) struct ItemsTale {
     /// The items, by id.
-    pub(super) items: BTreeMap<u64, Item>,
+    pub(super) items: BTreeMap<u64, ToldItem>,
     /// The ids that each pushed number has.
     pub(super) ids: HashMap<u64, Vec<u64>>,
     pub(super) hangs: Vec<String>,
@@ -31,20 +31,20 @@ pub(super) struct Tale {
 
 /// An item.
 #[derive(Debug, Default)]
-pub(super) struct Item {
+pub(super) struct ToldItem {
     pub(super) n: u64,
     /// The item's priority, if its push was answered.
     pub(super) pushed: Option<i8>,
     pub(super) may_be: bool,
     /// The deliveries, by fence.
-    pub(super) deliveries: Vec<Delivery>,
+    pub(super) deliveries: Vec<HandledDelivery>,
     /// The fences of acknowledgements that were answered.
     pub(super) acknowledged: Vec<u64>,
     /// The fences of acknowledgements that were sent and not refused.
     pub(super) tried: Vec<u64>,
 }
 
-impl Item {
+impl ToldItem {
     /// Returns whether the last delivery may have been acknowledged although no worker was left to
     /// hear so.
     pub(super) fn may_be_done(&self) -> bool {
@@ -54,7 +54,7 @@ impl Item {
 
 /// A delivery that a handler saw.
 #[derive(Clone, Debug)]
-pub(super) struct Delivery {
+pub(super) struct HandledDelivery {
     pub(super) at: u64,
     pub(super) life: String,
     pub(super) fence: u64,
@@ -64,14 +64,14 @@ pub(super) struct Delivery {
 }
 
 /// Why an item was delivered again.
-pub(super) enum Cause {
+pub(super) enum DeliveredAgain {
     Kill,
     LeaseEnd,
     StoreFault,
 }
 
-impl Tale {
-    pub(super) fn read(events: &[Event<ItemEvent>]) -> Self {
+impl ItemsTale {
+    pub(super) fn read(events: &[HistoryEvent<ItemEvent>]) -> Self {
         let mut tale = Self { first: u64::MAX, ..Self::default() };
         for event in events {
             tale.take(event);
@@ -85,7 +85,7 @@ impl Tale {
         tale
     }
 
-    fn take(&mut self, event: &Event<ItemEvent>) {
+    fn take(&mut self, event: &HistoryEvent<ItemEvent>) {
         match &event.what {
             ItemEvent::Pushed { n, id, priority } => {
                 self.count(Count::Pushed);
@@ -99,7 +99,8 @@ impl Tale {
             ItemEvent::Delivered { n, id, fence, attempt } => {
                 self.count(Count::Deliveries);
                 let (fence, attempt, life) = (*fence, *attempt, event.who.clone());
-                let delivery = Delivery { at: event.at, life, fence, attempt, is_lost: false };
+                let delivery =
+                    HandledDelivery { at: event.at, life, fence, attempt, is_lost: false };
                 self.item(*id, *n).deliveries.push(delivery);
             }
             ItemEvent::Acknowledging { id, fence } => {
@@ -130,7 +131,7 @@ impl Tale {
         }
     }
 
-    fn item(&mut self, id: u64, n: u64) -> &mut Item {
+    fn item(&mut self, id: u64, n: u64) -> &mut ToldItem {
         let ids = self.ids.entry(n).or_default();
         if !ids.contains(&id) {
             ids.push(id);
@@ -177,22 +178,23 @@ impl Tale {
     /// Why another delivery of the same item followed a delivery.
     pub(super) fn cause(
         &self,
-        before: &Delivery,
-        after: &Delivery,
+        before: &HandledDelivery,
+        after: &HandledDelivery,
         ttl: Duration,
-    ) -> Option<Cause> {
+    ) -> Option<DeliveredAgain> {
         let killed = self.killed.get(&before.life).copied();
         let ttl = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
         if killed.is_some_and(|killed| killed <= after.at) {
-            return Some(Cause::Kill);
+            return Some(DeliveredAgain::Kill);
         }
         if self
             .broken
             .iter()
             .any(|(from, to)| *from <= after.at && before.at <= to.saturating_add(ttl))
         {
-            return Some(Cause::StoreFault);
+            return Some(DeliveredAgain::StoreFault);
         }
-        (before.is_lost || after.at.saturating_sub(before.at) >= ttl).then_some(Cause::LeaseEnd)
+        (before.is_lost || after.at.saturating_sub(before.at) >= ttl)
+            .then_some(DeliveredAgain::LeaseEnd)
     }
 }

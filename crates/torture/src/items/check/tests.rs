@@ -3,7 +3,7 @@ use super::*;
 const RULES: ItemRules =
     ItemRules { ttl: Duration::from_secs(2), concurrency: 1, may_forget: false };
 
-struct Told(Vec<Event<ItemEvent>>);
+struct Told(Vec<HistoryEvent<ItemEvent>>);
 
 impl Told {
     fn new() -> Self {
@@ -11,7 +11,7 @@ impl Told {
     }
 
     fn at(mut self, at: u64, who: &str, what: ItemEvent) -> Self {
-        self.0.push(Event { at, who: who.to_owned(), what });
+        self.0.push(HistoryEvent { at, who: who.to_owned(), what });
         self
     }
 
@@ -144,7 +144,7 @@ fn one_push_that_made_two_items_convicts() {
 #[test]
 fn items_that_are_left_convict() {
     let mut events = calm().0;
-    events.push(Event {
+    events.push(HistoryEvent {
         at: 99,
         who: "rig".to_owned(),
         what: ItemEvent::Left { items: 1, dead: 0 },

@@ -6,8 +6,8 @@ use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Contact, Contacts, Fence, Inbox, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, How, ItemId, Pop, Purge, Push, Reason, Renew,
-        Reply, Request,
+        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, Pop, Purge, Push,
+        Renew, Reply, Request,
     },
     time::{Micros, SECOND, UNBOUNDED, margin},
 };
@@ -181,7 +181,9 @@ impl Random {
     fn how(&mut self) -> How {
         match self.below(6) {
             0 => How::GiveBack { delay: self.below(2) * SECOND },
-            1 | 2 => How::Fail { delay: self.below(3) * SECOND, reason: Reason::new("n\u{e9}") },
+            1 | 2 => {
+                How::Fail { delay: self.below(3) * SECOND, reason: FailureReason::new("n\u{e9}") }
+            }
             _ => How::Acknowledge,
         }
     }

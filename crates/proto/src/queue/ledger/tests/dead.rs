@@ -1,10 +1,12 @@
 use super::world::*;
-use crate::queue::{Delivery, Ending, How, ItemId, Purge, Push, Reason, Reply, Request, Was, What};
+use crate::queue::{
+    Delivery, Ending, FailureReason, How, ItemId, Purge, Push, Reply, Request, Was, What,
+};
 use std::vec::Vec;
 
 fn fail(world: &mut World, client: u128) -> Reply {
     let delivery = world.pop(client, 1)[0].delivery;
-    let how = How::Fail { delay: 0, reason: Reason::new("no route") };
+    let how = How::Fail { delay: 0, reason: FailureReason::new("no route") };
     world.finish(client, delivery, how)
 }
 
@@ -27,7 +29,7 @@ fn after_its_last_delivery_an_item_is_a_dead_letter_with_its_history() {
     assert_eq!(fail(&mut world, 3), Reply::Died { id });
     let row = dead(&mut world).remove(0);
     let endings: Vec<_> = row.history.ends().iter().map(|past| &past.ending).collect();
-    let failed = Ending::Failed(Reason::new("no route"));
+    let failed = Ending::Failed(FailureReason::new("no route"));
     assert_eq!(endings, [&failed, &Ending::Expired, &failed]);
     assert_eq!((row.id, row.attempt, row.payload.as_slice()), (id, 3, &b"a"[..]));
     assert!(world.pop(2, 1).is_empty());

@@ -1,7 +1,7 @@
 use super::world::*;
 use crate::{
     Priority,
-    queue::{Due, How, Push, Reason},
+    queue::{Due, FailureReason, How, Push},
     time::{MILLISECOND, SECOND},
 };
 
@@ -58,7 +58,7 @@ fn what_failed_is_delivered_again_after_its_delay() {
     let mut world = World::new();
     world.push(item("a"));
     let delivery = world.pop(2, 1)[0].delivery;
-    world.finish(2, delivery, How::Fail { delay: 5 * SECOND, reason: Reason::new("no") });
+    world.finish(2, delivery, How::Fail { delay: 5 * SECOND, reason: FailureReason::new("no") });
     assert_eq!(world.look().next_due, Some(5 * SECOND));
     world.pass(5 * SECOND);
     let again = world.pop(2, 1).remove(0);

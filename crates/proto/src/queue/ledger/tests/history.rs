@@ -8,8 +8,8 @@ use super::world::*;
 use crate::{
     Contact, Fence, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, How, ItemId, Pop, Purge, Push, Reason, Renew,
-        Reply, Request,
+        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, Pop, Purge, Push,
+        Renew, Reply, Request,
     },
     time::{Micros, SECOND, margin},
 };
@@ -68,7 +68,8 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
             how: How::GiveBack { delay: dice.0.below(2) * SECOND },
         },
         19 => {
-            let how = How::Fail { delay: dice.0.below(3) * SECOND, reason: Reason::new("no") };
+            let how =
+                How::Fail { delay: dice.0.below(3) * SECOND, reason: FailureReason::new("no") };
             Request::Finish { delivery: delivery(dice), how }
         }
         20 => Request::Leave,

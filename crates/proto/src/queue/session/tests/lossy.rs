@@ -6,7 +6,7 @@ use std::format;
 use super::{ON_AND_ON, ONCE, TTL, net::*};
 use crate::{
     queue::{
-        How, Reason, Reply, State,
+        FailureReason, How, Reply, State,
         session::{Answer, Session, Until},
     },
     time::{MILLISECOND, SECOND},
@@ -45,7 +45,7 @@ impl Net {
         let Some(delivery) = self.in_hand(who).first().copied() else { return };
         let how = match self.draw(6) {
             0 => How::GiveBack { delay: 0 },
-            1 => How::Fail { delay: 100 * MILLISECOND, reason: Reason::new("no") },
+            1 => How::Fail { delay: 100 * MILLISECOND, reason: FailureReason::new("no") },
             _ => How::Acknowledge,
         };
         self.finish(delivery, how);

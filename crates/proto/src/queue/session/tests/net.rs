@@ -10,9 +10,9 @@ use crate::{
     id::mix,
     queue::{
         Batch, Delivery, Due, How, ItemId, MemoryQueue, Push, Request, State,
-        session::{Answer, AskId, Bearings, End, Event, PopId, Session, Until, Wish},
+        session::{Answer, AskId, Bearings, DeliveryEnd, Event, PopId, Session, Until, Wish},
     },
-    session::Config,
+    session::SessionConfig,
     time::{Micros, SECOND},
 };
 use links::Parcel;
@@ -51,7 +51,7 @@ pub(super) struct Net {
     pub(super) largest_call: usize,
     pub(super) told: Vec<(usize, Micros, Event)>,
     pub(super) held: BTreeMap<Delivery, InHand>,
-    pub(super) ends: BTreeMap<Delivery, End>,
+    pub(super) ends: BTreeMap<Delivery, DeliveryEnd>,
     pub(super) answers: BTreeMap<(usize, AskId), Answer>,
     /// How often each text was put into the queue by the ledger.
     pub(super) pushed: BTreeMap<String, u32>,
@@ -90,10 +90,10 @@ pub(super) fn wish(items: u32, until: Until, ttl: Micros) -> Wish {
 
 impl Net {
     pub(super) fn new(sessions: usize, seed: u64) -> Self {
-        Self::with(sessions, seed, &Config::default())
+        Self::with(sessions, seed, &SessionConfig::default())
     }
 
-    pub(super) fn with(sessions: usize, seed: u64, config: &Config) -> Self {
+    pub(super) fn with(sessions: usize, seed: u64, config: &SessionConfig) -> Self {
         let inboxes: Vec<Inbox> = (1..=sessions as u64)
             .map(|i| Inbox(u128::from(mix(i)) << 64 | u128::from(mix(seed))))
             .collect();
@@ -239,7 +239,7 @@ impl Net {
             }
             Event::Lost { delivery, .. } => drop(self.held.remove(delivery)),
             Event::Finished { delivery, end } => {
-                if *end == End::Acknowledged {
+                if *end == DeliveryEnd::Acknowledged {
                     assert!(!self.done.contains(&delivery.id), "acknowledged twice");
                     self.done.push(delivery.id);
                 }

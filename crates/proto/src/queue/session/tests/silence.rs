@@ -5,9 +5,9 @@ use crate::{
     Inbox,
     queue::{
         Delivery, How, Replies, Reply, Request,
-        session::{Answer, Bearings, End, Event, Session},
+        session::{Answer, Bearings, DeliveryEnd, Event, Session},
     },
-    session::{ClockBound, Config, Failure},
+    session::{CallFailure, JumpBound, SessionConfig},
     time::{MILLISECOND, SECOND},
 };
 
@@ -80,7 +80,7 @@ fn silence_means_danger_and_then_loss_before_the_lease_ends_and_then_it_is_deliv
 /// Returns whether a worker that was cut off believes in its delivery for longer than the ledger
 /// does, with the smallest margin that there is.
 fn outlasts_the_lease(count_from_reply: bool) -> bool {
-    let config = Config { clock_bound: ClockBound::Off, ..Config::default() };
+    let config = SessionConfig { clock_bound: JumpBound::Off, ..SessionConfig::default() };
     let mut net = Net::with(1, 7, &config);
     net.push_text(0, "x");
     net.run_for(SECOND);
@@ -128,7 +128,7 @@ fn a_finish_that_may_have_been_done_is_unknown_and_is_told_again() {
     net.fate.lose_requests = 100;
     net.finish(delivery, How::Acknowledge);
     net.run_for(32 * SECOND);
-    assert_eq!(net.ends[&delivery], End::Unknown);
+    assert_eq!(net.ends[&delivery], DeliveryEnd::Unknown);
     net.fate = Fate::default();
     net.run_for(3 * SECOND);
     assert!(net.state.is_at_rest(), "it got through in the end");
@@ -183,7 +183,7 @@ fn deadlines_do_not_go_back_when_the_store_s_clock_is_set_back() {
 }
 
 fn session(bearings: Bearings) -> Session {
-    Session::new(Inbox(7), name(), Config::default(), bearings)
+    Session::new(Inbox(7), name(), SessionConfig::default(), bearings)
 }
 
 fn replies(now: u64, replies: alloc::vec::Vec<Reply>) -> Replies {
@@ -202,7 +202,7 @@ fn the_same_batch_is_sent_until_its_outcome_is_known_and_the_next_has_the_next_n
     assert_eq!((first.batch.number, first.batch.not_after), (6, 1030 * SECOND));
     session.ask(0, Request::Push(item("y")));
     assert!(session.poll_call(0).is_none());
-    let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+    let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
     session.handle_failure(SECOND, first.id, failure);
     let again = session.poll_call(3 * SECOND).unwrap();
     assert_eq!(again.batch, first.batch);
@@ -226,7 +226,7 @@ fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
     let ask = session.ask(0, Request::Push(item("x")));
     let pop = session.pop(wish(1, ON_AND_ON, TTL));
     let call = session.poll_call(0).unwrap();
-    let failure = Failure { maybe_executed: false, is_passing: false, is_full: false };
+    let failure = CallFailure { maybe_executed: false, is_passing: false, is_full: false };
     session.handle_failure(0, call.id, failure);
     let answer = Answer::NotDone;
     assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer }));
@@ -246,7 +246,7 @@ fn a_full_store_refuses_pushes_and_pops_at_once_and_drops_nothing_else() {
     session.finish(delivery, How::Acknowledge);
     let ask = session.ask(now, Request::Push(item("y")));
     let call = session.poll_call(now).unwrap();
-    let full = Failure { maybe_executed: false, is_passing: true, is_full: true };
+    let full = CallFailure { maybe_executed: false, is_passing: true, is_full: true };
     session.handle_failure(now, call.id, full);
     assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer: Answer::NotDone }));
     assert_eq!(session.poll_event(), None);

@@ -3,7 +3,7 @@
 use super::Net;
 use crate::{
     Batch, Contact, Contacts, Inbox, Replies, Wakeup, execute,
-    session::{CallId, Event, Failure},
+    session::{CallFailure, CallId, Event},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -85,7 +85,7 @@ impl Net {
                     // A client that hears that its connection has failed makes another.
                     self.fate.dead_way = self.fate.dead_way.filter(|dead| *dead != who);
                     let failure =
-                        Failure { maybe_executed: true, is_passing: true, is_full: false };
+                        CallFailure { maybe_executed: true, is_passing: true, is_full: false };
                     self.sessions[who].handle_failure(self.now, call, failure);
                 }
                 Parcel::Wakeup(who, wakeup) => self.sessions[who].handle_wakeup(self.now, wakeup),

@@ -108,7 +108,7 @@ fn a_pause_that_only_one_of_a_majority_knows_of_is_kept() {
         nodes.iter_mut().map(|node| (node.take(1, 1, None, ballot.fence), node.answer())).collect();
     heard[2].1.state.paused = Register { version: 7, value: Some("repairs".into()) };
     let answers: Vec<_> = heard.iter().map(|(reply, answer)| Some((answer, reply))).collect();
-    let count = |answers: Answers<'_>| ballot.count(answers, true);
+    let count = |answers: NodeAnswers<'_>| ballot.count(answers, true);
     assert!(matches!(count(&[answers[0], answers[1], None]), BallotVerdict::Granted { .. }));
     let refused = count(&[answers[0], None, answers[2]]);
     assert!(
@@ -120,13 +120,13 @@ fn a_pause_that_only_one_of_a_majority_knows_of_is_kept() {
 #[test]
 fn a_majority_of_one_grant_is_full_and_split_votes_are_not() {
     let refuse = |known: Vec<(u64, Slots)>| {
-        NodeReply::Not(Refusal {
+        NodeReply::Not(NodeRefusal {
             ticket: Ticket(1),
-            why: Why::Full,
+            why: RefusedFor::Full,
             fence: 9,
             held: 1,
             waiting: 0,
-            holders: Holders { known, is_cut: false },
+            holders: NodeHolders { known, is_cut: false },
         })
     };
     let node = Node::new(1).answer();

@@ -6,7 +6,8 @@ use seinpaal_proto::Ticket;
 
 use super::{TTL, set};
 use crate::quorum::answer::{
-    Guard, GuardWord, Holders, NodeAnswer, NodeReply, NodeState, Refusal, Register, Vote, Why,
+    GuardWord, NodeAnswer, NodeGuard, NodeHolders, NodeRefusal, NodeReply, NodeState, RefusedFor,
+    Register, Vote,
 };
 use seinpaal_proto::Slots;
 
@@ -28,13 +29,13 @@ impl Node {
         NodeAnswer {
             now: 1,
             backlog: false,
-            guard: Guard { run: String::new(), word: GuardWord::Same, stored: 0, left: 0 },
+            guard: NodeGuard { run: String::new(), word: GuardWord::Same, stored: 0, left: 0 },
             replies: Vec::new(),
             state: NodeState { fence: self.fence, stated: limit, ..NodeState::default() },
         }
     }
 
-    pub(super) fn holders(&self, has_slots: bool) -> Holders {
+    pub(super) fn holders(&self, has_slots: bool) -> NodeHolders {
         let mut by_fence: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for (slot, (_, fence)) in &self.slots {
             by_fence.entry(*fence).or_default().push(*slot);
@@ -43,7 +44,7 @@ impl Node {
         let slots =
             |slots: &Vec<u32>| if has_slots || has_high { set(slots) } else { Slots::none() };
         let known = by_fence.iter().map(|(fence, of)| (*fence, slots(of))).collect();
-        Holders { known, is_cut: false }
+        NodeHolders { known, is_cut: false }
     }
 
     pub(super) fn remove(&mut self, ticket: u128, fence: u64) {
@@ -70,15 +71,15 @@ impl Node {
             }
         };
         let why = if permits > self.limit.saturating_sub(held) {
-            Some(Why::Full)
+            Some(RefusedFor::Full)
         } else if fence <= self.fence {
-            Some(Why::Fence)
+            Some(RefusedFor::Fence)
         } else {
-            (!chosen.iter().all(is_free)).then_some(Why::Full)
+            (!chosen.iter().all(is_free)).then_some(RefusedFor::Full)
         };
         if let Some(why) = why {
             let (holders, ticket) = (self.holders(true), Ticket(ticket));
-            return NodeReply::Not(Refusal {
+            return NodeReply::Not(NodeRefusal {
                 ticket,
                 why,
                 fence: self.fence,

@@ -4,7 +4,7 @@ use super::Net;
 use crate::{
     Contact, Contacts, Inbox,
     queue::{Batch, Replies, State, Wakeup, execute},
-    session::{CallId, Failure},
+    session::{CallFailure, CallId},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -82,7 +82,7 @@ impl Net {
                 }
                 Parcel::Failure(who, call) => {
                     let failure =
-                        Failure { maybe_executed: true, is_passing: true, is_full: false };
+                        CallFailure { maybe_executed: true, is_passing: true, is_full: false };
                     self.sessions[who].handle_failure(self.now, call, failure);
                 }
                 Parcel::Wakeup(who, wakeup) => {
