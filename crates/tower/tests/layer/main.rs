@@ -1,4 +1,6 @@
-//! What the layer does with requests, over a store in memory.
+//! What the layer does with requests, over a store in memory; and what it promises over every store.
+
+mod stores;
 
 use std::{
     convert::Infallible,
