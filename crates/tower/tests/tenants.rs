@@ -5,16 +5,16 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, mpsc},
+    sync::mpsc,
     thread,
 };
 
 use seinpaal::Seinpaal;
 use seinpaal_rig::RedisServer;
 
-/// `cargo test` builds the examples with the tests, beside them.
+/// `cargo test` builds the examples with the tests, beside them. It is killed when this is dropped, also by a test that fails.
 struct Process {
-    child: Mutex<Child>,
+    child: Child,
     address: String,
 }
 
@@ -30,29 +30,33 @@ impl Process {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address =
             line.trim().strip_prefix("listening on ").expect("where it listens").to_owned();
-        Self { child: Mutex::new(child), address }
+        Self { child, address }
     }
 
-    /// The status, and all of the answer. `None`: the process ended first.
-    fn ask(&self, request: &str) -> Option<(u16, String)> {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "{request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        let read = stream.read_to_string(&mut answer);
-        read.ok().filter(|_| !answer.is_empty())?;
-        Some((answer[9..12].parse().unwrap(), answer))
-    }
-
-    fn kill(&self) {
-        let _ = self.child.lock().unwrap().kill();
+    fn asked(
+        &self,
+        request: &'static str,
+    ) -> impl FnOnce() -> Option<(u16, String)> + Send + 'static {
+        let address = self.address.clone();
+        move || ask(&address, request)
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill();
-        let _ = self.child.lock().unwrap().wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
+}
+
+/// The status, and all of the answer. `None`: the process ended first.
+fn ask(address: &str, request: &str) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    let read = stream.read_to_string(&mut answer);
+    read.ok().filter(|_| !answer.is_empty())?;
+    Some((answer[9..12].parse().unwrap(), answer))
 }
 
 /// The slots that are held, in order.
@@ -68,12 +72,12 @@ async fn three_of_a_tenant_are_served_by_both_processes_together_and_the_others_
     let server = RedisServer::start();
     let seinpaal = Seinpaal::connect(&server.url("")).await.unwrap();
     let processes = [Process::start(&server.url("")), Process::start(&server.url(""))];
-    let processes = Arc::new(processes);
     let (answered, answers) = mpsc::channel();
     // Three of them last until their process ends, however slow this machine is.
     for n in 0..5 {
-        let (processes, answered) = (Arc::clone(&processes), answered.clone());
-        thread::spawn(move || answered.send(processes[n % 2].ask("POST /jobs/ann?ms=3600000")));
+        let (asks, answered) =
+            (processes[n % 2].asked("POST /jobs/ann?ms=3600000"), answered.clone());
+        thread::spawn(move || answered.send(asks()));
     }
     for _ in 0..2 {
         let (status, answer) = answers.recv().unwrap().expect("an answer");
@@ -82,10 +86,10 @@ async fn three_of_a_tenant_are_served_by_both_processes_together_and_the_others_
     }
     assert_eq!(slots(&seinpaal).await, [0, 1, 2]);
     // Another tenant does not wait, and what needs no permit is answered.
-    let (status, answer) = processes[0].ask("POST /jobs/bob?ms=1").expect("an answer");
+    let (status, answer) = processes[0].asked("POST /jobs/bob?ms=1")().expect("an answer");
     assert!(status == 200 && answer.contains("done in slot 0"), "{answer}");
-    assert_eq!(processes[1].ask("GET /healthz").expect("an answer").0, 200);
-    processes.iter().for_each(Process::kill);
+    assert_eq!(processes[1].asked("GET /healthz")().expect("an answer").0, 200);
+    drop(processes);
     let cut_off = answers.iter().take(3);
     assert!(cut_off.filter(Option::is_none).count() == 3, "nobody else was answered");
 }
