@@ -21,7 +21,12 @@ async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     gate.entered.notified().await;
 
     for wait in [Duration::ZERO, Duration::from_millis(50)] {
-        let shed = service(&two, wait).oneshot(get("/of/ann")).await.unwrap();
+        let ask = async || service(&two, wait).oneshot(get("/of/ann")).await.unwrap();
+        let mut shed = ask().await;
+        // A store on a busy machine may be silent for so long. Its clients are told to come back.
+        while shed.status() == StatusCode::SERVICE_UNAVAILABLE {
+            shed = ask().await;
+        }
         assert_eq!(shed.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(shed.headers()["retry-after"], "1");
     }
