@@ -40,7 +40,7 @@ in_image() {
 stored() { buildah --root "$here/images" --runroot "$here/images-run" --storage-driver vfs "$@"; }
 
 image_by_buildah() {
-    local file=$1 contexts=() began container
+    local file=$1 contexts=() began
     export BUILDAH_ISOLATION=chroot
     if ! stored pull -q docker.io/library/busybox:1-musl >/dev/null 2>&1; then
         echo "no registry of images can be reached: images made of Debian's packages and of this Rust stand in for the two bases"
@@ -52,6 +52,7 @@ image_by_buildah() {
     began=$(date +%s)
     stored build -q "${contexts[@]}" -f "$file" -t seinpaal-test . >"$here/build" 2>&1 || fail "the image: $(tail -20 "$here/build")"
     echo "the image, with the build of the program: $(($(date +%s) - began)) s"
+    # What `in_container` uses when this function has returned is not local to it.
     container=$(stored from seinpaal-test)
     echo "what is in it: $(du -sh --apparent-size "$(stored mount "$container")" | cut -f1)"
     entry=$(stored inspect --type image --format '{{index .OCIv1.Config.Entrypoint 0}}' seinpaal-test)
