@@ -107,7 +107,8 @@ what_the_image_does() {
     in_container run a -- true || status=$?
     is "it keeps a store of its own" 0 "$status"
     start_redis
-    is "it reaches a server" "[]" "$(in_container -s "$redis" --json list | tr -d ' \n' | grep -o '\[\]')"
+    in_container -s "$redis" limit a 3 >/dev/null
+    is "it reaches a server" '"limit":3' "$(in_container -s "$redis" --json list | grep -o '"limit":3')"
     port=$(free_port)
     in_container -s "$redis" serve --listen "127.0.0.1:$port" --token-file /tokens >"$here/serve" 2>&1 &
     running+=($!)
