@@ -3,7 +3,8 @@
     rates.py REDIS-URL DIRECTORY [SECONDS]
 
 Clients that contend are threads or tasks of one process, which share its connections, and take turns at one name. Each
-row is the median of three rounds; the rounds of all rows are interleaved, so that a slow minute hits everybody.
+row is the median of three rounds; the rounds of all rows are interleaved, so that a slow minute hits everybody. A ratio
+is to the row of seinpaal above it, in the same round.
 """
 
 from __future__ import annotations
@@ -122,28 +123,35 @@ def table(bench: Bench, many: int) -> Iterator[str]:
     for _ in range(ROUNDS):
         for rival in RIVALS:
             rounds[rival.name].append(bench.play(rival, many))
-    yield "| | a second | server, µs | longest wait, ms | least share, % | |"
-    yield "|---|---:|---:|---:|---:|---|"
+    yield "| | a second | × seinpaal | server, µs | longest wait, ms | least share, % | |"
+    yield "|---|---:|---:|---:|---:|---:|---|"
+    ours = rounds[RIVALS[0].name]
     for rival in RIVALS:
-        yield row(rival, rounds[rival.name])
+        if rival.is_ours:
+            ours = rounds[rival.name]
+        yield row(rival, rounds[rival.name], ours)
 
 
-def row(rival: Rival, rounds: list[Round]) -> str:
+def row(rival: Rival, rounds: list[Round], ours: list[Round]) -> str:
     """The median of a row's rounds; of waits the longest, of shares the least."""
     rate = statistics.median(one.rate for one in rounds)
+    ratio = statistics.median(one.rate / us.rate for one, us in zip(rounds, ours, strict=True))
+    times = "" if rival.is_ours else f"{ratio:.2f}"
     server = statistics.median(one.server for one in rounds)
     longest, share = max(one.longest for one in rounds), min(one.share for one in rounds)
     cost = f"{server:.0f}" if rival.is_remote else "–"
-    return f"| {rival.name} | {rate:.0f} | {cost} | {longest:.1f} | {share:.0f} | {rival.keeps} |"
+    return f"| {rival.name} | {rate:.0f} | {times} | {cost} | {longest:.1f} | {share:.0f} | {rival.keeps} |"
 
 
 def main() -> None:
     url, directory = sys.argv[1:3]
     bench = Bench(url, directory, float(sys.argv[3]) if len(sys.argv) > 3 else 3.0)
+    print(f"load when it began: {os.getloadavg()[0]:.1f}, on {os.cpu_count()} processors")
     for many, words in [(1, "One client, nobody else"), (8, "Eight clients at one name")]:
         print(f"\n{words}:\n", flush=True)
         for line in table(bench, many):
             print(line, flush=True)
+    print(f"\nload when it ended: {os.getloadavg()[0]:.1f}")
 
 
 main()

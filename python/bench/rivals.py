@@ -31,6 +31,11 @@ class Rival:
     #: What it keeps that others of the table do not.
     keeps: str = ""
 
+    @property
+    def is_ours(self) -> bool:
+        """Those below one of ours are compared with it."""
+        return self.name.startswith("seinpaal")
+
 
 def _ours(url: str, directory: str, name: str) -> Hold:
     return _hold(_connected(url).mutex(name))

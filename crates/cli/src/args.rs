@@ -22,7 +22,8 @@ use seinpaal::{MAX_LIMIT, Name, SlotNames};
 
 use crate::exit::TABLE;
 use help::{
-    ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, RUN_ENVIRONMENT, RUN_EXAMPLES, STORES, TOP_KEYS,
+    ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, LIMIT_EXAMPLES, RUN_ENVIRONMENT, RUN_EXAMPLES,
+    STORES, TOP_KEYS,
 };
 pub(crate) use look::{ListArgs, ShowArgs, SortBy, TopArgs, Width};
 pub(crate) use run::{AcquireArgs, EntryArgs, OnConflict, OnLost, OnUnreachable, RunArgs};
@@ -147,7 +148,7 @@ pub(crate) enum CliCommand {
     #[command(after_long_help = after(&[TOP_KEYS, ENVIRONMENT, TABLE]))]
     Top(TopArgs),
     /// Print or change how many permits exist
-    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    #[command(after_long_help = after(&[LIMIT_EXAMPLES, ENVIRONMENT, TABLE]))]
     Limit(LimitArgs),
     /// Admit nobody new; holders keep their permits
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]

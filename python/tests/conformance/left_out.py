@@ -103,6 +103,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
         ROWS: [
             "a_snapshot_lists_as_many_as_asked_for_and_counts_all",
             "what_a_client_says_of_itself_comes_back_as_it_was",
+            "a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back",
         ],
         LIST: [
             "looking_at_a_name_does_not_make_it",

@@ -1,8 +1,9 @@
-//! Every command line that README and the guide show is one that this program reads.
+//! Every command line that README, the guide and `--help` show is one that this program reads, and each manner of `run`
+//! is shown in both with the situation that it is for.
 
 use std::{fs, path::Path};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use super::Arguments;
 
@@ -51,23 +52,78 @@ fn ours(words: &[String]) -> Option<Vec<&str>> {
     Some(words[at..].iter().map(|word| value(word).unwrap_or(word)).collect())
 }
 
-#[test]
-fn command_lines_of_readme_and_guide_are_read() {
+/// How many commands of ours these lines have. Each must be one that the program reads.
+fn read_all<'a>(place: &str, lines: impl Iterator<Item = &'a str>) -> usize {
     let (mut read, mut wrong) = (0, Vec::new());
-    for (path, page) in pages() {
-        for words in typed(&page).flat_map(commands) {
-            let Some(words) = ours(&words) else { continue };
-            read += 1;
-            // Help and the version are told by an error, too.
-            if let Err(error) = Arguments::try_parse_from(&words)
-                && error.use_stderr()
-            {
-                wrong.push(format!("{path}: {}: {error}", words.join(" ")));
-            }
+    for words in lines.flat_map(commands) {
+        let Some(words) = ours(&words) else { continue };
+        read += 1;
+        // Help and the version are told by an error, too.
+        if let Err(error) = Arguments::try_parse_from(&words)
+            && error.use_stderr()
+        {
+            wrong.push(format!("{place}: {}: {error}", words.join(" ")));
         }
     }
-    assert!(read > 60, "only {read} were found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    read
+}
+
+#[test]
+fn command_lines_of_readme_and_guide_are_read() {
+    let read: usize = pages().iter().map(|(path, page)| read_all(path, typed(page))).sum();
+    assert!(read > 60, "only {read} were found");
+}
+
+/// What stands after the options in the long help of a command, and so in its manual page.
+fn help_of(command: &str) -> String {
+    let arguments = Arguments::command();
+    let command = arguments.find_subcommand(command).expect("a command of ours");
+    command.get_after_long_help().expect("examples").to_string()
+}
+
+/// The lines of the examples in a help that are commands. What they do is in lines that are indented further.
+fn shown(help: &str) -> impl Iterator<Item = &str> {
+    let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+    let examples = lines.take_while(|line| line.starts_with("  "));
+    examples.map(|line| &line[2..]).filter(|line| !line.starts_with(' '))
+}
+
+#[test]
+fn command_lines_of_help_are_read() {
+    for (command, least) in [("run", 16), ("acquire", 2), ("limit", 3)] {
+        let read = read_all(command, shown(&help_of(command)));
+        assert!(read >= least, "{command}: only {read} were found");
+    }
+}
+
+/// Each manner that is no plain waiting, and the command whose help shows it.
+const MANNERS: [(&str, &str); 13] = [
+    ("run", "'seinpaal run"),
+    ("run", "--no-reenter"),
+    ("run", "--on-unreachable run"),
+    ("run", "--min-hold"),
+    ("run", "--on-conflict skip"),
+    ("run", "--on-conflict replace-waiting"),
+    ("run", "--on-conflict cancel-running"),
+    ("run", "--once-per"),
+    ("run", "--also"),
+    ("run", "--within"),
+    ("run", "--slot board-b"),
+    ("acquire", "--while-pid $$"),
+    ("limit", "--slots GPU-0,GPU-1,board-b"),
+];
+
+#[test]
+fn each_manner_is_shown_with_its_situation_in_help_and_in_the_guide() {
+    let guide =
+        pages().into_iter().find(|(path, _)| path.ends_with("guide/run.md")).expect("a page").1;
+    for (command, manner) in MANNERS {
+        assert!(help_of(command).contains(manner), "{command} --help has no example with {manner}");
+        // A `run` inside a `run` is told there in words.
+        let in_guide = guide.contains(manner) || manner.starts_with('\'');
+        assert!(in_guide, "docs/guide/run.md does not say when to use {manner}");
+    }
 }
 
 #[test]

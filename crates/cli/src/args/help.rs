@@ -70,15 +70,41 @@ Examples:
       first a permit of ann's own, then one of those that all share
   seinpaal run reports --once-per 1h ./reports.sh
       started on many machines every hour, run by one of them
+  seinpaal run reports -n -E 0 --min-hold 1m ./reports.sh
+      the same, and a job that fails is not tried on another machine
   seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
-      the slot, 0 to 3, chooses the device";
+      the slot, 0 to 3, chooses the device
+  seinpaal run boards --slot board-b ./measure.sh
+      waits for the board of this name: see `seinpaal limit --help`
+  seinpaal run db sh -c 'seinpaal run db ./migrate.sh'
+      a script that calls another with the same lock: the inner run
+      goes in under the permit that is held (--no-reenter waits)
+  seinpaal run builds -j 4 --on-unreachable run -- make
+      the job matters more than the limit: it runs without the server
+  seinpaal run nightly --on-conflict skip ./nightly.sh
+      like -n -E 0
+  seinpaal run deploy --on-conflict replace-waiting ./deploy.sh
+      of those that wait only the newest matters
+  seinpaal run preview --on-conflict cancel-running ./build.sh
+      only the newest matters: it also stops the one that runs";
 
 pub(super) const ACQUIRE_EXAMPLES: &str = "\
 Examples:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
   trap 'seinpaal release deploy \"$ticket\"' EXIT
   seinpaal acquire deploy --while-pid $$ >ticket || exit
-      renewed until this script ends, even by kill -9";
+      renewed until this script ends, even by kill -9
+
+For several commands of a script. For one command, `run` is simpler.";
+
+pub(super) const LIMIT_EXAMPLES: &str = "\
+Examples:
+  seinpaal limit builds 4
+      four at a time, whatever else they say with -j
+  seinpaal limit builds 0
+      nobody new gets in
+  seinpaal limit boards --slots GPU-0,GPU-1,board-b
+      three slots with names, for `run --slot` and SEINPAAL_SLOT_NAME";
 
 pub(super) const TOP_KEYS: &str = "\
 Keys:

@@ -37,7 +37,30 @@ fn page(command: Command) -> Result<Vec<u8>, Failure> {
     Page::new(command)
         .render(&mut page)
         .map_err(|error| Failure::internal(format!("cannot make the page: {error}")))?;
-    Ok(page)
+    Ok(in_sections(&String::from_utf8_lossy(&page)).into_bytes())
+}
+
+/// The section into which `clap_mangen` puts all that stands after the options.
+const EXTRA: &str = ".SH EXTRA\n";
+
+/// Makes sections of that one: a paragraph that begins with a title, such as `Examples:`, begins a section. Lines stay as
+/// they are in the help.
+fn in_sections(page: &str) -> String {
+    let Some((before, rest)) = page.split_once(EXTRA) else { return page.to_owned() };
+    let (extra, after) = rest.split_at(rest.find("\n.SH ").map_or(rest.len(), |at| at + 1));
+    let sections =
+        extra.trim_end().split("\n\n").map(|paragraph| match paragraph.split_once(":\n") {
+            Some((title, lines)) if !title.contains(['\n', '.']) => {
+                format!(".SH {}\n.nf\n{lines}\n.fi\n", in_capitals(title))
+            }
+            _ => format!(".PP\n{paragraph}\n"),
+        });
+    before.to_owned() + &sections.collect::<String>() + after
+}
+
+/// An apostrophe is the name of a string, which keeps its letters.
+fn in_capitals(title: &str) -> String {
+    title.to_uppercase().replace("\\*(AQ", "\\*(Aq")
 }
 
 /// The page of this command, and of all commands below it.
@@ -52,4 +75,34 @@ fn write_all(command: &Command, folder: &Path) -> Result<(), Failure> {
 
 fn print(document: Vec<u8>) -> Result<Exit, Failure> {
     output::print(&String::from_utf8_lossy(&document)).map(|()| Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_after_the_options_has_sections_of_its_own() {
+        let page = ".SH OPTIONS\na\n.SH EXTRA\nTo CMD\\*(Aqs end:\n  b\n\nSaid. Of it:\n  c\n\nExamples:\n  d\n.SH VERSION\ne\n";
+        let sections = ".SH OPTIONS\na\n.SH TO CMD\\*(AqS END\n.nf\n  b\n.fi\n.PP\nSaid. Of it:\n  c\n\
+                        .SH EXAMPLES\n.nf\n  d\n.fi\n.SH VERSION\ne\n";
+        assert_eq!(in_sections(page), sections);
+        assert_eq!(in_sections(".SH OPTIONS\na\n"), ".SH OPTIONS\na\n");
+    }
+
+    #[test]
+    fn no_page_has_a_section_without_a_title() {
+        let mut command = Arguments::command();
+        command.build();
+        let mut pages = vec![command];
+        while let Some(command) = pages.pop() {
+            pages.extend(command.get_subcommands().cloned());
+            let text = String::from_utf8(page(command).unwrap()).unwrap();
+            assert!(!text.contains(EXTRA), "{text}");
+        }
+        let mut command = Arguments::command();
+        command.build();
+        let run = page(command.find_subcommand("run").unwrap().clone()).unwrap();
+        assert!(String::from_utf8(run).unwrap().contains("\n.SH EXAMPLES\n.nf\n"));
+    }
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::{
-    support::{Held, World, both, screen::Screen},
+    support::{Held, World, both, program, screen::Screen},
     why::one_hold_has_ended,
 };
 
@@ -30,7 +30,7 @@ fn a_run_that_waits_tells_an_estimate_as_soon_as_a_hold_has_ended() {
         let busy = Busy::start(&world);
         let mut command = Command::new("sh");
         world.dress(&mut command);
-        let run = env!("CARGO_BIN_EXE_seinpaal");
+        let run = program();
         command.args(["-c", &format!("exec {run} run a --events 5 true 5>&1")]);
         let mut waiter = Held::start(command);
         let told = loop {

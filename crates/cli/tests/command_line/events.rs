@@ -1,6 +1,6 @@
 //! `--events FD`.
 
-use super::support::{Held, World};
+use super::support::{Held, World, program};
 
 fn events(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -28,7 +28,7 @@ fn waiting_is_told_with_the_place_in_the_queue() {
     let (held, _) = Held::hold(&world, &["a"]);
     let mut command = std::process::Command::new("sh");
     world.dress(&mut command);
-    let script = format!("exec {} run a --events 5 true 5>&1", env!("CARGO_BIN_EXE_seinpaal"));
+    let script = format!("exec {} run a --events 5 true 5>&1", program());
     let mut waiter = Held::start({
         command.args(["-c", &script]);
         command
@@ -46,7 +46,7 @@ fn danger_and_loss_are_told() {
     let world = World::redis();
     let mut command = std::process::Command::new("sh");
     world.dress(&mut command);
-    let run = env!("CARGO_BIN_EXE_seinpaal");
+    let run = program();
     let script = format!("exec {run} run a --ttl 1s --on-lost warn --events 5 cat 5>&1 >/dev/null");
     let mut held = Held::start({
         command.args(["-c", &script]);
@@ -86,7 +86,7 @@ fn a_run_that_is_asked_to_hand_over_is_told_and_goes_on() {
     let world = World::embedded();
     let mut command = std::process::Command::new("sh");
     world.dress(&mut command);
-    let run = env!("CARGO_BIN_EXE_seinpaal");
+    let run = program();
     let script = format!("exec {run} run -v a --events 5 cat 5>&1 >/dev/null");
     let mut held = Held::start({
         command.args(["-c", &script]);

@@ -3,7 +3,7 @@
 use std::fs;
 
 fn is_in_the_program(text: &str) -> bool {
-    let program = fs::read(env!("CARGO_BIN_EXE_seinpaal")).unwrap();
+    let program = fs::read(super::support::program()).unwrap();
     program.windows(text.len()).any(|part| part == text.as_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::support::{Held, World};
+use super::support::{Held, World, program};
 
 const README: &str = include_str!("../../../../README.md");
 const FIRST_STEPS: &str = include_str!("../../../../docs/guide/first-steps.md");
@@ -19,7 +19,7 @@ fn the_first_command_of_the_readme_works_as_it_stands() {
         first_command().strip_prefix("cargo build && ").expect("it builds the program first");
     // This very program stands where the build would put it.
     std::fs::create_dir_all(world.path("target/debug")).unwrap();
-    let program = env!("CARGO_BIN_EXE_seinpaal");
+    let program = program();
     std::os::unix::fs::symlink(program, world.path("target/debug/seinpaal")).unwrap();
     let mut command = world.shell_command(built);
     command.env_remove("SEINPAAL_STORE").env_remove("XDG_DATA_HOME").env_remove("XDG_RUNTIME_DIR");

@@ -3,13 +3,10 @@
 mod ends;
 mod stores;
 
-use super::support::{Held, World, both};
-
-/// The program, inside the CMD of another.
-const SEINPAAL: &str = env!("CARGO_BIN_EXE_seinpaal");
+use super::support::{Held, World, both, program};
 
 fn inside(world: &World, outer: &[&str], script: &str) -> super::support::Done {
-    let script = format!("S={SEINPAAL}; {script}");
+    let script = format!("S={}; {script}", program());
     world.seinpaal(&[&["run"], outer, &["--", "sh", "-c", &script]].concat())
 }
 
@@ -40,7 +37,7 @@ fn a_run_goes_in_however_deep_it_is_and_in_a_pipe() {
 #[test]
 fn cmd_of_the_outer_run_may_be_the_inner_run_itself() {
     for world in both() {
-        let done = world.seinpaal(&["run", "a", SEINPAAL, "run", "a", "-n", "echo", "in"]);
+        let done = world.seinpaal(&["run", "a", program(), "run", "a", "-n", "echo", "in"]);
         assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "in\n", ""));
     }
 }
@@ -171,7 +168,7 @@ fn a_ticket_that_holds_no_more_lets_nobody_in() {
 fn a_store_that_is_silent_when_it_is_asked_is_69() {
     let world = World::redis();
     let (held, _) = Held::hold(&world, &["b"]);
-    let script = format!("echo $$; read line; {SEINPAAL} run a -n true 2>err; echo $?");
+    let script = format!("echo $$; read line; {} run a -n true 2>err; echo $?", program());
     let mut command = world.command(&["run", "a", "--ttl", "1m", "--", "sh", "-c", &script]);
     command.stdin(std::process::Stdio::piped());
     let mut outer = Held::start(command);

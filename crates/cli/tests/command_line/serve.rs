@@ -26,7 +26,7 @@ fn pages_for_others_than_this_machine_need_tokens() {
 fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody_waits() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/first-look");
     let output =
-        std::process::Command::new(script).arg(env!("CARGO_BIN_EXE_seinpaal")).output().unwrap();
+        std::process::Command::new(script).arg(super::support::program()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("its page says why one waits"), "{said}");

@@ -1,7 +1,5 @@
 //! The situations of `docs/guide/run.md` and the crontab of `docs/guide/schedules.md`: each is played with the very lines of
 //! the page, on the embedded store and on a server, and must end as the page says.
-//!
-//! `SEINPAAL_PROGRAM=/path/to/seinpaal` plays them with another program, for instance that of a package.
 
 mod jobs;
 mod lines;
@@ -11,7 +9,7 @@ mod scripts;
 
 use std::{env, fs, os::unix, process::Command};
 
-use super::support::{Done, Held, World, both, gate::Gate};
+use super::support::{Done, Held, World, both, gate::Gate, program};
 use lines::{RUN, SCHEDULES, commands_of, titles_of};
 
 /// A test for each situation, which is given the lines that stand beneath its title, and a test that none is left out.
@@ -76,10 +74,8 @@ struct Scene {
 
 impl Scene {
     fn new(world: World, lines: Vec<String>) -> Self {
-        let program = env::var_os("SEINPAAL_PROGRAM");
-        let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_seinpaal").into());
         fs::create_dir(world.path("bin")).unwrap();
-        unix::fs::symlink(program, world.path("bin/seinpaal")).unwrap();
+        unix::fs::symlink(program(), world.path("bin/seinpaal")).unwrap();
         Self { world, lines }
     }
 

@@ -1,7 +1,7 @@
 //! On a terminal: a real pseudo-terminal, a real shell with job control.
 
 use super::support::{
-    Held, World, lives,
+    Held, World, lives, program,
     screen::{LISTEN, Screen},
     until, until_written,
 };
@@ -10,7 +10,7 @@ use super::why::one_hold_has_ended;
 #[test]
 fn control_c_reaches_cmd_once() {
     let world = World::embedded();
-    let run = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "sh", "-c", LISTEN];
+    let run = [program(), "run", "a", "sh", "-c", LISTEN];
     let mut screen = Screen::start(&world, &run);
     screen.until_shown("ready");
     screen.typed("\x03");
@@ -108,7 +108,7 @@ fn waiting_on_a_terminal_shows_one_line_that_goes_away() {
     let world = World::embedded();
     one_hold_has_ended(&world, "1");
     let (held, _) = Held::hold(&world, &["a"]);
-    let run = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "echo", "in"];
+    let run = [program(), "run", "a", "echo", "in"];
     let mut screen = Screen::start(&world, &run);
     screen.until_shown("waiting for a: 1st of 1, about ");
     assert!(screen.shown().contains(&held.pid().to_string()), "{}", screen.shown());
@@ -152,7 +152,7 @@ fn control_c_lets_the_item_of_a_worker_finish_and_a_second_one_ends_it() {
     world.push("a", "x");
     let script =
         "trap 'echo orderly; exit 1' TERM; echo ready; while :; do sleep 1000 & wait; done";
-    let work = [env!("CARGO_BIN_EXE_seinpaal"), "queue", "work", "a", "sh", "-c", script];
+    let work = [program(), "queue", "work", "a", "sh", "-c", script];
     let mut screen = Screen::start(&world, &work);
     screen.until_shown("ready");
     screen.typed("\x03");
@@ -167,7 +167,7 @@ fn control_c_lets_the_item_of_a_worker_finish_and_a_second_one_ends_it() {
 fn the_cmd_of_a_worker_that_wants_the_terminal_is_hung_up_on() {
     let world = World::embedded();
     world.seinpaal(&["queue", "push", "a", "x", "--deliveries", "1"]);
-    let work = [env!("CARGO_BIN_EXE_seinpaal"), "queue", "work", "a", "--until-empty"];
+    let work = [program(), "queue", "work", "a", "--until-empty"];
     let mut screen =
         Screen::start(&world, &[&work[..], &["sh", "-c", "read key < /dev/tty"]].concat());
     screen.until_shown("wants the terminal");

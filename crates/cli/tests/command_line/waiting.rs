@@ -1,15 +1,17 @@
 //! What is said to those who wait: why nobody gets in, and that the store does not answer.
 
-use super::support::{Held, World, screen::Screen};
+use super::support::{Held, World, program, screen::Screen};
 
-const RUN: [&str; 5] = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "echo", "in"];
+fn run() -> [&'static str; 5] {
+    [program(), "run", "a", "echo", "in"]
+}
 
 #[test]
 fn the_line_says_that_the_name_is_paused_and_why_and_blames_no_holder() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a"]);
     world.seinpaal(&["pause", "a", "--reason", "driver update"]);
-    let mut screen = Screen::start(&world, &RUN);
+    let mut screen = Screen::start(&world, &run());
     screen.until_shown("1st of 1 \u{b7} paused: driver update");
     assert!(!screen.shown().contains(&held.pid().to_string()), "{}", screen.shown());
     world.seinpaal(&["resume", "a"]);
@@ -21,7 +23,7 @@ fn the_line_says_that_the_name_is_paused_and_why_and_blames_no_holder() {
 fn the_line_says_for_how_long_the_restart_guard_keeps_everybody_out() {
     let mut world = World::redis();
     world.store.push_str("?restart-guard=4s");
-    let mut screen = Screen::start(&world, &RUN);
+    let mut screen = Screen::start(&world, &run());
     screen.until_shown("guarded for ");
     assert_eq!(screen.end(), 0);
 }
@@ -30,7 +32,7 @@ fn the_line_says_for_how_long_the_restart_guard_keeps_everybody_out() {
 fn the_line_says_that_the_limit_admits_nobody() {
     let world = World::embedded();
     world.seinpaal(&["limit", "a", "0"]);
-    let mut screen = Screen::start(&world, &RUN);
+    let mut screen = Screen::start(&world, &run());
     screen.until_shown("the limit is 0");
     world.seinpaal(&["limit", "a", "1"]);
     assert_eq!(screen.end(), 0);
@@ -40,7 +42,7 @@ fn the_line_says_that_the_limit_admits_nobody() {
 fn the_line_says_that_the_store_does_not_answer() {
     let world = World::redis();
     let (held, _) = Held::hold(&world, &["a"]);
-    let mut screen = Screen::start(&world, &RUN);
+    let mut screen = Screen::start(&world, &run());
     screen.until_shown("waiting for a");
     world.redis.as_ref().unwrap().pause();
     screen.until_shown("still waiting for a: the store has not answered for ");

@@ -1,8 +1,8 @@
 //! How the inner CMD ends with the runs around it, and how long the permit is held.
 
 use super::{
-    super::support::{Held, World, both, gate::Gate, kill, lives, until, until_written},
-    SEINPAAL, inside,
+    super::support::{Held, World, both, gate::Gate, kill, lives, program, until, until_written},
+    inside,
 };
 
 /// A script that says its process id, and then ends by no signal but KILL.
@@ -10,7 +10,8 @@ const DEAF: &str = "trap : TERM; echo $$; while :; do sleep 1000; done";
 
 /// A `run` with a deaf CMD inside a `run`; its process id.
 fn deep(world: &World, job_control: &str) -> (Held, u32) {
-    let script = format!("{job_control} echo $$; {SEINPAAL} run a sh -c '{DEAF}'; true");
+    let seinpaal = program();
+    let script = format!("{job_control} echo $$; {seinpaal} run a sh -c '{DEAF}'; true");
     let (mut held, _) = Held::run(world, &["a", "--ttl", "3s"], &script);
     let inner = held.line().parse().unwrap();
     (held, inner)
@@ -18,10 +19,11 @@ fn deep(world: &World, job_control: &str) -> (Held, u32) {
 
 #[test]
 fn the_permit_is_held_until_a_run_in_the_background_ends() {
+    let seinpaal = program();
     for world in both() {
         let gate = Gate::new(&world);
         let script = format!(
-            "S={SEINPAAL}; $S run a sh -c '{}' >inner & until [ -s inner ]; do sleep 0.01; done; echo $$",
+            "S={seinpaal}; $S run a sh -c '{}' >inner & until [ -s inner ]; do sleep 0.01; done; echo $$",
             gate.hold()
         );
         let (mut held, cmd) = Held::run(&world, &["a"], &script);
@@ -78,9 +80,10 @@ fn a_silent_store_ends_the_inner_cmd_with_the_outer_one() {
 
 #[test]
 fn on_the_embedded_store_the_inner_cmd_of_a_killed_wrapper_runs_on_and_holds() {
+    let seinpaal = program();
     let world = World::embedded();
     let gate = Gate::new(&world);
-    let script = format!("echo $$; {SEINPAAL} run a sh -c '{}'; true", gate.hold());
+    let script = format!("echo $$; {seinpaal} run a sh -c '{}'; true", gate.hold());
     let (mut held, cmd) = Held::run(&world, &["a"], &script);
     let inner: u32 = held.line().parse().unwrap();
     held.kill_hard();
@@ -93,9 +96,10 @@ fn on_the_embedded_store_the_inner_cmd_of_a_killed_wrapper_runs_on_and_holds() {
 
 #[test]
 fn on_the_embedded_store_the_inner_cmd_ends_when_the_cmd_around_it_was_killed_too() {
+    let seinpaal = program();
     let world = World::embedded();
     let (mut held, cmd) =
-        Held::run(&world, &["a"], &format!("echo $$; {SEINPAAL} run a sh -c '{DEAF}'; true"));
+        Held::run(&world, &["a"], &format!("echo $$; {seinpaal} run a sh -c '{DEAF}'; true"));
     let inner: u32 = held.line().parse().unwrap();
     held.kill_hard();
     kill("KILL", cmd);
@@ -104,9 +108,10 @@ fn on_the_embedded_store_the_inner_cmd_ends_when_the_cmd_around_it_was_killed_to
 
 #[test]
 fn the_inner_cmd_dies_with_its_own_wrapper() {
+    let seinpaal = program();
     for world in both() {
         let script = format!(
-            "echo $$; {SEINPAAL} run a sh -c 'echo $PPID; echo $$; exec sleep 1000'; echo ended $?"
+            "echo $$; {seinpaal} run a sh -c 'echo $PPID; echo $$; exec sleep 1000'; echo ended $?"
         );
         let (mut held, _) = Held::run(&world, &["a"], &script);
         let wrapper: u32 = held.line().parse().unwrap();
@@ -128,8 +133,9 @@ fn max_hold_is_the_inner_cmds_own() {
 
 #[test]
 fn max_hold_of_the_outer_run_ends_the_inner_cmd() {
+    let seinpaal = program();
     for world in both() {
-        let script = format!("set -m; {SEINPAAL} run a sh -c '{DEAF}' & wait; wait");
+        let script = format!("set -m; {seinpaal} run a sh -c '{DEAF}' & wait; wait");
         let mut held = Held::start(world.command(&[
             "run",
             "a",
@@ -149,10 +155,11 @@ fn max_hold_of_the_outer_run_ends_the_inner_cmd() {
 
 #[test]
 fn a_signal_to_the_outer_run_reaches_the_inner_cmd_once() {
+    let seinpaal = program();
     for world in both() {
         let script = "trap 'echo term; exit 3' TERM; echo $$; while :; do sleep 1000 & wait; done";
         let outer = format!(
-            "echo $$; trap : TERM; {SEINPAAL} run a sh -c \"{}\"; exit $?",
+            "echo $$; trap : TERM; {seinpaal} run a sh -c \"{}\"; exit $?",
             script.replace("$$", "\\$\\$")
         );
         let (mut held, _) = Held::run(&world, &["a"], &outer);

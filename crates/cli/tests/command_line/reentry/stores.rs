@@ -2,7 +2,10 @@
 
 use seinpaal_rig::{RedisCluster, RedisServer, SentinelServers, ZookeeperEnsemble};
 
-use super::{super::support::World, SEINPAAL, inside};
+use super::{
+    super::support::{World, program},
+    inside,
+};
 
 /// Plays it with a store of this URL, while what it stands on is kept.
 fn nested_runs_end_with_the_status_of_their_command<Servers>(kept: Servers, url: String) {
@@ -14,7 +17,7 @@ fn nested_runs_end_with_the_status_of_their_command<Servers>(kept: Servers, url:
     let tickets: Vec<_> = done.out.lines().collect();
     assert!(tickets.len() == 2 && tickets[0] == tickets[1], "under one permit: {done:?}");
     // Three deep, without a shell between, and with a signal's status.
-    let words = [SEINPAAL, "run", "a", "-n", "--"];
+    let words = [program(), "run", "a", "-n", "--"];
     let ends = ["sh", "-c", "kill -USR1 $$"];
     let done = world.seinpaal(&[&["run", "a", "--"], &words[..], &words, &ends].concat());
     assert_eq!((done.code, done.err.as_str()), (128 + 10, ""), "{done:?}");

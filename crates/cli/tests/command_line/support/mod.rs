@@ -6,11 +6,12 @@ mod held;
 pub(crate) mod screen;
 
 use std::{
-    fs,
+    env, fs,
     io::{self, PipeReader, PipeWriter, Write},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::LazyLock,
     thread,
     time::{Duration, Instant},
 };
@@ -21,6 +22,13 @@ use tempfile::TempDir;
 
 /// Longer than anything takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The program under test: `SEINPAAL_PROGRAM=/path/to/seinpaal` names another, for instance that of a package.
+/// Of a program without shared libraries one test must fail: the one that holds a watcher back by a library.
+pub(crate) fn program() -> &'static str {
+    static NAMED: LazyLock<Option<String>> = LazyLock::new(|| env::var("SEINPAAL_PROGRAM").ok());
+    NAMED.as_deref().unwrap_or(env!("CARGO_BIN_EXE_seinpaal"))
+}
 
 /// A directory, a store, the program.
 pub(crate) struct World {
@@ -70,7 +78,7 @@ impl World {
     /// It gets a process group of its own, as a shell would give it: in the group of a test run that its
     /// shell has left behind, the kernel stops nobody for TSTP.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_seinpaal"));
+        let mut command = Command::new(program());
         command.args(args).stdin(Stdio::null()).process_group(0);
         self.dress(&mut command);
         command
@@ -93,7 +101,7 @@ impl World {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null());
         self.dress(&mut command);
-        command.env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"));
+        command.env("SEINPAAL", program());
         command
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::{World, lives, until};
+use super::{World, lives, program, until};
 
 /// A script that says when it hears INT, and ends when it hears QUIT.
 pub(crate) const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
@@ -26,7 +26,7 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Runs a program as the leader of a session on a new terminal.
-    pub(crate) fn start(world: &World, program: &[&str]) -> Self {
+    pub(crate) fn start(world: &World, words: &[&str]) -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -34,12 +34,9 @@ impl Screen {
         let path = std::ffi::OsString::from_vec(ptsname(&master, vec![]).unwrap().into_bytes());
         let slave = || OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let mut command = Command::new("setsid");
-        command.arg("--ctty").args(program).stdin(slave()).stdout(slave()).stderr(slave());
+        command.arg("--ctty").args(words).stdin(slave()).stdout(slave()).stderr(slave());
         world.dress(&mut command);
-        command
-            .env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"))
-            .env("PS1", "$ ")
-            .env("LISTEN", LISTEN);
+        command.env("SEINPAAL", program()).env("PS1", "$ ").env("LISTEN", LISTEN);
         let process = command.spawn().unwrap();
         let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
         read_along(master, Arc::clone(&shown));

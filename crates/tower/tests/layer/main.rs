@@ -1,4 +1,7 @@
-//! What the layer does with requests, over a store in memory.
+//! What the layer does with requests, over a store in memory; and what it promises over every store.
+
+mod refusals;
+mod stores;
 
 use std::{
     convert::Infallible,
@@ -12,7 +15,7 @@ use axum::{
 };
 use http_body_util::{BodyExt, StreamBody};
 use seinpaal::Seinpaal;
-use seinpaal_tower::{Answering, BoxError, Demand, LimitLayer, Limited, Refusal, RequestPermit};
+use seinpaal_tower::{Answering, Demand, LimitLayer, Limited, Refusal, RequestPermit};
 use tokio::sync::{Notify, mpsc};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -249,43 +252,4 @@ async fn a_body_breaks_off_when_the_permit_is_lost() {
     evict(&seinpaal, "tenant/ann").await;
     let error = body.frame().await.unwrap().unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(Refusal::Lost { .. })), "{error}");
-}
-
-#[tokio::test]
-async fn without_http_refusals_are_errors() {
-    let seinpaal = Seinpaal::in_memory();
-    let layer =
-        LimitLayer::new(&seinpaal, |name: &&str| Some(Demand::of(*name).limit(2).permits(2)))
-            .wait(Duration::ZERO);
-    let mut service = layer.layer(service_fn(|name: &'static str| async move {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        if name == "bad" { Err(BoxError::from("its own")) } else { Ok(name) }
-    }));
-    assert_eq!(service.ready().await.unwrap().call("a").await.unwrap(), "a");
-    assert_eq!(
-        service.ready().await.unwrap().call("bad").await.unwrap_err().to_string(),
-        "its own"
-    );
-    until_held(&seinpaal, "a", 0).await;
-    let permit = seinpaal.semaphore("a").limit(2).acquire().await.unwrap();
-    let refused = service.ready().await.unwrap().call("a").await.unwrap_err();
-    let refusal = refused.downcast_ref::<Refusal>().expect("a refusal");
-    assert!(refusal.is_busy() && refusal.name() == "a", "{refusal}");
-    drop(permit);
-}
-
-#[tokio::test]
-async fn while_the_store_is_away_requests_are_answered_503_or_let_through() {
-    let server = seinpaal_rig::RedisServer::start();
-    let seinpaal = Seinpaal::connect(&server.url("")).await.unwrap();
-    drop(server);
-    let gate = Gate::default();
-    gate.leave.notify_one();
-    let layer = layer(&seinpaal).wait(Duration::from_millis(200));
-    let refused = layer.clone().answering().layer(gated(&gate)).oneshot(get("/of/ann")).await;
-    let refused = refused.unwrap();
-    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(refused.headers()["retry-after"], "1");
-    let passing = layer.let_through_if_unavailable().answering().layer(gated(&gate));
-    assert_eq!(text(passing.oneshot(get("/of/ann")).await.unwrap()).await, "no permit");
 }
