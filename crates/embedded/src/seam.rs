@@ -4,7 +4,7 @@ use std::{os::fd::BorrowedFd, process, time::Duration};
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Fact, GuardedWrite, OneStep, Presence,
+    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Examination, Fact, GuardedWrite, OneStep, Presence,
     Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
@@ -85,6 +85,10 @@ impl Store for EmbeddedStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.ask(|answer| Job::List { prefix: prefix.to_owned(), answer }))
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.ask(move |answer| Job::Examine { most, answer }))
     }
 
     fn call_queue<'a>(

@@ -123,7 +123,9 @@ pub use seinpaal_proto::{
     About, BadAsk, BadCount, BadName, Fence, HandOverAsk, Kind, MAX_LIMIT, MOST_READERS, Name,
     OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
-pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
+pub use seinpaal_store::{
+    Advice, BadGroup, Contradiction, Examination, Fact, Group, GuardedError, GuardedWrite, Value,
+};
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
 

@@ -1,6 +1,6 @@
 //! Watches: one reader of the store for each name, however many browsers show it.
 //!
-//! A watch reads once a second while a stream is open, and once more whenever a page is asked for. Otherwise it reads
+//! A watch reads twice a second, and a list once a second, while a stream is open, and once more whenever a page is asked for. Otherwise it reads
 //! nothing, and after [`LINGER`] it is gone.
 
 use std::{
@@ -19,8 +19,10 @@ use crate::{
     view::{self, Subject},
 };
 
-/// Between two readings.
+/// Between two readings of a list.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+/// Between two readings of one name or queue. So a grant is on a page within a second, though a machine is busy.
+const SHORT_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a watch that nobody looks at stays.
 const LINGER: Duration = Duration::from_secs(30);
 /// How long a page waits for the first reading.
@@ -132,9 +134,10 @@ async fn read_on(
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
-        tokio::time::sleep(INTERVAL / 10).await;
+        let interval = interval(&subject);
+        tokio::time::sleep(interval / 10).await;
         // One receiver is kept among the watches.
-        let patience = if frames.receiver_count() > 1 { INTERVAL * 9 / 10 } else { LINGER };
+        let patience = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
         let is_over = timeout(patience, asks.changed()).await.is_err() && patience == LINGER;
         if is_over && frames.receiver_count() <= 1 {
             return;
@@ -142,10 +145,17 @@ async fn read_on(
     }
 }
 
+fn interval(subject: &Subject) -> Duration {
+    match subject {
+        Subject::Names(_) | Subject::Queues(_) => INTERVAL,
+        Subject::Name(_) | Subject::Queue(..) => SHORT_INTERVAL,
+    }
+}
+
 fn silence(subject: &Subject) -> Duration {
     match subject {
         Subject::Names(_) | Subject::Queues(_) => LIST_SILENCE,
-        Subject::Name(_) | Subject::Queue(_) => SILENCE,
+        Subject::Name(_) | Subject::Queue(..) => SILENCE,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod calendar;
 pub mod json;
+pub mod matching;
 pub mod text;
 pub mod ticket;
 pub mod why;

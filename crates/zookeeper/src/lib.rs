@@ -43,7 +43,7 @@ use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::SessionOptions, paths::Paths};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, GuardedWrite, NewsSender, OneStep,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
     no_queues,
     url::{StoreUrl, ZookeeperUrl},
@@ -201,6 +201,10 @@ impl Store for ZookeeperStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.core.list(prefix))
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.core.examine(most))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
 
-use crate::command::{queue::dead::replay_all, steer::this_user};
+use crate::command::steer::this_user;
 
 /// Something to be done to a name or a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -17,6 +17,7 @@ pub(super) enum Deed {
     QueuePause(String),
     QueueResume,
     Cancel(ItemId),
+    CancelAll,
     Purge,
     Replay(ItemId),
     ReplayAll,
@@ -54,6 +55,9 @@ impl Deed {
                     "queue cancel {name} {id}? Its worker is told, and the item is not delivered again"
                 )
             }
+            Self::CancelAll => format!(
+                "queue cancel {name} all? Everything that is in work is deleted, and the workers are told"
+            ),
             Self::Purge => {
                 format!("queue purge {name}? All items that are ready or delayed are deleted")
             }
@@ -66,7 +70,7 @@ impl Deed {
 
     /// Whether so much is lost at once that the name has to be typed.
     pub(super) fn is_typed(&self) -> bool {
-        matches!(self, Self::Purge | Self::DropAll)
+        matches!(self, Self::Purge | Self::CancelAll | Self::DropAll)
     }
 
     /// Does the deed, and returns a sentence about the result.
@@ -123,9 +127,10 @@ impl Deed {
             Self::QueuePause(reason) => queue.pause(&reason).await.map(|()| "paused".to_owned())?,
             Self::QueueResume => queue.resume().await.map(|()| "resumed".to_owned())?,
             Self::Cancel(id) => queue.cancel(id).await.map(|_| format!("cancelled item {id}"))?,
+            Self::CancelAll => format!("cancelled {}", queue.cancel_in_work(|_| true).await?),
             Self::Purge => format!("purged {}", queue.purge().await?),
             Self::Replay(id) => queue.replay(id).await.map(|()| format!("replayed {id}"))?,
-            Self::ReplayAll => format!("replayed {}", replay_all(queue).await?),
+            Self::ReplayAll => format!("replayed {}", queue.replay_all(|_| true).await?),
             Self::Drop(id) => queue.drop_dead(id).await.map(|()| format!("dropped {id}"))?,
             _ => format!("dropped {}", queue.purge_dead().await?),
         })

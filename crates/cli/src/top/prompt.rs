@@ -216,6 +216,7 @@ fn of_queue(is_paused: bool, row: Option<QueueRow>) -> Vec<Choice> {
     match row {
         Some(QueueRow::InWork(id)) => {
             choices.push(confirm('c', &format!("cancel {id}"), Deed::Cancel(id)));
+            choices.push(confirm('C', "cancel all in work", Deed::CancelAll));
         }
         Some(QueueRow::Dead(id)) => choices.extend([
             confirm('t', &format!("replay {id}"), Deed::Replay(id)),

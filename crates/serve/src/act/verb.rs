@@ -1,8 +1,12 @@
 //! The actions: the question of each, its effect, and the sentence about its result.
 
 use seinpaal::{ItemId, MIN_TTL};
+use seinpaal_words::matching::Matching;
 
-use crate::deed::{Deed, NameDeed, QueueDeed};
+use crate::{
+    deed::{Deed, NameDeed, QueueDeed},
+    view::grouped,
+};
 
 /// An action on a name or a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,6 +22,7 @@ pub(crate) enum Verb {
     QueueResume,
     Purge,
     Cancel,
+    CancelAll,
     Replay,
     ReplayAll,
     Drop,
@@ -46,7 +51,12 @@ impl Verb {
 
     /// The deed for this ticket or item, or with this number. `None` if the target is not what the
     /// action needs.
-    pub(crate) fn deed(self, target: &str, number: Option<u32>) -> Option<Deed> {
+    pub(crate) fn deed(
+        self,
+        target: &str,
+        number: Option<u32>,
+        matching: &Matching,
+    ) -> Option<Deed> {
         let item = || target.parse().ok().map(ItemId);
         let deed = match self {
             Self::Evict => Deed::Name(NameDeed::Evict(target.parse().ok()?)),
@@ -63,8 +73,9 @@ impl Verb {
             Self::QueuePause => Deed::Queue(QueueDeed::Pause),
             Self::QueueResume => Deed::Queue(QueueDeed::Resume),
             Self::Purge => Deed::Queue(QueueDeed::Purge),
-            Self::ReplayAll => Deed::Queue(QueueDeed::ReplayAll),
-            Self::DropAll => Deed::Queue(QueueDeed::DropAll),
+            Self::CancelAll => Deed::Queue(QueueDeed::CancelAll(matching.clone())),
+            Self::ReplayAll => Deed::Queue(QueueDeed::ReplayAll(matching.clone())),
+            Self::DropAll => Deed::Queue(QueueDeed::DropAll(matching.clone())),
         };
         Some(deed)
     }
@@ -86,6 +97,7 @@ impl Verb {
             Self::Reserve,
             Self::QueuePause,
             Self::Purge,
+            Self::CancelAll,
             Self::Drop,
             Self::DropAll,
         ];
@@ -94,11 +106,21 @@ impl Verb {
 
     /// Returns whether the name has to be typed: very much is lost at once.
     pub(crate) fn is_typed(self) -> bool {
-        matches!(self, Self::Purge | Self::DropAll)
+        matches!(self, Self::Purge | Self::CancelAll | Self::DropAll)
+    }
+
+    /// What it concerns all of, if it does not concern one: `*` stands for how many and which.
+    pub(crate) fn of_many(self) -> Option<&'static str> {
+        match self {
+            Self::CancelAll => Some("Cancel * in work?"),
+            Self::ReplayAll => Some("Replay * dead?"),
+            Self::DropAll => Some("Drop * dead?"),
+            _ => None,
+        }
     }
 }
 
-const WORDS: [Words; 15] = [
+const WORDS: [Words; 16] = [
     Words {
         verb: Verb::Limit,
         word: "limit",
@@ -210,6 +232,16 @@ const WORDS: [Words; 15] = [
         is_dangerous: true,
     },
     Words {
+        verb: Verb::CancelAll,
+        word: "cancel-all",
+        question: "Cancel what is in work?",
+        consequence: "All of them, not only those on the page, are taken out for good, and their workers are told at once. What is delivered from now on stays.",
+        button: "Cancel all of them",
+        keep: "Keep them",
+        done: "Cancelled.",
+        is_dangerous: true,
+    },
+    Words {
         verb: Verb::Replay,
         word: "replay",
         question: "Replay item *?",
@@ -223,7 +255,7 @@ const WORDS: [Words; 15] = [
         verb: Verb::ReplayAll,
         word: "replay-all",
         question: "Replay all dead letters?",
-        consequence: "Those that are dead now, not only those on the page, become items again at the end of the line.",
+        consequence: "All of them, not only those on the page, become items again at the end of the line. What dies from now on stays dead.",
         button: "Replay all",
         keep: "Leave them",
         done: "Replayed.",
@@ -243,7 +275,7 @@ const WORDS: [Words; 15] = [
         verb: Verb::DropAll,
         word: "drop-all",
         question: "Drop all dead letters?",
-        consequence: "All of them, not only those on the page, are forgotten for good, with their payloads.",
+        consequence: "All of them, not only those on the page, are forgotten for good, with their payloads. What dies from now on stays.",
         button: "Drop all",
         keep: "Keep them",
         done: "Dropped.",
@@ -251,9 +283,14 @@ const WORDS: [Words; 15] = [
     },
 ];
 
-/// The message on the page to which the browser returns.
-pub(crate) fn done(word: &str) -> &'static str {
-    Verb::find(word).map_or("", |words| words.done)
+/// The message on the page to which the browser returns, with how many items were concerned.
+pub(crate) fn done(word: &str, count: &str) -> String {
+    let Some(words) = Verb::find(word) else { return String::new() };
+    match count.parse::<u64>() {
+        Ok(1) => format!("{} It was 1 item.", words.done),
+        Ok(items) => format!("{} It was {} items.", words.done, grouped(items)),
+        Err(_) => words.done.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The page of a name: its headline, who holds, and who waits, in order.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use askama::Template;
 use seinpaal::{About, Holder, Kind, MOST_READERS, Snapshot, Waiter, why::Why};
@@ -186,17 +186,41 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
 fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Waiters<'a> {
     let listed = seen.waiters.iter().take(ROWS).zip(1..);
     let short = ShortTickets::of(seen);
-    let row = |(waiter, place)| waiter_row(seen, waiter, place, &short);
+    let mut told = Told::default();
+    let row = |(waiter, place)| waiter_row(seen, waiter, place, &short, &mut told);
     let rows: Vec<_> = listed.map(row).collect();
     let more = more(seen.waiting_total, rows.len());
     let total = grouped(seen.waiting_total);
     Waiters { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32, short: &ShortTickets) -> WaiterRow {
+/// The reasons that stand on the page already. Many wait for the same holders, who are named once.
+#[derive(Default)]
+struct Told(BTreeSet<String>);
+
+impl Told {
+    fn once(&mut self, reason: String) -> String {
+        match reason.split_once(": ") {
+            Some((brief, _)) if self.0.contains(&reason) => format!("{brief}, as above"),
+            _ => {
+                self.0.insert(reason.clone());
+                reason
+            }
+        }
+    }
+}
+
+fn waiter_row(
+    seen: &Snapshot,
+    waiter: &Waiter,
+    place: u32,
+    short: &ShortTickets,
+    told: &mut Told,
+) -> WaiterRow {
     let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
-        reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
+        let words = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason)));
+        reasons = words.map(|reason| told.once(reason)).collect();
         guess = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
         rests_on = basis(&why.estimate);
     }
@@ -235,5 +259,20 @@ impl Who {
             pid: about.pid,
             labels: about.labels.iter().map(label).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_in_the_way_of_many_is_named_once() {
+        let mut told = Told::default();
+        let held = "4 of 4 held: job 7@ci-1 (ab12) for 3s".to_owned();
+        assert_eq!(told.once(held.clone()), held);
+        assert_eq!(told.once(held.clone()), "4 of 4 held, as above");
+        let paused = "the limit is 0".to_owned();
+        assert_eq!([told.once(paused.clone()), told.once(paused.clone())], [paused.clone(), paused]);
     }
 }
