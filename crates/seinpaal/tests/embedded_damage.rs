@@ -218,4 +218,20 @@ async fn ledgers_that_contradict_themselves_are_found_and_whole_ones_are_not() {
     assert!(found.iter().all(|text| !text.contains(char::is_control)), "{found:?}");
     let cut = store.examine(2).await.unwrap();
     assert_eq!((cut.names + cut.queues, cut.is_cut), (2, true));
+    remove_as_the_guide_says(dir.path(), "large");
+    remove_as_the_guide_says(dir.path(), "small");
+    for name in ["large", "small"] {
+        ask(&store, me, name, acquire(500, 2, true)).await.unwrap();
+    }
+    let seen = store.examine(100).await.unwrap();
+    assert_eq!(seen.contradictions.len(), found.len() - 2, "{seen:?}");
+}
+
+/// The lines that docs/guide/operating.md has for a name in disorder.
+fn remove_as_the_guide_says(dir: &Path, name: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operating.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, lines) = page.split_once("```sql\n").expect("the lines are there");
+    let lines = lines.split("```").next().unwrap_or_default();
+    damage_rows(dir, &lines.replace("'NAME'", &format!("'{name}'")));
 }

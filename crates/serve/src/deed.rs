@@ -7,12 +7,11 @@ use seinpaal::{
     AdminError, ItemId, Queue, QueueError, Semaphore, SlotNames, Ticket,
     store::{StoreError, StoreErrorKind},
 };
-use seinpaal_words::{matching::Matching, text::age};
+use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
 use crate::{
     access::Visitor,
     audit::{self, Change},
-    reservation::Reservation,
     shared::Inner,
 };
 

@@ -4,6 +4,7 @@
 pub mod calendar;
 pub mod json;
 pub mod matching;
+pub mod reservation;
 pub mod text;
 pub mod ticket;
 pub mod why;

@@ -1,6 +1,9 @@
 //! The actions of `top`: those of the commands, with the same words.
 
+use std::time::Duration;
+
 use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
+use seinpaal_words::{reservation::Reservation, text::age};
 
 use crate::command::steer::this_user;
 
@@ -13,6 +16,7 @@ pub(super) enum Deed {
     Resume,
     Evict { ticket: Ticket, shown: String },
     Ask { ticket: Ticket, shown: String, reason: String },
+    Reserve { permits: u32, length: Duration, reason: String },
     QueueLimit(Option<u32>),
     QueuePause(String),
     QueueResume,
@@ -43,6 +47,10 @@ impl Deed {
             ),
             Self::Ask { shown, .. } => format!(
                 "ask {shown} of {name} to hand over? It is told who asks and why, and decides; nothing is ended"
+            ),
+            Self::Reserve { permits, length, .. } => format!(
+                "reserve {permits} of {name} for {}? They must be free now; to end it sooner, evict its ticket",
+                age(*length)
             ),
             Self::QueueLimit(None) => {
                 format!("queue limit {name} none? Any number of items may be in work")
@@ -96,6 +104,7 @@ impl Deed {
                 | Self::Resume
                 | Self::Evict { .. }
                 | Self::Ask { .. }
+                | Self::Reserve { .. }
         )
     }
 
@@ -111,6 +120,10 @@ impl Deed {
             Self::Ask { ticket, shown, reason } => {
                 let asked = semaphore.ask_holder(ticket, &this_user(), &reason).await;
                 (asked, format!("asked {shown}"))
+            }
+            Self::Reserve { permits, length, reason } => {
+                let wanted = Reservation { permits, length, who: &this_user(), reason: &reason };
+                return wanted.make(semaphore).await.map(|()| format!("reserved {permits}"));
             }
             _ => (Ok(()), String::new()),
         };

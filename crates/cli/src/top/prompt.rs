@@ -1,6 +1,8 @@
 //! The line at the bottom where something is chosen, typed and confirmed, key by key.
 
-use seinpaal::{ItemId, MAX_LIMIT, Name, Ticket};
+use seinpaal::{
+    ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration,
+};
 
 use super::{deed::Deed, keys::Key};
 
@@ -65,6 +67,8 @@ enum Field {
     QueueReason,
     /// Why this holder is asked to hand over.
     AskReason(Ticket, String),
+    /// How many permits are reserved, for how long and why.
+    Reservation,
 }
 
 /// The result of a key.
@@ -100,6 +104,7 @@ impl Prompt {
                     Field::QueueLimit => "how many in work at once, or none",
                     Field::Reason | Field::QueueReason => "reason, shown to people",
                     Field::AskReason(..) => "reason, told to the holder and shown to people",
+                    Field::Reservation => "how many, for how long, and why (2 1h driver update)",
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
@@ -165,6 +170,7 @@ impl Field {
     fn complaint(&self) -> &'static str {
         match self {
             Self::AskReason(..) => "  (type a reason)",
+            Self::Reservation => "  (a number, 100ms to 1d, and a reason)",
             _ => "  (type a number)",
         }
     }
@@ -181,8 +187,18 @@ impl Field {
                 let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty())?;
                 Deed::Ask { ticket: *ticket, shown: shown.clone(), reason }
             }
+            Self::Reservation => reservation(text)?,
         })
     }
+}
+
+fn reservation(text: &str) -> Option<Deed> {
+    let mut words = text.trim().splitn(3, ' ');
+    let permits = words.next()?.parse().ok().filter(|permits| (1..=MAX_LIMIT).contains(permits))?;
+    let length = parse_duration(words.next()?).ok();
+    let length = length.filter(|length| (MIN_TTL..=MAX_TTL).contains(length))?;
+    let reason = Some(words.next()?.trim().to_owned()).filter(|reason| !reason.is_empty())?;
+    Some(Deed::Reserve { permits, length, reason })
 }
 
 fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<Choice> {
@@ -193,6 +209,7 @@ fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<Choice> {
             true => ('r', "resume".to_owned(), Then::Confirm(Deed::Resume)),
             false => ('p', "pause".to_owned(), Then::Ask(Field::Reason)),
         },
+        ('v', "reserve".to_owned(), Then::Ask(Field::Reservation)),
     ];
     let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
     if holds {

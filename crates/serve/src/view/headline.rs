@@ -7,11 +7,11 @@ use seinpaal::{
     why::{Estimate, Waits, Why},
 };
 use seinpaal_words::{
+    reservation,
     text::age,
     why::{are, figure, not_renewed},
 };
 
-use crate::reservation;
 
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

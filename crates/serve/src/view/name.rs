@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use askama::Template;
 use seinpaal::{About, Holder, Kind, MOST_READERS, Snapshot, Waiter, why::Why};
 use seinpaal_words::{
+    reservation,
     text::age,
     ticket::ShortTickets,
     why::{asked, basis, figure, not_renewed, reason_words},
@@ -17,7 +18,7 @@ use super::{
     past::{PERMITS, Pictures},
     shown,
 };
-use crate::{reservation, source::Source};
+use crate::source::Source;
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
