@@ -4,8 +4,8 @@ use std::{os::fd::BorrowedFd, process, time::Duration};
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Examination, Fact, GuardedWrite, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Examination, Fact, GuardedWrite, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
 use super::{

@@ -62,7 +62,9 @@ impl Snapshot {
         }));
         let lasts = |row: &&HolderRow| row.valid_for.is_some_and(|left| left > LONGEST_LEASE);
         let longest = self.holders.iter().find(lasts);
-        found.extend(longest.map(|row| format!("the lease of {} ends in more than two days", row.ticket)));
+        found.extend(
+            longest.map(|row| format!("the lease of {} ends in more than two days", row.ticket)),
+        );
     }
 
     /// A ticket is there once, and whoever waits wants something.
@@ -75,8 +77,11 @@ impl Snapshot {
         let idle = self.waiters.iter().find(|row| row.permits == 0);
         found.extend(idle.map(|row| format!("the ticket {} waits for nothing", row.ticket)));
         let first_passed = self.waiters.iter().position(|row| row.unreachable);
-        let after = first_passed.and_then(|at| self.waiters[at..].iter().find(|row| !row.unreachable));
-        found.extend(after.map(|row| format!("{} stands behind one who is passed over", row.ticket)));
+        let after =
+            first_passed.and_then(|at| self.waiters[at..].iter().find(|row| !row.unreachable));
+        found.extend(
+            after.map(|row| format!("{} stands behind one who is passed over", row.ticket)),
+        );
     }
 
     /// The limit in force is that of the settings, and names of slots are as many.
@@ -89,16 +94,19 @@ impl Snapshot {
         if named > 0 && self.pinned != Some(named) {
             found.push(format!("{named} slots have names, and the limit is {}", self.limit));
         }
-        let wished = self.waiters.iter().find(|row| {
-            row.wishes.ranges().last().is_some_and(|last| last.1 >= named)
-        });
+        let wished = self
+            .waiters
+            .iter()
+            .find(|row| row.wishes.ranges().last().is_some_and(|last| last.1 >= named));
         found.extend(wished.map(|row| format!("{} waits for a slot that has no name", row.ticket)));
     }
 }
 
 fn compare(found: &mut Vec<String>, total: u32, listed: usize, verb: &str, noun: &str) {
     if total as usize != listed {
-        found.push(format!("the head counts {total} {verb}, and there are records of {listed} {noun}"));
+        found.push(format!(
+            "the head counts {total} {verb}, and there are records of {listed} {noun}"
+        ));
     }
 }
 

@@ -26,7 +26,8 @@ impl RedisStore {
     ) -> Result<(), StoreError> {
         let names = self.stored(&self.keys.pattern(""), most, |key| self.keys.name_of(key)).await?;
         for names in names.chunks(AT_ONCE) {
-            let looks = names.iter().map(async |name| Ok(found(&self.execute(&look_at(name)).await?)));
+            let looks =
+                names.iter().map(async |name| Ok(found(&self.execute(&look_at(name)).await?)));
             for (name, looked) in names.iter().zip(join_all(looks).await) {
                 if examination.is_full(most) {
                     return Ok(());

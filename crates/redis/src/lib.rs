@@ -62,9 +62,9 @@ use self::{
     servers::{Proof, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, guarded::GuardedWrite,
-    url::RestartGuard,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
+    guarded::GuardedWrite, url::RestartGuard,
 };
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.

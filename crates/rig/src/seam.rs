@@ -10,8 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, News, NewsSender, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, News, NewsSender,
+    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 use tokio::sync::mpsc;
 

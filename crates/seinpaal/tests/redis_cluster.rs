@@ -242,6 +242,9 @@ async fn ledgers_of_all_masters_are_examined_and_one_that_contradicts_itself_is_
     let found: Vec<_> = seen.contradictions.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), 2, "{found:?}");
     for (found, name) in found.iter().zip(["n2", "n3"]) {
-        assert!(found.starts_with(&format!("the name {name}: the head counts 7 permits")), "{found}");
+        assert!(
+            found.starts_with(&format!("the name {name}: the head counts 7 permits")),
+            "{found}"
+        );
     }
 }

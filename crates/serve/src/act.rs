@@ -181,11 +181,12 @@ impl Wish {
     }
 
     fn many(&self, counted: Counted) -> String {
-        let noun = if counted.items == 1 { "item" } else { "items" };
-        let count = grouped(counted.items);
-        match self.matching.text.as_str() {
-            "" => format!("all {count} {noun}"),
-            text => format!("all {count} {noun} that match “{}” and are", shown(text)),
+        let text = shown(&self.matching.text);
+        match (counted.items, text.as_str()) {
+            (1, "") => "the one item that is".to_owned(),
+            (1, text) => format!("the one item that matches “{text}” and is"),
+            (many, "") => format!("all {} items that are", grouped(many)),
+            (many, text) => format!("all {} items that match “{text}” and are", grouped(many)),
         }
     }
 

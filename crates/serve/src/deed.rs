@@ -212,7 +212,9 @@ impl QueueDeed {
                 queue.cancel_in_work(|item| matching.has_in_work(item)).await
             }
             Self::ReplayAll(matching) => queue.replay_all(|letter| matching.has_dead(letter)).await,
-            Self::DropAll(matching) => queue.drop_all_dead(|letter| matching.has_dead(letter)).await,
+            Self::DropAll(matching) => {
+                queue.drop_all_dead(|letter| matching.has_dead(letter)).await
+            }
             _ => queue.purge().await,
         }
     }

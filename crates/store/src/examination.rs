@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Reply, Request, queue, time::Micros};
+use seinpaal_proto::{
+    Batch, Inbox, MemoryState, Name, Replies, Reply, Request, queue, time::Micros,
+};
 
 use crate::StoreError;
 

@@ -9,8 +9,8 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 
 pub use self::hub::MemoryHub;
 use super::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, NewsSender, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, NewsSender, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
 /// One client of a [`MemoryHub`]. Dropping it stands for the death of a client: its leases and its

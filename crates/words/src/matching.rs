@@ -42,7 +42,9 @@ impl Matching {
     pub fn has_in_work(&self, item: &InWork) -> bool {
         self.until.is_none_or(|until| item.fence.0 <= until)
             && self.finds(|it| {
-                it(&item.id.to_string()) || item.group.as_deref().is_some_and(&it) || of(&item.worker, &it)
+                it(&item.id.to_string())
+                    || item.group.as_deref().is_some_and(&it)
+                    || of(&item.worker, &it)
             })
     }
 
@@ -52,13 +54,14 @@ impl Matching {
     /// As [`Queue::each_dead`].
     pub async fn count_dead(&self, queue: &Queue) -> Result<Counted, QueueError> {
         let mut counted = Counted::default();
-        queue.each_dead(|letter| {
-            if self.has_dead(letter) {
-                counted.items += 1;
-                counted.until = counted.until.max(died(letter));
-            }
-        })
-        .await?;
+        queue
+            .each_dead(|letter| {
+                if self.has_dead(letter) {
+                    counted.items += 1;
+                    counted.until = counted.until.max(died(letter));
+                }
+            })
+            .await?;
         Ok(counted)
     }
 

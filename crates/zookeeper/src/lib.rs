@@ -43,8 +43,8 @@ use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::SessionOptions, paths::Paths};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender,
+    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
     no_queues,
     url::{StoreUrl, ZookeeperUrl},
 };

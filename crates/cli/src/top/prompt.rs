@@ -1,8 +1,6 @@
 //! The line at the bottom where something is chosen, typed and confirmed, key by key.
 
-use seinpaal::{
-    ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration,
-};
+use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration};
 
 use super::{deed::Deed, keys::Key};
 
@@ -115,6 +113,11 @@ impl Prompt {
                 format!("{} · y: yes · any other key: no", deed.question(name))
             }
         }
+    }
+
+    /// Whether it asks if something is to be done.
+    pub(super) fn asks_whether(&self) -> bool {
+        matches!(self.step, Step::Confirm { .. })
     }
 
     pub(super) fn press(&mut self, key: Key) -> Outcome {

@@ -146,11 +146,13 @@ impl State {
         if outcome == Outcome::Open {
             return Heard::Nothing;
         }
-        self.prompt = None;
+        let was_asked = self.prompt.take().is_some_and(|prompt| prompt.asks_whether());
         match outcome {
-            Outcome::Do(name, deed) => Heard::Do(name, deed),
-            _ => Heard::Nothing,
+            Outcome::Do(name, deed) => return Heard::Do(name, deed),
+            _ if was_asked => self.tell("nothing was changed".to_owned()),
+            _ => {}
         }
+        Heard::Nothing
     }
 
     fn type_filter(&mut self, key: Key) {

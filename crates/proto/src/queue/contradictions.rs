@@ -26,7 +26,10 @@ impl Snapshot {
         }
         self.check_deliveries(&mut found);
         if (self.delayed > 0) != self.next_due.is_some() {
-            found.push(format!("{} items are delayed, and the first is due {:?}", self.delayed, self.next_due));
+            found.push(format!(
+                "{} items are delayed, and the first is due {:?}",
+                self.delayed, self.next_due
+            ));
         }
         found
     }
@@ -38,7 +41,10 @@ impl Snapshot {
             let listed = self.work.iter().filter(of_group).count();
             if row.in_work as usize != listed {
                 let group = &row.group;
-                found.push(format!("the group {group} counts {} in work, and there are {listed}", row.in_work));
+                found.push(format!(
+                    "the group {group} counts {} in work, and there are {listed}",
+                    row.in_work
+                ));
             }
         }
         let ready: u64 = self.groups.iter().map(|row| u64::from(row.ready)).sum();
@@ -78,7 +84,10 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::{Fence, Inbox, Name, queue::{GroupRow, ItemId}};
+    use crate::{
+        Fence, Inbox, Name,
+        queue::{GroupRow, ItemId},
+    };
 
     const ROWS: u32 = 100;
 

@@ -7,7 +7,9 @@ use seinpaal_store::{
     examination::{found_in, look_at},
 };
 
-use super::{super::server::NOTHING_KEPT, Quorum, answer::NodeReply, matter::CallHeader, node::Node};
+use super::{
+    super::server::NOTHING_KEPT, Quorum, answer::NodeReply, matter::CallHeader, node::Node,
+};
 use crate::script::line;
 
 impl Quorum {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, Written, no_queues,
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, Written, no_queues,
 };
 
 use super::QuorumStore;

@@ -64,7 +64,10 @@ async fn records_that_are_gone_or_that_nobody_can_read_are_found_and_hide_no_oth
     let found = examined(&client).await;
     assert!(found.iter().any(|text| text.starts_with("the name gone: ")), "{found:?}");
     assert!(found.iter().any(|text| text.starts_with("the name text: ")), "{found:?}");
-    assert!(found.iter().all(|text| !text.contains("first") && !text.contains("last")), "{found:?}");
+    assert!(
+        found.iter().all(|text| !text.contains("first") && !text.contains("last")),
+        "{found:?}"
+    );
 }
 
 #[tokio::test]

@@ -12,7 +12,6 @@ use seinpaal_words::{
     why::{are, figure, not_renewed},
 };
 
-
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {

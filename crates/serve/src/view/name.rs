@@ -201,6 +201,10 @@ struct Told(BTreeSet<String>);
 
 impl Told {
     fn once(&mut self, reason: String) -> String {
+        let (first, rest) = reason.split_once("; next is ").unwrap_or((&reason, ""));
+        if !rest.is_empty() && !self.0.insert(rest.to_owned()) {
+            return first.to_owned();
+        }
         match reason.split_once(": ") {
             Some((brief, _)) if self.0.contains(&reason) => format!("{brief}, as above"),
             _ => {
@@ -273,7 +277,14 @@ mod tests {
         let held = "4 of 4 held: job 7@ci-1 (ab12) for 3s".to_owned();
         assert_eq!(told.once(held.clone()), held);
         assert_eq!(told.once(held.clone()), "4 of 4 held, as above");
+        let ahead =
+            |count| format!("{count} are ahead and want 9 permits; next is job 7@ci-1 (ab12)");
+        assert_eq!(told.once(ahead(2)), ahead(2));
+        assert_eq!(told.once(ahead(3)), "3 are ahead and want 9 permits");
         let paused = "the limit is 0".to_owned();
-        assert_eq!([told.once(paused.clone()), told.once(paused.clone())], [paused.clone(), paused]);
+        assert_eq!(
+            [told.once(paused.clone()), told.once(paused.clone())],
+            [paused.clone(), paused]
+        );
     }
 }

@@ -63,10 +63,18 @@ impl Found {
     fn new(total: u32, all: u64, matching: &Matching) -> Self {
         let is_all = matching.text.is_empty();
         Self {
-            total: if is_all { grouped(total) } else { format!("{} of {} match", grouped(all), grouped(total)) },
+            total: if is_all {
+                grouped(total)
+            } else {
+                format!("{} of {} match", grouped(all), grouped(total))
+            },
             all,
             by: if is_all { String::new() } else { format!("&match={}", encoded(&matching.text)) },
-            words: if is_all { "all".to_owned() } else { format!("all {} that match", grouped(all)) },
+            words: match (is_all, all) {
+                (true, _) => "all".to_owned(),
+                (_, 1) => "the one that matches".to_owned(),
+                _ => format!("all {} that match", grouped(all)),
+            },
         }
     }
 }

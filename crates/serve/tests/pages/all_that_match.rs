@@ -34,7 +34,8 @@ fn hidden(page: &str, name: &str) -> Result<String, &'static str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_that_match_are_replayed_and_not_those_on_the_page_or_those_that_died_later() -> Outcome {
+async fn all_that_match_are_replayed_and_not_those_on_the_page_or_those_that_died_later() -> Outcome
+{
     let seinpaal = Seinpaal::in_memory();
     let mails = seinpaal.queue("mails");
     dead(&mails, MANY, "acme", "no route to host").await?;

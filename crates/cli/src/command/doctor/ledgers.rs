@@ -36,7 +36,9 @@ impl Ledgers {
         match timeout(PATIENCE, seinpaal.examine(most)).await {
             Err(_) => Ok(Self::Slow),
             Ok(Ok(seen)) => Ok(Self::Seen(seen)),
-            Ok(Err(error)) if error.is_about_what_is_kept() => Ok(Self::Unreadable(error.to_string())),
+            Ok(Err(error)) if error.is_about_what_is_kept() => {
+                Ok(Self::Unreadable(error.to_string()))
+            }
             Ok(Err(error)) => Err(error.into()),
         }
     }
@@ -67,7 +69,12 @@ impl Ledgers {
     pub(super) fn as_json(&self) -> Option<json::Ledgers> {
         let Self::Seen(seen) = self else { return None };
         let contradictions = seen.contradictions.len();
-        Some(json::Ledgers { names: seen.names, queues: seen.queues, all: !seen.is_cut, contradictions })
+        Some(json::Ledgers {
+            names: seen.names,
+            queues: seen.queues,
+            all: !seen.is_cut,
+            contradictions,
+        })
     }
 }
 

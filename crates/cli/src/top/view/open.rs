@@ -19,7 +19,7 @@ const MOST_NAMES: usize = 16;
 
 pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let Some(seen) = state.seen.clone() else { return Vec::new() };
-    let mut lines = vec![Line::Plain(show::head(&seen).trim_end().to_owned())];
+    let mut lines = head(&show::head(&seen), columns);
     // The cursor goes through holders and then through waiters.
     let (at, holding) = (state.row(), seen.holders.len());
     let told = match at.checked_sub(holding) {
@@ -35,6 +35,11 @@ pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line>
     lines.extend(waiters(&seen, at.checked_sub(holding), state.page, &short));
     lines.extend(told);
     lines
+}
+
+/// The state of what is open, with the whole reason if it is paused.
+pub(super) fn head(text: &str, columns: usize) -> Vec<Line> {
+    wrap(text.trim_end(), columns).into_iter().map(Line::Plain).collect()
 }
 
 fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec<Line> {

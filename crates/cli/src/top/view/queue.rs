@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use seinpaal::{DeadLetter, InWork, QueueSnapshot};
 
 use super::{
-    super::state::State, Columns, GAP, Line, matches_filter, name_width, nothing, row, window,
+    super::state::State, Columns, GAP, Line, matches_filter, name_width, nothing, open::head, row,
+    window,
 };
 use crate::{
     command::queue::show,
@@ -50,11 +51,11 @@ fn cells(seen: &QueueSnapshot) -> [String; 6] {
 }
 
 /// One queue.
-pub(super) fn open(state: &mut State, rows: usize) -> Vec<Line> {
+pub(super) fn open(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let Some(queue) = state.queue.clone() else {
         return vec![Line::Plain(" looking".to_owned())];
     };
-    let mut lines = vec![Line::Plain(show::head(&queue.seen).trim_end().to_owned())];
+    let mut lines = head(&show::head(&queue.seen), columns);
     lines.push(Line::Plain(String::new()));
     let (at, working) = (state.row(), queue.seen.work.len());
     let left = rows.saturating_sub(lines.len() + 4);

@@ -121,10 +121,8 @@ impl World {
 
     /// Whatever has happened before, a queue says nothing against itself.
     pub(super) fn look(&mut self) -> Snapshot {
-        let requests = vec![
-            Request::Inspect { rows: ROWS },
-            Request::Dead { after: ItemId(0), rows: ROWS },
-        ];
+        let requests =
+            vec![Request::Inspect { rows: ROWS }, Request::Dead { after: ItemId(0), rows: ROWS }];
         let replies = self.send(97, requests).replies.replies;
         let [Reply::Snapshot(snapshot), Reply::Dead(dead)] = &replies[..] else {
             panic!("no snapshot: {replies:?}");
