@@ -4,6 +4,7 @@
 //! for each name: the last ten minutes, and the last day. What nobody read is not known, and is not drawn as nothing.
 
 mod ended;
+mod losses;
 mod ring;
 
 use std::{
@@ -17,6 +18,7 @@ use seinpaal::{HoldTimes, QueueSnapshot, Snapshot};
 use crate::tally::Tally;
 pub(crate) use ended::Ended;
 use ended::{Line, Span};
+pub(crate) use losses::Losses;
 pub(crate) use ring::{Bucket, Ring};
 
 /// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a name 60 kB while looked at.
@@ -51,6 +53,7 @@ pub(crate) struct Past {
     /// Waits that ended with a grant, and holds that ended.
     pub(crate) waits: Ended,
     pub(crate) holds: Ended,
+    losses: Losses,
     read_at: Duration,
 }
 
@@ -77,6 +80,13 @@ impl History {
         past.note(Bucket::of(seen), now);
         past.meet(seen, now, &self.tally);
         get(past)
+    }
+
+    /// The names of which a hold was lost within the hour, as far as they were read.
+    pub(crate) fn losses(&self) -> HashMap<String, String> {
+        let (now, names) = (self.now(), self.names.lock().unwrap_or_else(PoisonError::into_inner));
+        let words = names.iter().filter_map(|(name, past)| Some((name, past.losses.words(now)?)));
+        words.map(|(name, words)| (name.clone(), words)).collect()
     }
 
     /// Notes a reading of one queue, and returns its past and what the clock says.
@@ -126,6 +136,11 @@ fn entry<'a>(names: &'a mut HashMap<String, Past>, name: &str, now: Duration) ->
 }
 
 impl Past {
+    /// How often a hold of it was lost within the hour, in words; empty if none was.
+    pub(crate) fn losses(&self, now: Duration) -> String {
+        self.losses.words(now).unwrap_or_default()
+    }
+
     fn new(now: Duration) -> Self {
         Self {
             fine: Ring::new(FINE.0, FINE.1),
@@ -134,6 +149,7 @@ impl Past {
             times: HoldTimes::default(),
             waits: Ended::default(),
             holds: Ended::default(),
+            losses: Losses::default(),
             read_at: now,
         }
     }
@@ -156,6 +172,9 @@ impl Past {
         }
         for hold in holds {
             self.holds.push(now, hold.held_for);
+            if hold.is_lost {
+                self.losses.push(now);
+            }
         }
     }
 }

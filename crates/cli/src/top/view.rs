@@ -65,7 +65,7 @@ pub(super) fn lines(state: &mut State, size: Size) -> Vec<Line> {
     let body = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
         (true, ..) => help::lines(),
         (_, true, Tab::Names) => open::lines(state, rows, size.columns),
-        (_, true, Tab::Queues) => queue::open(state, rows, columns),
+        (_, true, Tab::Queues) => queue::open(state, rows, size.columns),
         (_, false, Tab::Names) => names(state, rows, size.columns),
         (_, false, Tab::Queues) => queue::all(state, rows, size.columns),
     };

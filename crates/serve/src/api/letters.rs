@@ -30,6 +30,8 @@ use crate::{
 
 const MOST_ROWS: u32 = 1000;
 const ROWS: u32 = 100;
+/// No item has a higher number.
+const UNBOUNDED: u64 = 1 << 53;
 
 /// Which part of the dead letters.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -111,8 +113,9 @@ pub(super) async fn list(
     if !(1..=MOST_ROWS).contains(&rows) {
         return Err(Problem::bad(format!("rows is {rows}, and may be 1 to {MOST_ROWS}")));
     }
+    let after = part.after.map(item).transpose()?;
     let matching = matching(&inner, part.matching)?;
-    let mut letters = queue(&inner, &name)?.dead(part.after.map(ItemId), rows).await?;
+    let mut letters = queue(&inner, &name)?.dead(after, rows).await?;
     let is_whole = letters.len() == rows as usize;
     let next = letters.last().filter(|_| is_whole).map(|letter| letter.id.0);
     letters.retain(|letter| matching.has_dead(letter));
@@ -121,6 +124,11 @@ pub(super) async fn list(
     }
     let dead = letters.iter().map(Dead::new).collect();
     Ok(Json(Letters { dead, next }).into_response())
+}
+
+fn item(number: u64) -> Result<ItemId, Problem> {
+    let words = "there is no such item: its number is too high";
+    if number <= UNBOUNDED { Ok(ItemId(number)) } else { Err(Problem::bad(words)) }
 }
 
 fn hide(letter: &mut DeadLetter) {
@@ -135,9 +143,9 @@ fn hide(letter: &mut DeadLetter) {
 pub(super) async fn replay(
     State(inner): State<Arc<Inner>>,
     Operator(visitor): Operator,
-    At(OfItem { name, item }): At<OfItem>,
+    At(OfItem { name, item: of }): At<OfItem>,
 ) -> Result<StatusCode, Problem> {
-    let deed = Deed::Queue(QueueDeed::Replay(ItemId(item)));
+    let deed = Deed::Queue(QueueDeed::Replay(item(of)?));
     make(&inner, &visitor, &name, deed, String::new()).await
 }
 
@@ -149,10 +157,10 @@ pub(super) async fn replay(
 pub(super) async fn drop_one(
     State(inner): State<Arc<Inner>>,
     Operator(visitor): Operator,
-    At(OfItem { name, item }): At<OfItem>,
+    At(OfItem { name, item: of }): At<OfItem>,
     Body(because): Body<Because>,
 ) -> Result<StatusCode, Problem> {
-    let deed = Deed::Queue(QueueDeed::Drop(ItemId(item)));
+    let deed = Deed::Queue(QueueDeed::Drop(item(of)?));
     make(&inner, &visitor, &name, deed, because.checked()?).await
 }
 
@@ -164,10 +172,10 @@ pub(super) async fn drop_one(
 pub(super) async fn cancel(
     State(inner): State<Arc<Inner>>,
     Operator(visitor): Operator,
-    At(OfItem { name, item }): At<OfItem>,
+    At(OfItem { name, item: of }): At<OfItem>,
     Body(because): Body<Because>,
 ) -> Result<StatusCode, Problem> {
-    let deed = Deed::Queue(QueueDeed::Cancel(ItemId(item)));
+    let deed = Deed::Queue(QueueDeed::Cancel(item(of)?));
     make(&inner, &visitor, &name, deed, because.checked()?).await
 }
 

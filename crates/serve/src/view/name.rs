@@ -32,6 +32,8 @@ struct Head<'a> {
     limit: String,
     gate: Gate,
     headline: Headline,
+    /// How often a hold was lost within the hour, as far as somebody looked.
+    lost: &'a str,
     is_paused: bool,
     has_limit: bool,
     may_act: bool,
@@ -100,21 +102,28 @@ struct Who {
 pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
     let mut seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&mut seen);
+    let lost = past.losses(now);
     let past = html(&Pictures::of(&past, now, &PERMITS));
     let base = &inner.options.base_path;
-    Ok([false, true].map(|may_act| pieces(&seen, may_act, base, &past)))
+    Ok([false, true].map(|may_act| pieces(&seen, &lost, may_act, base, &past)))
 }
 
-fn pieces(seen: &Snapshot, may_act: bool, base: &str, past: &str) -> Vec<(&'static str, String)> {
+fn pieces(
+    seen: &Snapshot,
+    lost: &str,
+    may_act: bool,
+    base: &str,
+    past: &str,
+) -> Vec<(&'static str, String)> {
     vec![
-        ("head", html(&head(seen, may_act, base))),
+        ("head", html(&head(seen, lost, may_act, base))),
         ("holders", html(&holders(seen, may_act, base))),
         ("waiters", html(&waiters(seen, may_act, base))),
         ("past", past.to_owned()),
     ]
 }
 
-fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Head<'a> {
+fn head<'a>(seen: &'a Snapshot, lost: &'a str, may_act: bool, base: &'a str) -> Head<'a> {
     Head {
         name: &seen.name,
         link: encoded(&seen.name),
@@ -122,6 +131,7 @@ fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Head<'a> {
         limit: limit(seen),
         gate: Gate::of(seen),
         headline: Headline::of(seen),
+        lost,
         is_paused: seen.paused.is_some(),
         has_limit: matches!(seen.kind, None | Some(Kind::Semaphore)),
         may_act,
