@@ -71,8 +71,8 @@ impl Snapshot {
     fn check_tickets(&self, found: &mut Vec<String>) {
         let mut seen = BTreeSet::new();
         let holding = self.holders.iter().map(|row| row.ticket);
-        let all = holding.chain(self.waiters.iter().map(|row| row.ticket));
-        let twice = all.filter(|ticket| !seen.insert(*ticket)).next();
+        let mut all = holding.chain(self.waiters.iter().map(|row| row.ticket));
+        let twice = all.find(|ticket| !seen.insert(*ticket));
         found.extend(twice.map(|ticket| format!("the ticket {ticket} is there twice")));
         let idle = self.waiters.iter().find(|row| row.permits == 0);
         found.extend(idle.map(|row| format!("the ticket {} waits for nothing", row.ticket)));

@@ -9,6 +9,8 @@ use crate::{
 
 const ROWS: u32 = 100;
 
+type Plant = fn(&mut Snapshot);
+
 fn holder(ticket: u128, first: u32, last: u32, fence: u64) -> HolderRow {
     HolderRow {
         ticket: Ticket(ticket),
@@ -64,7 +66,7 @@ fn a_whole_ledger_says_nothing_against_itself() {
 
 #[test]
 fn each_contradiction_is_found_and_said() {
-    let planted: [(&str, fn(&mut Snapshot)); 11] = [
+    let planted: [(&str, Plant); 11] = [
         ("counts 2 permits held, and the holders have 3", |it| it.held = 2),
         ("counts 3 holding, and there are records of 2", |it| it.holders_total = 3),
         ("counts 0 in line, and there are records of 1", |it| it.waiting_total = 0),

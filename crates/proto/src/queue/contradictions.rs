@@ -91,6 +91,8 @@ mod tests {
 
     const ROWS: u32 = 100;
 
+    type Plant = fn(&mut Snapshot);
+
     fn in_work(id: u64) -> WorkRow {
         WorkRow {
             id: ItemId(id),
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn each_contradiction_is_found_and_said() {
-        let planted: [(&str, fn(&mut Snapshot)); 7] = [
+        let planted: [(&str, Plant); 7] = [
             ("counts 2 in work, and there are records of 1", |it| it.in_work = 2),
             ("counts 3 dead, and there are records of 0", |it| it.dead = 3),
             ("the group g counts 0 in work", |it| it.groups[0].in_work = 0),

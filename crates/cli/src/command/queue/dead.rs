@@ -39,7 +39,7 @@ pub(super) fn dead(global: &Global, args: &Dead, voice: Voice) -> Result<Exit, F
             (_, Some(Which::All)) => count(queue.drop_all_dead(wanted).await?)?,
             (None, None) if global.json => each_page(&queue, &matching, print_lines).await?,
             (None, None) => {
-                print_table(&queue, &matching, Room::of_stdout(args.width.wide)).await?
+                print_table(&queue, &matching, Room::of_stdout(args.width.wide)).await?;
             }
         }
         Ok(Exit::Success)
