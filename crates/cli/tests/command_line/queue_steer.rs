@@ -264,6 +264,7 @@ fn all_items_in_work_that_match_are_cancelled_and_the_others_go_on() {
         }
         let args = ["queue", "work", "a", "-c", "3", "--", "sh", "-c", "exec sleep 1000"];
         let mut worker = world.command(&args).stderr(Stdio::null()).spawn().unwrap();
+        let pid = worker.id();
         until("all are in work", || world.queue("a")["in_work"] == 3);
         let done = world.seinpaal(&["queue", "cancel", "a", "all", "--matching", "ACME"]);
         assert_eq!((done.code, done.out.as_str()), (0, "2\n"), "{done:?}");
@@ -271,13 +272,10 @@ fn all_items_in_work_that_match_are_cancelled_and_the_others_go_on() {
         let one = world.seinpaal(&["queue", "cancel", "a", "7", "--matching", "x"]);
         assert_eq!((one.code, one.err.lines().count()), (64, 1), "{one:?}");
         // The first ends no command, and the second does.
-        let mut is_over = false;
-        until("the worker has ended", || {
-            if !is_over {
-                kill("TERM", worker.id());
-                is_over = worker.try_wait().unwrap().is_some();
-            }
-            is_over
-        });
+        let mut is_over = || worker.try_wait().unwrap().is_some();
+        while !is_over() {
+            kill("TERM", pid);
+        }
+        worker.wait().unwrap();
     }
 }
