@@ -1,6 +1,7 @@
 //! Changes: a page that asks, and the form that it sends. Visitors who may not act get neither.
 
 pub(crate) mod verb;
+mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,7 +26,8 @@ use crate::{
     shared::Inner,
     view::{encoded, grouped, shown},
 };
-use verb::{Verb, Words};
+use verb::Verb;
+use words::Words;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]

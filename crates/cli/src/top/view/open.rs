@@ -1,6 +1,7 @@
 //! The view of one name: its holders, its waiters, and why they wait.
 
 use seinpaal::{About, Holder, Slots, Snapshot, Waiter, why::Estimate};
+use seinpaal_words::reservation;
 
 use super::{super::state::State, Line, window};
 use crate::{
@@ -24,7 +25,7 @@ pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line>
     let (at, holding) = (state.row(), seen.holders.len());
     let told = match at.checked_sub(holding) {
         Some(waiter) => told(&seen, waiter, columns),
-        None => asked(&seen, at, columns),
+        None => of_holder(&seen, at, columns),
     };
     let left = rows.saturating_sub(lines.len() + told.len() + 5);
     let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
@@ -133,14 +134,18 @@ fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
-/// The line about asks to the holder at the cursor.
-fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
-    let Some(row) = seen.holders.get(at).filter(|row| !row.asks.is_empty()) else {
-        return Vec::new();
-    };
-    let head = format!("{} was asked to hand over:", short(seen, row.ticket));
-    let asks = row.asks.iter().map(|(ask, ago)| format!("- {}", why::asked(ask, *ago)));
-    below(&[head].into_iter().chain(asks).collect::<Vec<_>>(), columns)
+/// The lines about the holder at the cursor: for whom it is reserved, and who asked it to hand over.
+fn of_holder(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
+    let Some(row) = seen.holders.get(at) else { return Vec::new() };
+    let mut texts = Vec::new();
+    if let Some((by, until, reason)) = reservation::of(&row.about) {
+        texts.push(format!("reserved by {by} until {until}: {reason}"));
+    }
+    if !row.asks.is_empty() {
+        texts.push(format!("{} was asked to hand over:", short(seen, row.ticket)));
+        texts.extend(row.asks.iter().map(|(ask, ago)| format!("- {}", why::asked(ask, *ago))));
+    }
+    if texts.is_empty() { Vec::new() } else { below(&texts, columns) }
 }
 
 /// A head and sentences, below the table.
