@@ -1,10 +1,7 @@
 //! Rows about our own costs: server instructions, by callgrind, of two windows of different
 //! lengths.
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::{io, time::Duration};
 
 use seinpaal::{Permit, Seinpaal, Semaphore};
 use tokio::{
@@ -17,11 +14,10 @@ use crate::server::Server;
 
 const TIMES: u64 = 256;
 const SIZES: [u32; 3] = [10, 1_000, 10_000];
-const RENEWALS: u64 = 6;
-const SETTLED: Duration = Duration::from_secs(3);
-/// Shorter than what is left of the time between two renewals, and how often it is waited for.
-const IDLE: Duration = Duration::from_secs(2);
-const IDLE_WINDOWS: u32 = 4;
+const RENEWALS: u64 = 24;
+const SHORT: Duration = Duration::from_secs(6);
+/// A server under callgrind needs some ten seconds for 10 000 acquires.
+const LONG: Duration = Duration::from_secs(18);
 const NAME: &str = "bench";
 
 pub(super) fn dropped(bench: &mut Bench, row: &Row) -> io::Result<()> {
@@ -48,8 +44,8 @@ pub(super) fn handover(bench: &mut Bench, row: &Row) -> io::Result<()> {
 }
 
 pub(super) fn renewal(bench: &mut Bench, row: &Row) -> io::Result<()> {
-    for permits in [1, 100, 10_000] {
-        let figure = ours(async |server| renew(server, permits).await);
+    for (permits, ttl) in [(1, SHORT), (100, SHORT), (10_000, LONG)] {
+        let figure = ours(async |server| renew(server, permits, ttl).await);
         say(bench, row, &format!("Seinpaal, {permits} permits"), "instructions a renewal", figure)?;
     }
     Ok(())
@@ -175,40 +171,27 @@ async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<()> {
 }
 
 /// Instructions of one renewal of this many permits.
-async fn renew(server: &Server, permits: u32) -> io::Result<f64> {
+async fn renew(server: &Server, permits: u32, ttl: Duration) -> io::Result<f64> {
     let seinpaal = connect(server).await?;
     let semaphore = seinpaal.semaphore(NAME).limit(permits);
-    let ask = |_| semaphore.acquire().ttl(Duration::from_secs(18)).into_future();
+    let ask = |_| semaphore.acquire().ttl(ttl).into_future();
     let held = (0..permits).map(ask).collect::<JoinSet<_>>().join_all().await;
     let held = held.into_iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
-    // The first merges what was asked for at different times, and brings the script, for which the
-    // server needs a second under callgrind.
+    // The first merges what was asked for at different times, and brings the script.
     until_called(&seinpaal, 1).await;
-    tokio::time::sleep(SETTLED).await;
-    let idle = idle_between(server, &seinpaal).await?;
-    let (before, begun) = (seinpaal.statistics().calls, Instant::now());
+    until_called(&seinpaal, 1).await;
+    server.collect()?;
+    let before = seinpaal.statistics().calls;
     server.count()?;
     until_called(&seinpaal, RENEWALS).await;
+    server.collect()?;
     let counted = server.counted_since()?;
-    let (took, renewals) = (begun.elapsed(), seinpaal.statistics().calls - before);
+    let renewals = seinpaal.statistics().calls - before;
+    server.count()?;
+    server.collect()?;
+    let nothing = server.counted_since()?;
     drop(held);
-    Ok((counted - idle * took.as_secs_f64()) / renewals as f64)
-}
-
-/// Instructions a second between two renewals: what the server does by the clock grows with what it keeps.
-async fn idle_between(server: &Server, seinpaal: &Seinpaal) -> io::Result<f64> {
-    let mut counted = 0.0;
-    for _ in 0..IDLE_WINDOWS {
-        until_called(seinpaal, 1).await;
-        let before = seinpaal.statistics().calls;
-        server.count()?;
-        tokio::time::sleep(IDLE).await;
-        counted += server.counted_since()?;
-        if seinpaal.statistics().calls > before {
-            return Err(io::Error::other("a renewal came where none was due"));
-        }
-    }
-    Ok(counted / f64::from(IDLE_WINDOWS) / IDLE.as_secs_f64())
+    Ok((counted - nothing) / renewals as f64)
 }
 
 async fn until_called(seinpaal: &Seinpaal, more: u64) {

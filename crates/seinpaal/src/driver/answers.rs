@@ -23,17 +23,27 @@ impl Driver {
             Done::Bundle(results) => {
                 for (id, result) in results {
                     self.take_result(now, id, result);
+                    self.tell(now);
+                    self.crowd_answered(now);
                 }
             }
             Done::Together(calls, result) => self.take_together(now, calls, result),
             Done::Queue(name, id, result) => {
-                if result.is_err() {
-                    self.statistics.failed();
+                match &result {
+                    Ok(replies) => self.crowd.told(replies.replies.len()),
+                    Err(_) => self.statistics.failed(),
                 }
                 self.queues.take_done(now, &name, id, result);
             }
         }
         self.tell(now);
+        self.crowd_answered(now);
+    }
+
+    /// A store that answers in place has no round trip to save.
+    fn crowd_answered(&mut self, now: u64) {
+        let is_far = !self.store.answers_in_place();
+        self.crowd.answered(now, || self.pulse.round_trip().filter(|_| is_far));
     }
 
     fn take_result(&mut self, now: u64, id: CallId, result: Result<Replies, StoreError>) {

@@ -218,9 +218,12 @@ impl Driver {
         let grant = Arc::new(grant);
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
-        if request.reply.send(Ok(grant)).is_err() {
-            self.waiting.grants.remove(&ticket);
-            self.session.cancel(now, ticket);
+        match request.reply.send(Ok(grant)) {
+            Ok(()) => self.crowd.told(1),
+            Err(_) => {
+                self.waiting.grants.remove(&ticket);
+                self.session.cancel(now, ticket);
+            }
         }
     }
 

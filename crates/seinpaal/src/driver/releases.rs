@@ -53,24 +53,27 @@ impl Releases {
         self.detaches.insert(ticket, (answer_by, reply));
     }
 
-    /// Answers those releases of a ticket that are wanted.
+    /// Answers those releases of a ticket that are wanted, and returns how many callers there were.
     fn answer(
         &mut self,
         ticket: Ticket,
         answer: &Result<(), ReleaseError>,
         is_wanted: impl Fn(&Release) -> bool,
-    ) {
-        let Some(releases) = self.releases.get_mut(&ticket) else { return };
+    ) -> usize {
+        let Some(releases) = self.releases.get_mut(&ticket) else { return 0 };
+        let mut told = 0;
         for release in releases.extract_if(.., |release| is_wanted(release)) {
             if let Some(reply) = release.reply {
                 self.overdue_at.remove(&(release.answer_by, ticket));
                 // Nobody is left to be told if the future was dropped.
                 let _ = reply.send(answer.clone());
+                told += 1;
             }
         }
         if releases.is_empty() {
             self.releases.remove(&ticket);
         }
+        told
     }
 
     pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: Detached) -> bool {
@@ -118,7 +121,9 @@ impl Driver {
         let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
         match given.filter(|_| left > 0) {
             Some(given) => {
-                self.waiting.releases.answer(ticket, &answer, |it| given.contains(&it.slots));
+                let is_given = |it: &Release| given.contains(&it.slots);
+                let told = self.waiting.releases.answer(ticket, &answer, is_given);
+                self.crowd.told(told);
             }
             None => self.no_more_releases(ticket, &answer),
         }
@@ -127,7 +132,8 @@ impl Driver {
     /// The permit is gone. Its releases that still wait have this answer.
     pub(super) fn no_more_releases(&mut self, ticket: Ticket, answer: &Result<(), ReleaseError>) {
         self.waiting.grants.remove(&ticket);
-        self.waiting.releases.answer(ticket, answer, |_| true);
+        let told = self.waiting.releases.answer(ticket, answer, |_| true);
+        self.crowd.told(told);
     }
 
     /// Tells the callers of a release or a detach that nobody can say whether it was executed.

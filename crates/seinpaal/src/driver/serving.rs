@@ -5,6 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    thread,
     time::Duration,
 };
 
@@ -52,11 +53,18 @@ impl Serving {
             shared.runtime = runtime::Handle::try_current().ok();
         }
         for _ in 0..MOST_ROUNDS {
-            shared.driver.step();
+            if !shared.driver.awaits_crowd() {
+                shared.driver.step();
+            }
             let timeout = shared.next_look();
             match shared.driver.poll_round(context) {
                 Next::Done => continue,
                 Next::Gone => return Poll::Ready(()),
+                Next::Coming => {
+                    // Those who are about to ask may need this processor.
+                    thread::yield_now();
+                    break;
+                }
                 Next::Nothing => {}
             }
             if self.sleep_until(&shared.driver, timeout, context).is_pending() {
@@ -105,6 +113,8 @@ enum Next {
     Done,
     /// Every handle is gone.
     Gone,
+    /// More callers are about to ask.
+    Coming,
     Nothing,
 }
 
@@ -119,6 +129,9 @@ impl Driver {
         let store_tasks =
             matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
         let news = self.poll_news(context);
+        if self.awaits_crowd() {
+            return if calls || store_tasks || news { Next::Done } else { Next::Coming };
+        }
         match self.commands.poll_recv(context) {
             Poll::Ready(Some(command)) => self.take_commands(command),
             Poll::Ready(None) => return Next::Gone,
@@ -126,6 +139,12 @@ impl Driver {
             Poll::Pending => {}
         }
         Next::Done
+    }
+
+    /// Whether more callers are about to ask, so that nothing is sent yet.
+    fn awaits_crowd(&mut self) -> bool {
+        let there = self.commands.len();
+        self.closing.is_none() && self.crowd.is_coming(there, self.clock.now())
     }
 
     fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {

@@ -86,9 +86,8 @@ impl SharedDriver {
 
     fn is_open(&self) -> bool {
         let driver = &self.driver;
-        let sends = || {
-            driver.store.sends_in_place().is_some() && driver.clock.now() >= driver.crowded_until
-        };
+        // What a caller sends goes alone, and all others of the name wait for its answer.
+        let sends = || driver.store.sends_in_place().is_some() && !driver.crowd.is_expected();
         (driver.store.answers_in_place() || sends())
             && driver.under_way.is_empty()
             && driver.closing.is_none()
@@ -138,6 +137,7 @@ impl Driver {
     /// can answer it at once, it is made here. Everything else is left to the task.
     fn visit(&mut self, command: Command) {
         let now = self.clock.now();
+        self.crowd.is_taken();
         self.take_more_commands(now);
         self.take_command(now, command);
         let calls = self.calls(now);

@@ -7,6 +7,7 @@ use std::{
 use seinpaal_proto::{
     Inbox,
     session::{Config, Session},
+    time::SECOND,
 };
 use tokio::sync::mpsc;
 
@@ -28,17 +29,21 @@ const MANY: usize = 10_000;
 
 /// A driver, and the way to it. It has many store_tasks, each of which is done at once.
 fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
-    let (makings, ends) =
-        makings(Config::default(), ClientClock::Machine, "memory:".into()).expect("made");
-    let inbox = Inbox(1);
-    let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
-    let (config, clock) = (Config::default(), ClientClock::Machine);
-    let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
-    let driver = Driver::new(Session::new(inbox, config), queues, store, makings);
+    let (driver, commands) = idle(ClientClock::Machine);
     for _ in 0..MANY {
         driver.store_tasks.push(Box::pin(ready(())));
     }
-    (driver, ends.commands)
+    (driver, commands)
+}
+
+/// A driver with nothing to do, and the way to it.
+fn idle(clock: ClientClock) -> (Driver, mpsc::UnboundedSender<Command>) {
+    let (makings, ends) = makings(Config::default(), clock, "memory:".into()).expect("made");
+    let inbox = Inbox(1);
+    let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
+    let config = Config::default();
+    let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
+    (Driver::new(Session::new(inbox, config), queues, store, makings), ends.commands)
 }
 
 #[derive(Default)]
@@ -77,4 +82,23 @@ fn a_driver_with_work_without_end_lets_its_runtime_have_a_turn() {
     let left = room.try_enter().expect("nobody is inside").driver.store_tasks.len();
     assert_eq!(left, MANY - MOST_ROUNDS as usize);
     assert!(wakes.0.load(Relaxed) > 0, "it comes back by itself");
+}
+
+/// Time stands still.
+#[tokio::test(start_paused = true)]
+async fn what_one_of_a_crowd_asks_is_taken_when_the_others_have_asked() {
+    let clock = ClientClock::Tokio(tokio::time::Instant::now());
+    let (mut driver, commands) = idle(clock);
+    driver.crowd.told(2);
+    driver.crowd.answered(clock.now(), || Some(SECOND));
+    let ask = || commands.send(Command::StoreTask(Box::new(|_| Box::pin(ready(()))))).is_ok();
+    let waker = Arc::new(Wakes::default()).into();
+    let mut context = Context::from_waker(&waker);
+    assert!(ask());
+    assert!(matches!(driver.poll_round(&mut context), Next::Coming));
+    assert_eq!(driver.store_tasks.len(), 0);
+    assert!(ask());
+    assert!(matches!(driver.poll_round(&mut context), Next::Done));
+    assert_eq!(driver.store_tasks.len(), 2);
+    assert!(!driver.crowd.is_expected());
 }
