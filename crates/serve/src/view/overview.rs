@@ -106,20 +106,33 @@ fn attention<'a>(
     let others = all.iter().filter(|seen| is_due(seen) && !is_late(seen));
     let mut found: Vec<_> = late.clone().chain(others).collect();
     found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
-    let rows = found.iter().take(ATTENTION).map(|seen| AttentionRow {
-        name: seen.name.to_string(),
-        link: encoded(&seen.name),
-        headline: Headline::of(seen).after(lost.get(&*seen.name)),
+    let used = found.iter().map(|seen| {
+        let headline = Headline::of(seen).after(lost.get(&*seen.name));
+        AttentionRow { name: seen.name.to_string(), link: encoded(&seen.name), headline }
     });
+    let unused = unused(all, lost).into_iter().map(|(name, words)| AttentionRow {
+        name: name.clone(),
+        link: encoded(name),
+        headline: Headline::default().after(Some(words)),
+    });
+    let rows: Vec<_> = used.chain(unused).collect();
     Attention {
-        rows: rows.collect(),
-        more: found.len().saturating_sub(ATTENTION),
+        more: rows.len().saturating_sub(ATTENTION),
+        rows: rows.into_iter().take(ATTENTION).collect(),
         all: match all.len() {
             1 => "1 name".to_owned(),
             names => format!("{} names", grouped(names as u64)),
         },
         base,
     }
+}
+
+/// The names of which a hold was lost and that nobody uses any more, in their order.
+fn unused<'a>(all: &[Snapshot], lost: &'a Lost) -> Vec<(&'a String, &'a String)> {
+    let is_used = |name: &str| all.iter().any(|seen| &*seen.name == name);
+    let mut unused: Vec<_> = lost.iter().filter(|(name, _)| !is_used(name)).collect();
+    unused.sort_unstable();
+    unused
 }
 
 fn totals(all: &[Snapshot]) -> Totals {
