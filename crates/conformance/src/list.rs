@@ -58,6 +58,7 @@ macro_rules! with_every_case {
                 renewing_by_ticket_tells_the_live_from_the_dead [];
                 renewing_never_revives_an_ended_ticket [];
                 a_waiter_is_not_made_a_holder_by_a_renewal [];
+                a_renewal_behind_a_release_proves_what_the_release_hands_over [KeepsOrder];
                 the_places_in_the_queue_are_renewed_in_one_call [];
                 five_hundred_tickets_are_renewed_in_one_call [];
             }

@@ -177,6 +177,24 @@ fn asks() -> [Bounds; 5] {
     ]
 }
 
+/// Tasks of one client that take turns, so that a release proves what it hands over.
+fn turns() -> [Bounds; 3] {
+    let base = Bounds {
+        wishes: 3,
+        at_once: 3,
+        clients: 1,
+        ttl: 4,
+        place: 2,
+        quiet_one_in: 64,
+        ..Bounds::BASE
+    };
+    [
+        Bounds { name: "turns", faults: 0, ..base },
+        Bounds { name: "turns-faults", faults: 1, ..base },
+        Bounds { name: "turns-beside", clients: 2, faults: 0, ..base },
+    ]
+}
+
 /// The models that are explored breadth-first.
 #[must_use]
 pub fn explored() -> Vec<Bounds> {
@@ -204,6 +222,7 @@ pub fn explored() -> Vec<Bounds> {
             ..base
         },
     ]);
+    all.extend(turns());
     all.extend(hands());
     all.extend(terms());
     all.extend(names());

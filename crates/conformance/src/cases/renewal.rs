@@ -78,6 +78,21 @@ pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &Stage) {
     assert_eq!(client.holders().await, [a]);
 }
 
+pub async fn a_renewal_behind_a_release_proves_what_the_release_hands_over(stage: &Stage) {
+    let mut client = stage.client().await;
+    let ([a, b], lease) = (tickets(), lease());
+    client.take(&ask(a)).await;
+    client.queue(&Acquire { lease, ..ask(b) }).await;
+    let replies = client.send([release(a), renew(lease, &[b])].into()).await.replies;
+    let [Reply::Released { left: 0, .. }, Reply::Tickets { valid_for, tickets }] = &*replies else {
+        panic!("{replies:?}")
+    };
+    assert!(matches!(tickets[..], [TicketReply::Held { .. }]), "{tickets:?}");
+    assert!(valid_for.is_none_or(|valid_for| valid_for > TTL_MICROS / 3 * 2), "{valid_for:?}");
+    client.told_of_grant(b).await;
+    assert_eq!(client.holders().await, [b]);
+}
+
 pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &Stage) {
     let client = stage.client().await;
     let ([a, b, c], waiter_lease) = (tickets(), lease());

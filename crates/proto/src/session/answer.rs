@@ -13,7 +13,7 @@ use crate::{
     id::{LeaseId, Ticket},
     name::Name,
     planted::{Bug, planted},
-    reply::{Cause, Replies, Reply},
+    reply::{Cause, Replies, Reply, TicketReply},
     slots::Slots,
     time::Micros,
 };
@@ -70,6 +70,14 @@ impl Session {
             (BatchPart::Tickets { lease, .. } | BatchPart::Proof { lease, .. }, _) => {
                 self.renew_by_ticket(heard.now, heard.name, lease);
             }
+            (BatchPart::Ahead { lease, ticket }, Reply::Tickets { valid_for, tickets: found }) => {
+                let is_ours = matches!(found[..], [TicketReply::Held { .. }]);
+                self.desk(heard.name).hands_over_to_us = is_ours;
+                if is_ours {
+                    self.tickets_are_renewed(heard, lease, &[ticket], &found, valid_for);
+                }
+            }
+            (BatchPart::Ahead { .. }, _) => {}
             (BatchPart::Places, Reply::Renewed { .. }) => {
                 self.places_are_renewed(heard.sent_at, heard.name);
             }

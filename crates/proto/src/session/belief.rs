@@ -9,6 +9,7 @@ use super::{
     Session,
     record::{Granted, Phase},
     schedule::Schedule,
+    sent::BatchPart,
 };
 use crate::{
     id::{Fence, Ticket},
@@ -49,6 +50,7 @@ impl Session {
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
         if !record.is_attaching && matches!(record.phase, Phase::Asking | Phase::Waiting) {
             record.was_queued = true;
+            self.note_whose_it_was(&name);
             #[cfg(feature = "planted")]
             let age = self.place_age(now, &name);
             self.note_grant(&name, ticket, granted);
@@ -60,6 +62,14 @@ impl Session {
             self.plan(&name);
             self.look_at(now, &name);
         }
+    }
+
+    /// A grant that is heard of while a release of ours is under way is taken for the release's.
+    fn note_whose_it_was(&mut self, name: &Name) {
+        let under_way = self.desk(name).under_way.and_then(|call| self.calls.get(&call));
+        let is_release = |part: &BatchPart| matches!(part, BatchPart::Release(..));
+        let is_ours = under_way.is_some_and(|sent| sent.items.iter().any(is_release));
+        self.desk(name).hands_over_to_us = is_ours;
     }
 
     /// The next call about the name proves the grant. If the call before it hangs, the proof overtakes

@@ -157,13 +157,15 @@ impl Session {
         Call { id, batch, overdue }
     }
 
-    /// Renewals come first: under each lease stands then what stood there when the last reply came.
+    /// Renewals come first: under each lease stands then what stood there when the last reply came. The
+    /// only one that stands behind a release is about what the release grants.
     fn draft(&mut self, now: Micros, name: &Name) -> Draft {
         let mut draft = Draft::default();
         self.draft_proofs(now, name, &mut draft, |_| true);
         self.draft_renewals(now, name, &mut draft);
         self.draft_places(now, name, &mut draft);
         self.draft_tickets(now, name, &mut draft);
+        self.draft_ahead(name, &mut draft);
         let desk = self.desk(name);
         let asks = core::mem::take(&mut desk.asks);
         for (ask, request, as_nobody) in asks {

@@ -40,6 +40,8 @@ pub(super) struct Desk {
     pub(super) waiter_lease: LeaseId,
     /// When to renew the places in line.
     pub(super) waiters_due: Option<Micros>,
+    /// The last permit that was handed over to us was one of ours, so that is likely to happen again.
+    pub(super) hands_over_to_us: bool,
     /// Other requests about the name. `true`: the request must not carry our inbox.
     pub(super) asks: VecDeque<(AskId, Request, bool)>,
     /// The last call carried our inbox, so requests that must not carry it go next.
@@ -66,6 +68,7 @@ impl Desk {
             shared_leases,
             waiter_lease,
             waiters_due: None,
+            hands_over_to_us: false,
             asks: VecDeque::new(),
             nobodys_turn: false,
             under_way: None,
@@ -172,6 +175,12 @@ impl Desk {
             self.records.get(ticket).is_some_and(|record| record.phase == Phase::Waiting)
         };
         self.places.iter().filter(is_waiting).copied().collect()
+    }
+
+    /// The ticket of ours that has waited for the longest.
+    pub(super) fn first_in_line(&self) -> Option<&Record> {
+        let record = self.records.get(self.places.iter().next()?)?;
+        (record.phase == Phase::Waiting).then_some(record)
     }
 
     /// The leases that the next requests for permits name.

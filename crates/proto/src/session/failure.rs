@@ -61,6 +61,7 @@ impl Session {
             BatchPart::Proof { tickets, .. } => {
                 self.bear_silence_of(now, at, name, tickets, failure);
             }
+            BatchPart::Ahead { .. } => {} // the ticket waits on
             BatchPart::Places => {
                 desk.waiters_due = (!desk.places.is_empty()).then_some(now);
                 // A store that is silent for a while keeps the places. One that is damaged or full

@@ -46,6 +46,7 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
         shared_leases,
         waiter_lease,
         waiters_due,
+        hands_over_to_us,
         asks,
         nobodys_turn,
         under_way,
@@ -64,7 +65,7 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
     own.due(*waiters_due, hasher);
     own.due(retry_at.filter(|at| *at > own.now), hasher);
     own.due(*agenda_at, hasher);
-    (*nobodys_turn && !asks.is_empty()).hash(hasher);
+    (hands_over_to_us, *nobodys_turn && !asks.is_empty()).hash(hasher);
     (asks.len(), under_way.is_some(), failures.min(&7), must_settle).hash(hasher);
 }
 

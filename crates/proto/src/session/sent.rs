@@ -50,6 +50,11 @@ pub(super) enum BatchPart {
         lease: LeaseId,
         tickets: Vec<Ticket>,
     },
+    /// A proof of what a release in the same call may grant to a ticket of ours that waits.
+    Ahead {
+        lease: LeaseId,
+        ticket: Ticket,
+    },
     /// A renewal of all places in line.
     Places,
     Acquire(Ticket),

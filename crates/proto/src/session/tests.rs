@@ -1,5 +1,6 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
+mod ahead;
 mod alarms;
 mod asking;
 mod attach;

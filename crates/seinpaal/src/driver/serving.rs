@@ -119,16 +119,17 @@ enum Next {
 }
 
 impl Driver {
-    /// Takes what has come, answers of the store first. Each round takes from every source. So a
+    /// Takes what has come. Each round takes from every source. So a
     /// store whose answers are always ready delays neither news nor commands.
     fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }
+        // A release may have granted what its call proves. The wakeup that says so comes first.
+        let news = self.poll_news(context);
         let calls = self.poll_calls(context);
         let store_tasks =
             matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
-        let news = self.poll_news(context);
         if self.awaits_crowd() {
             return if calls || store_tasks || news { Next::Done } else { Next::Coming };
         }

@@ -96,6 +96,22 @@ impl Session {
         }
     }
 
+    /// Where what we give back has gone to one of our own waiters before, proves in the same call what
+    /// that waiter is granted now. It saves a call, and the waiter a round trip.
+    pub(super) fn draft_ahead(&mut self, name: &Name, draft: &mut Draft) {
+        let config = self.config.clone();
+        let desk = self.desk(name);
+        let is_release = |part: &BatchPart| matches!(part, BatchPart::Release(..));
+        if !desk.hands_over_to_us || draft.is_full() || !draft.items.iter().any(is_release) {
+            return;
+        }
+        let Some(first) = desk.first_in_line() else { return };
+        let (lease, ticket, ttl) = (first.lease, first.ticket, first.wish.ttl);
+        let (margin, whom) = (config.stated_margin(ttl), Whom::Tickets(Vec::from([ticket])));
+        let renew = Request::Renew(Renew { lease, ttl, margin, whom });
+        draft.push(BatchPart::Ahead { lease, ticket }, renew);
+    }
+
     /// Renews all places in line with one request.
     pub(super) fn draft_places(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let ttl = self.config.waiter_ttl;
