@@ -11,14 +11,25 @@ import time
 PATIENCE = 60
 
 
+class Gone(RuntimeError):
+    """The page that was asked has gone, and the next one comes."""
+
+
 def until(what, is_so, patience=PATIENCE):
-    """Waits until it is so, and gives back what `is_so` has found."""
+    """Waits until it is so, and gives back what `is_so` has found. A page that goes in the meantime has no answer."""
     deadline = time.monotonic() + patience
-    while not (found := is_so()):
+    while not (found := unless_gone(is_so)):
         if time.monotonic() > deadline:
             raise RuntimeError(f"waited {patience} s in vain until {what}")
         time.sleep(0.05)
     return found
+
+
+def unless_gone(is_so):
+    try:
+        return is_so()
+    except Gone:
+        return None
 
 
 class Chromium:
@@ -60,7 +71,8 @@ class Chromium:
             answer = self.next()
             if answer.get("id") == self.ids:
                 if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
+                    is_gone = "navigated or closed" in answer["error"].get("message", "")
+                    raise (Gone if is_gone else RuntimeError)(f"{method}: {answer['error']}")
                 return answer["result"]
             self.events.append(answer)
 

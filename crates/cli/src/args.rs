@@ -259,6 +259,9 @@ pub(crate) struct DoctorArgs {
     /// allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
+    /// Look at so many stored names and queues, to see whether any contradicts itself; 0: at none
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = values::count_or_zero(1_000_000))]
+    pub(crate) ledgers: u32,
 }
 
 #[derive(Args, Debug)]

@@ -8,6 +8,8 @@ use seinpaal_proto::{
     time::Micros,
 };
 
+use seinpaal_store::examination::found_in_state;
+
 use super::{rows::Rows, small::SmallName};
 
 /// One name's state.
@@ -28,6 +30,18 @@ impl<'a> NameState<'a> {
         }
         let small = SmallName::new(db, name, MemoryState::default());
         Ok(Self::Small(name, Box::new(small)))
+    }
+
+    /// What it says against itself, as it stands. Of a large name with more than `most` rows of a
+    /// kind, nothing is added up.
+    pub(super) fn contradictions(&self, most: u32) -> Result<Vec<String>> {
+        match self {
+            Self::Small(_, small) => Ok(found_in_state(&small.state)),
+            Self::Large(_, rows) => {
+                let state = rows.gather_at_most(most)?;
+                Ok(state.as_ref().map(found_in_state).unwrap_or_default())
+            }
+        }
     }
 
     /// Executes a batch. The result is written by [`keep`](Self::keep) at the latest.

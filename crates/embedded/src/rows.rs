@@ -52,6 +52,11 @@ impl<'a> Rows<'a> {
         self.id.unwrap_or(0)
     }
 
+    fn read_head(&self) -> Result<Head> {
+        let Some(id) = self.id else { return Ok(Head::default()) };
+        self.db.prepare_cached(&head::NAME.read)?.query_row([id], read_head)
+    }
+
     /// For writing.
     fn own_id(&mut self) -> Result<i64> {
         if let Some(id) = self.id {
@@ -109,8 +114,7 @@ impl State for Rows<'_> {
     type Error = Error;
 
     fn head(&mut self) -> Result<Head> {
-        let Some(id) = self.id else { return Ok(Head::default()) };
-        self.db.prepare_cached(&head::NAME.read)?.query_row([id], read_head)
+        self.read_head()
     }
 
     fn set_head(&mut self, head: &Head) -> Result<()> {

@@ -4,8 +4,8 @@ use std::{os::fd::BorrowedFd, process, time::Duration};
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Fact, GuardedWrite, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Examination, Fact, GuardedWrite, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
 use super::{
@@ -85,6 +85,10 @@ impl Store for EmbeddedStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.ask(|answer| StoreJob::List { prefix: prefix.to_owned(), answer }))
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.ask(move |answer| StoreJob::Examine { most, answer }))
     }
 
     fn call_queue<'a>(

@@ -1,6 +1,7 @@
 //! A turn inside the gate: the ledger is executed, and what dead clients had is freed.
 
 mod contacts;
+mod examine;
 mod queues;
 mod tell;
 

@@ -11,6 +11,7 @@
 //! While it polls, a caller may execute a batch with what is the thread's (`in_place.rs`).
 
 mod dead;
+mod examine;
 pub(super) mod in_place;
 mod jobs;
 mod looks;

@@ -19,6 +19,7 @@ extern crate alloc;
 extern crate std;
 
 mod about;
+mod contradictions;
 mod count;
 mod fingerprint;
 mod head;

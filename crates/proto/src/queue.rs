@@ -10,6 +10,7 @@
 //! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How requests
 //! are done once, how items are ordered and how idle workers are called: docs/decisions/0022-queues.md.
 
+mod contradictions;
 mod fingerprint;
 mod item;
 mod ledger;

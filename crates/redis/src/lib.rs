@@ -15,6 +15,7 @@ mod cluster;
 mod connection;
 mod endpoint;
 mod error;
+mod examine;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -61,9 +62,9 @@ use self::{
     servers::{ExecutedAt, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, guarded::GuardedWrite,
-    url::RestartGuard,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
+    guarded::GuardedWrite, url::RestartGuard,
 };
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
@@ -229,6 +230,10 @@ impl Store for RedisStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.snapshots(prefix))
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.examine_ledgers(most))
     }
 }
 

@@ -10,8 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, News, NewsSender, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, News, NewsSender,
+    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 use tokio::sync::mpsc;
 
@@ -196,6 +196,10 @@ impl Store for Interposed {
 
     fn list<'a>(&'a self, prefix: &'a str) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
         self.between.list(&*self.store, prefix)
+    }
+
+    fn examine(&self, most: usize) -> SeamResult<'_, Examination> {
+        self.store.examine(most)
     }
 }
 

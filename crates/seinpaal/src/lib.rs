@@ -127,7 +127,10 @@ pub use seinpaal_proto::{
     About, BadAsk, BadCount, BadName, Fence, HandOverAsk, Kind, MAX_LIMIT, MOST_READERS, Name,
     OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
-pub use seinpaal_store::{Advice, BadGroup, CommandGroup, Fact, GuardedError, GuardedWrite, Value};
+pub use seinpaal_store::{
+    Advice, BadGroup, CommandGroup, Contradiction, Examination, Fact, GuardedError, GuardedWrite,
+    Value,
+};
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
 

@@ -4,6 +4,7 @@ mod back_off;
 mod error;
 mod inspect;
 mod item;
+mod matching;
 mod pop;
 mod push;
 mod spread;

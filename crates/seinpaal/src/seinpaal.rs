@@ -19,7 +19,7 @@ pub(crate) use self::client::RequestMaker;
 use self::client::executable;
 
 use crate::{
-    Advice, Fact,
+    Advice, Examination, Fact,
     boottime::ClientClock,
     driver::{self, ConnectionStatistics, Handle, Outage},
     error::{BadSetting, ConnectError, ReleaseError},
@@ -281,6 +281,30 @@ impl Seinpaal {
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         self.handle.store().facts()
+    }
+
+    /// Looks at the ledgers that the store keeps, at most `most` names and queues, and returns what
+    /// they say against themselves: totals that the records do not have, a slot that two hold, a
+    /// record that cannot be read. A whole ledger never does, so a finding means that something
+    /// else has written there, or that Seinpaal made a mistake. This is one call for each name, and
+    /// ends no permit.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store does not answer.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let permit = seinpaal.mutex("looked at").lock().await?;
+    /// let seen = seinpaal.examine(1000).await?;
+    /// assert!(seen.names >= 1 && seen.is_clean());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn examine(&self, most: usize) -> Result<Examination, StoreError> {
+        let examining =
+            self.handle.with_store(move |store| Box::pin(async move { store.examine(most).await }));
+        examining.await?
     }
 
     /// Returns the kind of this store, and its abilities.

@@ -15,7 +15,8 @@ use seinpaal::{
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
 use seinpaal_draw::Draw;
-use seinpaal_proto::{Configure, Inbox, Request, Ticket, queue};
+use seinpaal_proto::{Configure, Head, Inbox, Request, State, Ticket, queue};
+use seinpaal_store::packed;
 use tokio::{
     sync::{mpsc::unbounded_channel, oneshot},
     time::timeout,
@@ -155,4 +156,82 @@ async fn a_damaged_file_is_an_error_in_one_line_and_no_call_hangs() {
         }
     }
     assert!(refused >= FILES / 4, "damage was noticed in {refused} of {FILES} files");
+}
+
+/// The length of a record's checksum.
+const SUM: usize = 8;
+
+/// A small name is one record with a checksum, so a record that contradicts itself has a right one here.
+fn plant_in_small(dir: &Path, name: &str) {
+    let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
+    let sql = "SELECT state FROM small WHERE name = ?1";
+    let record: Vec<u8> = db.query_row(sql, [name], |row| row.get(0)).unwrap();
+    let listed = 16 * usize::from(record[SUM]);
+    let (kept, packed) = record.split_at(SUM + 1 + listed);
+    let mut state = packed::unpack(packed).unwrap();
+    let Ok(head) = state.head();
+    let Ok(()) = state.set_head(&Head { held: head.held + 1, ..head });
+    let mut rest = kept[SUM..].to_vec();
+    rest.extend(packed::pack(&mut state));
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let sum = rest.iter().fold(0xcbf2_9ce4_8422_2325, mix).to_be_bytes();
+    let planted = [&sum[..], &rest].concat();
+    db.execute("UPDATE small SET state = ?2 WHERE name = ?1", (name, planted)).unwrap();
+}
+
+#[tokio::test]
+async fn ledgers_that_contradict_themselves_are_found_and_whole_ones_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, me) = open(dir.path()).unwrap();
+    for name in ["good", "small", "large", "rows"] {
+        ask(&store, me, name, acquire(1, 2, true)).await.unwrap();
+    }
+    for name in ["large", "rows"] {
+        fill(&store, me, name, 2).await;
+    }
+    let mut hand = Hand::new(Arc::clone(&store), me);
+    for _ in 0..3 {
+        hand.ask("q", queue::Request::Push(push("x"))).await;
+    }
+    hand.pop("q", 2).await;
+    let seen = store.examine(100).await.unwrap();
+    assert_eq!((seen.names, seen.queues, seen.is_clean()), (4, 1, true), "{seen:?}");
+    plant_in_small(dir.path(), "small");
+    damage_rows(dir.path(), "UPDATE name SET held = held + 1 WHERE name = 'large'");
+    damage_rows(
+        dir.path(),
+        "DELETE FROM entry WHERE rank IS NOT NULL AND name = (SELECT id FROM name WHERE name = 'rows')",
+    );
+    damage_rows(dir.path(), "UPDATE queue SET in_work = in_work + 1");
+    let seen = store.examine(100).await.unwrap();
+    let found: Vec<_> = seen.contradictions.iter().map(ToString::to_string).collect();
+    for (what, words) in [
+        ("the name small: ", "permits held"),
+        ("the name large: ", "permits held"),
+        ("the name rows: ", ""),
+        ("the queue q: ", "in work"),
+    ] {
+        let is_it = |text: &&String| text.starts_with(what) && text.contains(words);
+        assert!(found.iter().any(|text| is_it(&text)), "{what}: {found:?}");
+    }
+    assert!(!found.iter().any(|text| text.contains("good")), "{found:?}");
+    assert!(found.iter().all(|text| !text.contains(char::is_control)), "{found:?}");
+    let cut = store.examine(2).await.unwrap();
+    assert_eq!((cut.names + cut.queues, cut.is_cut), (2, true));
+    remove_as_the_guide_says(dir.path(), "large");
+    remove_as_the_guide_says(dir.path(), "small");
+    for name in ["large", "small"] {
+        ask(&store, me, name, acquire(500, 2, true)).await.unwrap();
+    }
+    let seen = store.examine(100).await.unwrap();
+    assert_eq!(seen.contradictions.len(), found.len() - 2, "{seen:?}");
+}
+
+/// The lines that docs/guide/operating.md has for a name in disorder.
+fn remove_as_the_guide_says(dir: &Path, name: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operating.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, lines) = page.split_once("```sql\n").expect("the lines are there");
+    let lines = lines.split("```").next().unwrap_or_default();
+    damage_rows(dir, &lines.replace("'NAME'", &format!("'{name}'")));
 }

@@ -270,3 +270,24 @@ async fn a_waiter_is_granted_without_any_hint() {
     let told = async { while !matches!(other.news.recv().await, Some(News::Wakeup(_))) {} };
     tokio::time::timeout(Duration::from_secs(30), told).await.expect("it asks again by itself");
 }
+
+/// Where the head of a name with rows has the count of permits held.
+const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
+
+#[tokio::test]
+async fn a_node_whose_ledger_contradicts_itself_is_found_and_named() {
+    let ensemble = Ensemble::start();
+    let client = ensemble.client(1).await;
+    client.until_granted(1).await;
+    let seen = client.store.examine(100).await.unwrap();
+    assert!(seen.is_clean() && seen.names == 3, "at each node: {seen:?}");
+    let mut head: Vec<u8> = ensemble.say(1, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
+    assert_eq!((head[0], head[HELD]), (12, 1), "{head:?}");
+    head[HELD] = 3;
+    ensemble.say::<()>(1, cmd("HSET").arg("seinpaal:{n}").arg("h").arg(head)).await;
+    let seen = client.store.examine(100).await.unwrap();
+    let found: Vec<_> = seen.contradictions.iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let port = ensemble.servers[1].port().to_string();
+    assert!(found[0].contains(&port) && found[0].contains("counts 3 permits held"), "{found:?}");
+}

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use asks::{Client, SECRET, acquire, is_granted, refusal, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
-use seinpaal_proto::{Reply, Request, Ticket};
+use seinpaal_proto::{Configure, Limit, Reply, Request, Ticket};
 use seinpaal_rig::{RedisCluster, until};
 use tokio::time::timeout;
 
@@ -214,4 +214,37 @@ async fn nothing_is_sent_twice_when_a_master_stops_in_mid_call() {
         insist(&client, "paused", acquire(2)).await,
         Reply::Queued { waiting: 1, .. }
     ));
+}
+
+/// Where the head of a name with rows has the count of permits held.
+const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
+
+#[tokio::test]
+async fn ledgers_of_all_masters_are_examined_and_one_that_contradicts_itself_is_found() {
+    let cluster = RedisCluster::shared();
+    let client = Client::connect(&format!("{}?prefix=examined:", cluster.url()), 1).await;
+    for at in 0..6 {
+        let (name, limit) = (format!("n{at}"), Limit::new(2).unwrap());
+        insist(&client, &name, Request::Configure(Configure::Limit(limit))).await;
+        insist(&client, &name, acquire(1 + at)).await;
+    }
+    let seen = client.store.examine(100).await.unwrap();
+    assert_eq!((seen.names, seen.is_clean()), (6, true), "{seen:?}");
+    let plant = format!(
+        "local head = redis.call('hget', KEYS[1], 'h') \
+         return redis.call('hset', KEYS[1], 'h', head:sub(1, {HELD}) .. '\\7' .. head:sub({}))",
+        HELD + 2
+    );
+    for key in ["examined:{n2}", "examined:{n3}"] {
+        cluster.nodes()[cluster.owner_of(key)].say(&["EVAL", &plant, "1", key]);
+    }
+    let seen = client.store.examine(100).await.unwrap();
+    let found: Vec<_> = seen.contradictions.iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (found, name) in found.iter().zip(["n2", "n3"]) {
+        assert!(
+            found.starts_with(&format!("the name {name}: the head counts 7 permits")),
+            "{found}"
+        );
+    }
 }

@@ -7,6 +7,8 @@ mod asks;
 mod cost;
 #[path = "redis_store/damage.rs"]
 mod damage;
+#[path = "redis_store/examined.rs"]
+mod examined;
 
 use std::time::Duration;
 

@@ -18,6 +18,7 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND},
 };
 use seinpaal_rig::ZookeeperEnsemble;
+use seinpaal_store::packed::Packer;
 use support::{Client, acquire, behind, children, granted, release};
 
 const SECRET: &str = "s3cret";
@@ -208,4 +209,32 @@ async fn a_batch_that_is_empty_makes_nothing() {
     let batch = Batch { inbox: Some(Inbox(1)), ..client.batch("n", vec![]) };
     client.store.call(&batch).await.unwrap();
     assert_eq!(children("/store/empty/names").await, [""; 0]);
+}
+
+/// What a record of the log says where an entry is removed.
+const NO_ENTRY: u8 = 7;
+
+#[tokio::test]
+async fn a_ledger_that_contradicts_itself_is_found_and_hides_no_other() {
+    let client = Client::connect(&url("examined"), 1).await;
+    for name in ["bad", "good"] {
+        granted(client.ask(name, acquire(1)).await.unwrap());
+    }
+    let seen = client.store.examine(10).await.unwrap();
+    assert_eq!((seen.names, seen.is_clean()), (2, true), "{seen:?}");
+    // One more record: the holder's entry is gone, and the head counts it.
+    let mut record = Packer::new(BEGINNING);
+    record.byte(NO_ENTRY);
+    record.id(1);
+    let record = record.into_bytes();
+    let mut length = Packer::bare();
+    length.number(record.len() as u64);
+    let more = [length.into_bytes(), record].concat();
+    support::append("/store/examined/names/bad", &more).await;
+    support::put("/store/examined/names/foreign", b"not ours").await;
+    let seen = client.store.examine(10).await.unwrap();
+    let found: Vec<_> = seen.contradictions.iter().map(ToString::to_string).collect();
+    assert_eq!((seen.names, found.len()), (3, 2), "{found:?}");
+    assert!(found[0].starts_with("the name bad: "), "{found:?}");
+    assert!(found[1].starts_with("the name foreign: "), "{found:?}");
 }

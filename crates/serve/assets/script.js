@@ -15,7 +15,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, select, textarea");
     if (field) { if (event.key === "Escape") field.blur(); return; }
-    if (event.key === "/") { const box = document.getElementById("q"); if (box) { event.preventDefault(); box.focus(); box.select(); } }
+    if (event.key === "/") { const box = document.querySelector("input[type=search]"); if (box) { event.preventDefault(); box.focus(); box.select(); } }
     if (event.key === "h" && stream) setHeld(!held);
     if (event.key === "r") location.reload();
     if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);

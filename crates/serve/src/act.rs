@@ -1,6 +1,7 @@
 //! Changes: a page that asks, and the form that it sends. Visitors who may not act get neither.
 
 pub(crate) mod verb;
+mod words;
 
 use std::sync::Arc;
 
@@ -13,16 +14,20 @@ use axum::{
 };
 
 use seinpaal::{MAX_TTL, MIN_TTL, store::url::parse_duration};
-use seinpaal_words::ticket::DIGITS;
+use seinpaal_words::{
+    matching::{Counted, Matching},
+    ticket::DIGITS,
+};
 
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
     deed::{NameDeed, Undone, WebDeed, is_reason},
     page::{self, FieldMap, PageFrame, named, notice},
     shared::HandlerState,
-    view::{encoded, shown},
+    view::{encoded, grouped, shown},
 };
-use verb::{ActionWords, Verb};
+use verb::Verb;
+use words::ActionWords;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
@@ -33,6 +38,9 @@ struct Confirm<'a> {
     question: String,
     consequence: &'a str,
     csrf: &'a str,
+    /// Which items are meant, and how far they were counted.
+    matching: &'a str,
+    until: String,
     verb: &'a str,
     target: &'a str,
     /// What the number is that is asked for; empty if none is.
@@ -52,8 +60,12 @@ pub(crate) async fn confirm(
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
-    let wish = match CheckedAction::new(&visitor, &fields) {
+    let wish = match CheckedAction::new(&inner, &visitor, &fields) {
         Ok(wish) => wish,
+        Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
+    };
+    let counted = match wish.count(&inner).await {
+        Ok(counted) => counted,
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
     let (words, base) = (wish.words, &inner.options.base_path);
@@ -64,7 +76,12 @@ pub(crate) async fn confirm(
         frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &wish.name,
         back: wish.page(base),
-        question: words.question.replace('*', short),
+        question: match (words.verb.of_many(), counted) {
+            (Some(question), Some(counted)) => question.replace('*', &wish.many(counted)),
+            _ => words.question.replace('*', short),
+        },
+        matching: &wish.matching.text,
+        until: counted.map_or_else(String::new, |counted| counted.until.to_string()),
         consequence: words.consequence,
         csrf: &inner.csrf,
         verb: words.word,
@@ -97,12 +114,14 @@ pub(crate) async fn act(
         let words = "This form was not made by this program, or was made before it was started anew. Go back, reload the page, and try again.";
         return refuse(StatusCode::FORBIDDEN, words);
     }
-    let wish = match CheckedAction::new(&visitor, &fields).and_then(|wish| wish.checked(&fields)) {
+    let wish = match CheckedAction::new(&inner, &visitor, &fields)
+        .and_then(|wish| wish.checked(&fields))
+    {
         Ok(wish) => wish,
         Err((status, words)) => return refuse(status, &words),
     };
-    match wish.deed.clone().carry_out(&inner, &visitor, &wish.name, &wish.reason).await {
-        Ok(()) => {}
+    let done = match wish.deed.clone().carry_out(&inner, &visitor, &wish.name, &wish.reason).await {
+        Ok(done) => done,
         Err(Undone::Unwritten(error)) => {
             let words = format!("It was done, but the audit could not be written: {error}.");
             return refuse(StatusCode::INTERNAL_SERVER_ERROR, &words);
@@ -111,8 +130,9 @@ pub(crate) async fn act(
             let words = format!("{}.", shown(&error.to_string()));
             return refuse(StatusCode::CONFLICT, &words);
         }
-    }
-    let to = format!("{}&done={}", wish.page(&inner.options.base_path), wish.words.word);
+    };
+    let count = done.map_or_else(String::new, |items| format!("&count={items}"));
+    let to = format!("{}&done={}{count}", wish.page(&inner.options.base_path), wish.words.word);
     (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
 }
 
@@ -121,6 +141,7 @@ struct CheckedAction {
     words: &'static ActionWords,
     name: String,
     target: String,
+    matching: Matching,
     deed: WebDeed,
     reason: String,
 }
@@ -128,7 +149,11 @@ struct CheckedAction {
 type ActionRefused = (StatusCode, String);
 
 impl CheckedAction {
-    fn new(visitor: &Visitor, fields: &FieldMap) -> Result<Self, ActionRefused> {
+    fn new(
+        inner: &HandlerState,
+        visitor: &Visitor,
+        fields: &FieldMap,
+    ) -> Result<Self, ActionRefused> {
         if !visitor.may_act {
             let words = "Nothing can be changed from here: the program was started without --allow-actions, or your token may only read.";
             return Err((StatusCode::FORBIDDEN, words.to_owned()));
@@ -137,9 +162,38 @@ impl CheckedAction {
         let words = Verb::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
         let name = named(fields).map_err(|words| bad(&words))?;
         let target = field("t").to_owned();
-        let deed = words.verb.deed(&target, None);
+        let matching = matching(inner, fields);
+        let deed = words.verb.deed(&target, None, &matching);
         let deed = deed.ok_or_else(|| bad("This is not a ticket or an item."))?;
-        Ok(Self { words, name, target, deed, reason: String::new() })
+        Ok(Self { words, name, target, matching, deed, reason: String::new() })
+    }
+
+    /// How many items are concerned, where it is not one. Only these are touched later.
+    async fn count(&self, inner: &HandlerState) -> Result<Option<Counted>, ActionRefused> {
+        let queue = inner.seinpaal.queue(&self.name);
+        let counted = match self.words.verb {
+            Verb::CancelAll => self.matching.count_in_work(&queue).await,
+            Verb::ReplayAll | Verb::DropAll => self.matching.count_dead(&queue).await,
+            _ => return Ok(None),
+        };
+        match counted {
+            Ok(Counted { items: 0, .. }) => Err(bad("There is nothing that matches.")),
+            Ok(counted) => Ok(Some(counted)),
+            Err(error) => {
+                let words = format!("{}.", shown(&error.to_string()));
+                Err((StatusCode::SERVICE_UNAVAILABLE, words))
+            }
+        }
+    }
+
+    fn many(&self, counted: Counted) -> String {
+        let text = shown(&self.matching.text);
+        match (counted.items, text.as_str()) {
+            (1, "") => "the one item that is".to_owned(),
+            (1, text) => format!("the one item that matches “{text}” and is"),
+            (many, "") => format!("all {} items that are", grouped(many)),
+            (many, text) => format!("all {} items that match “{text}” and are", grouped(many)),
+        }
     }
 
     /// With what the form asked for.
@@ -166,15 +220,25 @@ impl CheckedAction {
         };
         let deed = match verb {
             Verb::Reserve => reserve(number, field("for"))?,
-            verb => verb.deed(&self.target, number).unwrap_or(self.deed),
+            verb => verb.deed(&self.target, number, &self.matching).unwrap_or(self.deed),
         };
         Ok(Self { deed, reason: reason.to_owned(), ..self })
     }
 
     /// The page to come back to.
     fn page(&self, base: &str) -> String {
-        format!("{base}/{}?n={}", self.deed.kind(), encoded(&self.name))
+        let matching = match self.matching.text.as_str() {
+            "" => String::new(),
+            text => format!("&match={}", encoded(text)),
+        };
+        format!("{base}/{}?n={}{matching}", self.deed.kind(), encoded(&self.name))
     }
+}
+
+/// Which items of a queue the fields mean.
+fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
+    let until = fields.get("until").and_then(|text| text.parse().ok());
+    Matching { text: page::matching(fields), with_payloads: inner.options.payloads, until }
 }
 
 fn reserve(number: Option<u32>, length: &str) -> Result<WebDeed, ActionRefused> {

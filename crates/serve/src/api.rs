@@ -6,6 +6,7 @@ mod deliveries;
 mod document;
 mod hold;
 mod items;
+mod letters;
 mod names;
 mod permits;
 mod queues;
@@ -56,4 +57,12 @@ fn described() -> OpenApiRouter<Arc<HandlerState>> {
         .routes(routes!(deliveries::renew))
         .routes(routes!(steer::set_queue_limit, steer::unset_queue_limit))
         .routes(routes!(steer::pause_queue, steer::resume_queue))
+        .routes(routes!(letters::list))
+        .routes(routes!(letters::replay))
+        .routes(routes!(letters::drop_one))
+        .routes(routes!(letters::cancel))
+        .routes(routes!(letters::replay_all))
+        .routes(routes!(letters::drop_all))
+        .routes(routes!(letters::cancel_all))
+        .routes(routes!(letters::purge))
 }

@@ -10,7 +10,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use seinpaal_words::{calendar::date, text::plain};
+use seinpaal_words::{calendar::instant, text::plain};
 use serde::Serialize;
 
 use crate::options::BadOption;
@@ -98,25 +98,4 @@ impl Audit {
 pub(crate) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     instant(since.as_secs())
-}
-
-/// The text of any moment, in seconds since 1970.
-pub(crate) fn instant(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(i64::try_from(days).unwrap_or_default());
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_are_written_as_everybody_writes_them() {
-        assert_eq!(instant(0), "1970-01-01T00:00:00Z");
-        assert_eq!(instant(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(instant(1_795_405_929), "2026-11-23T03:52:09Z");
-        assert_eq!(instant(4_107_542_399), "2100-02-28T23:59:59Z");
-    }
 }

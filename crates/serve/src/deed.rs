@@ -7,12 +7,11 @@ use seinpaal::{
     AdminError, ItemId, Queue, QueueError, Semaphore, SlotNames, Ticket,
     store::{StoreError, StoreErrorKind},
 };
-use seinpaal_words::text::age;
+use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
 use crate::{
     access::Visitor,
     audit::{self, AuditEntry},
-    reservation::Reservation,
     shared::HandlerState,
 };
 
@@ -21,8 +20,6 @@ const MOST_REASON: usize = 200;
 const MOST_REASON_BYTES: usize = 512;
 /// The longest name of a person who asks, in bytes. A store keeps 128.
 const MOST_BY_BYTES: usize = 128;
-/// How many dead letters are asked for at once.
-const PAGE: u32 = 100;
 
 /// A change of a name or of a queue.
 #[derive(Clone, Debug)]
@@ -47,18 +44,23 @@ pub(crate) enum NameDeed {
 }
 
 /// A limit of `None` is unset.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum QueueDeed {
     Limit(Option<u32>),
     Pause,
     Resume,
     Purge,
     Cancel(ItemId),
+    /// The items in work that match, not only those on a page; and so with dead letters below.
+    CancelAll(Matching),
     Replay(ItemId),
-    ReplayAll,
+    ReplayAll(Matching),
     Drop(ItemId),
-    DropAll,
+    DropAll(Matching),
 }
+
+/// How many items were concerned, where that is not known beforehand.
+pub(crate) type Done = Option<u64>;
 
 /// Why a change was not made, or not written down.
 #[derive(Debug)]
@@ -108,24 +110,26 @@ impl WebDeed {
         visitor: &Visitor,
         name: &str,
         reason: &str,
-    ) -> Result<(), Undone> {
+    ) -> Result<Done, Undone> {
         let (kind, what) = (self.kind(), self.to_string());
-        let done = match self {
+        let done: Result<Done, Undone> = match self {
             Self::Name(NameDeed::Ask(ticket)) => {
                 let semaphore = inner.seinpaal.semaphore(name);
                 let asked = semaphore.ask_holder(ticket, &asker(visitor), reason).await;
-                asked.map_err(of_some_stores)
+                asked.map(|()| None).map_err(of_some_stores)
             }
             Self::Name(NameDeed::Slots(names)) => {
                 let named = inner.seinpaal.semaphore(name).name_slots(names.iter()).await;
-                named.map_err(of_some_stores)
+                named.map(|()| None).map_err(of_some_stores)
             }
             Self::Name(NameDeed::Reserve(permits, length)) => {
                 let wanted = Reservation { permits, length, who: &visitor.who, reason };
-                wanted.make(&inner.seinpaal.semaphore(name)).await.map_err(Undone::NotFree)
+                let made = wanted.make(&inner.seinpaal.semaphore(name)).await;
+                made.map(|()| None).map_err(Undone::NotFree)
             }
             Self::Name(deed) => {
-                deed.make(&inner.seinpaal.semaphore(name), reason).await.map_err(Undone::Name)
+                let made = deed.make(&inner.seinpaal.semaphore(name), reason).await;
+                made.map(|()| None).map_err(Undone::Name)
             }
             Self::Queue(deed) => {
                 deed.make(&inner.seinpaal.queue(name), reason).await.map_err(Undone::Queue)
@@ -136,12 +140,20 @@ impl WebDeed {
             who: visitor.who.clone(),
             kind,
             name: name.to_owned(),
-            what,
+            what: with_count(what, done.as_ref().ok().copied().flatten()),
             reason: reason.to_owned(),
             result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
         });
-        done?;
-        noted.map_err(Undone::Unwritten)
+        let done = done?;
+        noted.map(|()| done).map_err(Undone::Unwritten)
+    }
+}
+
+fn with_count(what: String, done: Done) -> String {
+    match done {
+        Some(1) => format!("{what}: 1 item"),
+        Some(items) => format!("{what}: {items} items"),
+        None => what,
     }
 }
 
@@ -181,38 +193,39 @@ impl NameDeed {
 }
 
 impl QueueDeed {
-    async fn make(self, queue: &Queue, reason: &str) -> Result<(), QueueError> {
+    async fn make(self, queue: &Queue, reason: &str) -> Result<Done, QueueError> {
         match self {
-            Self::Limit(limit) => queue.limit(limit).await,
-            Self::Pause => queue.pause(reason).await,
-            Self::Resume => queue.resume().await,
-            Self::Purge => queue.purge().await.map(drop),
-            Self::Cancel(item) => queue.cancel(item).await.map(drop),
-            Self::Replay(item) => queue.replay(item).await,
-            Self::ReplayAll => replay_all(queue).await,
-            Self::Drop(item) => queue.drop_dead(item).await,
-            Self::DropAll => queue.purge_dead().await.map(drop),
+            Self::Limit(limit) => queue.limit(limit).await?,
+            Self::Pause => queue.pause(reason).await?,
+            Self::Resume => queue.resume().await?,
+            Self::Cancel(item) => drop(queue.cancel(item).await?),
+            Self::Replay(item) => queue.replay(item).await?,
+            Self::Drop(item) => queue.drop_dead(item).await?,
+            of_many => return of_many.make_with_many(queue).await.map(Some),
+        }
+        Ok(None)
+    }
+
+    async fn make_with_many(self, queue: &Queue) -> Result<u64, QueueError> {
+        match self {
+            Self::CancelAll(matching) => {
+                queue.cancel_in_work(|item| matching.has_in_work(item)).await
+            }
+            Self::ReplayAll(matching) => queue.replay_all(|letter| matching.has_dead(letter)).await,
+            Self::DropAll(matching) => {
+                queue.drop_all_dead(|letter| matching.has_dead(letter)).await
+            }
+            _ => queue.purge().await,
         }
     }
 }
 
-/// All letters that are dead now. An item that dies again in the meantime has a number that was already passed.
-async fn replay_all(queue: &Queue) -> Result<(), QueueError> {
-    let (mut ids, mut after): (Vec<ItemId>, _) = (Vec::new(), None);
-    loop {
-        let letters = queue.dead(after, PAGE).await?;
-        let Some(last) = letters.last() else { break };
-        after = Some(last.id);
-        ids.extend(letters.iter().map(|letter| letter.id));
+/// The words of a deed that concerns what matches.
+fn all(f: &mut fmt::Formatter<'_>, word: &str, matching: &Matching) -> fmt::Result {
+    match matching.text.as_str() {
+        "" => f.write_str(word),
+        text => write!(f, "{word} “{text}”"),
     }
-    for id in ids {
-        match queue.replay(id).await {
-            // Somebody else was faster.
-            Ok(()) | Err(QueueError::NoSuchItem(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 impl fmt::Display for WebDeed {
@@ -235,9 +248,10 @@ impl fmt::Display for WebDeed {
             Self::Queue(QueueDeed::Purge) => f.write_str("purge"),
             Self::Queue(QueueDeed::Cancel(item)) => write!(f, "cancel {item}"),
             Self::Queue(QueueDeed::Replay(item)) => write!(f, "replay {item}"),
-            Self::Queue(QueueDeed::ReplayAll) => f.write_str("replay-all"),
+            Self::Queue(QueueDeed::CancelAll(matching)) => all(f, "cancel-all", matching),
+            Self::Queue(QueueDeed::ReplayAll(matching)) => all(f, "replay-all", matching),
             Self::Queue(QueueDeed::Drop(item)) => write!(f, "drop {item}"),
-            Self::Queue(QueueDeed::DropAll) => f.write_str("drop-all"),
+            Self::Queue(QueueDeed::DropAll(matching)) => all(f, "drop-all", matching),
         }
     }
 }

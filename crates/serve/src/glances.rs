@@ -1,7 +1,7 @@
 //! The holders of the names that a list shows, since a list has only their number.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -28,19 +28,29 @@ struct Glance {
 
 impl Glances {
     /// These rows of a list with their holders, as far as the store tells. Each name is read at most every 3 s, however many
-    /// look, and one that nobody holds is not read.
+    /// look. One that nobody holds is read once more after the last holder has gone, which tells whether it was lost.
     pub(crate) async fn fill(
         &self,
         (seinpaal, history): (&Seinpaal, &NameHistories),
         rows: &[&Snapshot],
     ) -> Vec<Snapshot> {
-        let due = rows.iter().filter(|row| row.holders_total > 0 && self.holders(row).is_none());
-        let read = join_all(due.map(|row| read(seinpaal, history, row))).await;
+        let held = rows.iter().filter(|row| row.holders_total > 0).map(|row| row.name.to_string());
+        let due = self.due(held.collect());
+        let read = join_all(due.iter().map(|name| read(seinpaal, history, name))).await;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, glance| glance.read_at.elapsed() < LASTS);
         all.extend(read.into_iter().flatten());
         drop(all);
         rows.iter().map(|row| self.filled(row)).collect()
+    }
+
+    /// Of these names, and of those that somebody held at the last reading, those that are to be read.
+    fn due(&self, mut names: BTreeSet<String>) -> BTreeSet<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let were_held = all.iter().filter(|(_, glance)| !glance.holders.is_empty());
+        names.extend(were_held.map(|(name, _)| name.clone()));
+        names.retain(|name| all.get(name).is_none_or(|glance| glance.read_at.elapsed() >= FRESH));
+        names
     }
 
     /// The holders of a moment ago.
@@ -62,10 +72,10 @@ impl Glances {
 async fn read(
     seinpaal: &Seinpaal,
     history: &NameHistories,
-    row: &Snapshot,
+    name: &str,
 ) -> Option<(String, Glance)> {
-    let mut seen = seinpaal.semaphore(&row.name).snapshot().await.ok()?;
+    let mut seen = seinpaal.semaphore(name).snapshot().await.ok()?;
     history.learn(&mut seen);
     let glance = Glance { holders: seen.holders, read_at: Instant::now() };
-    Some((row.name.to_string(), glance))
+    Some((name.to_owned(), glance))
 }

@@ -4,6 +4,7 @@
 //! for each name: the last ten minutes, and the last day. What nobody read is not known, and is not drawn as nothing.
 
 mod ended;
+mod losses;
 mod ring;
 
 use std::{
@@ -17,6 +18,7 @@ use seinpaal::{HoldTimes, QueueSnapshot, Snapshot};
 use crate::tally::ServeTally;
 pub(crate) use ended::EndedSpans;
 use ended::{LastWaiters, Span};
+pub(crate) use losses::Losses;
 pub(crate) use ring::{Bucket, Ring};
 
 /// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a name 60 kB while looked at.
@@ -51,6 +53,7 @@ pub(crate) struct NamePast {
     /// Waits that ended with a grant, and holds that ended.
     pub(crate) waits: EndedSpans,
     pub(crate) holds: EndedSpans,
+    losses: Losses,
     read_at: Duration,
 }
 
@@ -77,6 +80,13 @@ impl NameHistories {
         past.note(Bucket::of(seen), now);
         past.meet(seen, now, &self.tally);
         get(past)
+    }
+
+    /// The names of which a hold was lost within the hour, as far as they were read.
+    pub(crate) fn losses(&self) -> HashMap<String, String> {
+        let (now, names) = (self.now(), self.names.lock().unwrap_or_else(PoisonError::into_inner));
+        let words = names.iter().filter_map(|(name, past)| Some((name, past.losses.words(now)?)));
+        words.map(|(name, words)| (name.clone(), words)).collect()
     }
 
     /// Notes a reading of one queue, and returns its past and what the clock says.
@@ -130,6 +140,11 @@ fn entry<'a>(
 }
 
 impl NamePast {
+    /// How often a hold of it was lost within the hour, in words; empty if none was.
+    pub(crate) fn losses(&self, now: Duration) -> String {
+        self.losses.words(now).unwrap_or_default()
+    }
+
     fn new(now: Duration) -> Self {
         Self {
             fine: Ring::new(FINE.0, FINE.1),
@@ -138,6 +153,7 @@ impl NamePast {
             times: HoldTimes::default(),
             waits: EndedSpans::default(),
             holds: EndedSpans::default(),
+            losses: Losses::default(),
             read_at: now,
         }
     }
@@ -160,6 +176,9 @@ impl NamePast {
         }
         for hold in holds {
             self.holds.push(now, hold.held_for);
+            if hold.is_lost {
+                self.losses.push(now);
+            }
         }
     }
 }

@@ -39,7 +39,6 @@ mod options;
 mod page;
 mod problem;
 mod replay;
-mod reservation;
 mod shared;
 mod source;
 mod tally;

@@ -10,6 +10,7 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use seinpaal::Name;
+use seinpaal_words::matching::MOST;
 
 use crate::{
     access::Visitor,
@@ -53,8 +54,12 @@ struct One<'a> {
     parts: &'a [PagePart],
     up: &'static str,
     up_label: &'static str,
-    done: &'static str,
+    done: String,
     changes: Vec<AuditEntry>,
+    /// The name of a queue, whose items can be looked for by this text.
+    queue: Option<&'a str>,
+    matching: &'a str,
+    all_items: String,
 }
 
 #[derive(Template)]
@@ -152,13 +157,15 @@ async fn one(
     };
     let (kind, subject, up, up_label) = match tab {
         "names" => ("name", PageSubject::Name(name.clone()), "", "Names"),
-        _ => ("queue", PageSubject::Queue(name.clone()), "queues", "Queues"),
+        _ => ("queue", PageSubject::Queue(name.clone(), matching(fields)), "queues", "Queues"),
     };
+    let matching = matching(fields);
     let frame = match look(inner, subject).await {
         Ok(frame) => frame,
         Err(refused) => return *refused,
     };
-    let stream = format!("{}/live?of={kind}&n={}", inner.options.base_path, encoded(&name));
+    let (base, by) = (&inner.options.base_path, encoded(&matching));
+    let stream = format!("{base}/live?of={kind}&n={}&match={by}", encoded(&name));
     let page = One {
         frame: PageFrame {
             trouble: trouble(&frame),
@@ -168,10 +175,23 @@ async fn one(
         parts: &frame.parts[usize::from(visitor.may_act)],
         up,
         up_label,
-        done: done(fields.get("done").map_or("", String::as_str)),
+        done: done(field(fields, "done"), field(fields, "count")),
         changes: inner.audit.last(Some((kind, &name)), FEW),
+        queue: (kind == "queue").then_some(&name),
+        matching: &matching,
+        all_items: format!("{base}/queue?n={}", encoded(&name)),
     };
     whole(&page)
+}
+
+fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
+    fields.get(name).map_or("", String::as_str)
+}
+
+/// The text by which items of a queue are looked for.
+pub(crate) fn matching(fields: &FieldMap) -> String {
+    let typed = field(fields, "match").trim().chars().filter(|c| !c.is_control());
+    typed.take(MOST).collect()
 }
 
 /// The name in the fields, or why it is none.
@@ -210,7 +230,7 @@ pub(crate) fn subject(fields: &FieldMap) -> Option<PageSubject> {
         "names" => Some(PageSubject::Names(ListQuery::from_fields(fields))),
         "queues" => Some(PageSubject::Queues(ListQuery::from_fields(fields))),
         "name" => named(fields).ok().map(PageSubject::Name),
-        "queue" => named(fields).ok().map(PageSubject::Queue),
+        "queue" => named(fields).ok().map(|name| PageSubject::Queue(name, matching(fields))),
         _ => None,
     }
 }

@@ -26,8 +26,8 @@ pub(crate) enum PageSubject {
     Queues(ListQuery),
     /// One name.
     Name(String),
-    /// One queue.
-    Queue(String),
+    /// One queue, and the text that its listed items match.
+    Queue(String, String),
 }
 
 /// Pieces of a page by their ids, for visitors who may only read and for those who may act.
@@ -40,7 +40,7 @@ impl PageSubject {
             Self::Names(_) => &["attention", "totals", "table"],
             Self::Queues(_) => &["table"],
             Self::Name(_) => &["head", "holders", "waiters", "past"],
-            Self::Queue(_) => &["head", "work", "past", "dead"],
+            Self::Queue(..) => &["head", "work", "past", "dead"],
         }
     }
 }
@@ -54,7 +54,7 @@ pub(crate) async fn read(
         PageSubject::Names(query) => overview::names(inner, query).await,
         PageSubject::Queues(query) => queues::queues(inner, query).await,
         PageSubject::Name(name) => name::read(inner, name).await,
-        PageSubject::Queue(name) => queue::read(inner, name).await,
+        PageSubject::Queue(name, text) => queue::read(inner, name, text).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Watches: one reader of the store for each name, however many browsers show it.
 //!
-//! A watch reads once a second while a stream is open, and once more whenever a page is asked for. Otherwise it reads
+//! A watch reads twice a second, and a list once a second, while a stream is open, and once more whenever a page is asked for. Otherwise it reads
 //! nothing, and after [`LINGER`] it is gone.
 
 use std::{
@@ -19,8 +19,10 @@ use crate::{
     view::{self, PageSubject},
 };
 
-/// Between two readings.
+/// Between two readings of a list.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+/// Between two readings of one name or queue. So a grant is on a page within a second, though a machine is busy.
+const SHORT_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a watch that nobody looks at stays.
 const LINGER: Duration = Duration::from_secs(30);
 /// How long a page waits for the first reading.
@@ -134,10 +136,11 @@ async fn read_on(
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
-        // However many pages ask, the store is read ten times a second at most.
-        tokio::time::sleep(INTERVAL / 10).await;
+        // However many pages ask, the store is read ten times in an interval at most.
+        let interval = interval(&subject);
+        tokio::time::sleep(interval / 10).await;
         // One receiver is kept among the watches.
-        let patience = if frames.receiver_count() > 1 { INTERVAL * 9 / 10 } else { LINGER };
+        let patience = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
         let is_over = timeout(patience, asks.changed()).await.is_err() && patience == LINGER;
         if is_over && frames.receiver_count() <= 1 {
             return;
@@ -145,10 +148,17 @@ async fn read_on(
     }
 }
 
+fn interval(subject: &PageSubject) -> Duration {
+    match subject {
+        PageSubject::Names(_) | PageSubject::Queues(_) => INTERVAL,
+        PageSubject::Name(_) | PageSubject::Queue(..) => SHORT_INTERVAL,
+    }
+}
+
 fn silence(subject: &PageSubject) -> Duration {
     match subject {
         PageSubject::Names(_) | PageSubject::Queues(_) => LIST_SILENCE,
-        PageSubject::Name(_) | PageSubject::Queue(_) => SILENCE,
+        PageSubject::Name(_) | PageSubject::Queue(..) => SILENCE,
     }
 }
 

@@ -76,6 +76,16 @@ async fn a_bad_request_is_told_before_anything_is_written() -> Outcome {
     let method = site.call("PATCH", "/v1/names/new", "").await?;
     assert_eq!(problem(&method), (405, "method-not-allowed".to_owned()));
     assert_eq!(object(&site.get("/v1/names").await?)["names"], Value::Array(vec![]));
+    for second in
+        [r#""priority": 101"#, r#""deliveries": 0"#, r#""group": """#, r#""dedup": "\u0000""#]
+    {
+        let body = format!(r#"{{"items": [{{"payload": "good"}}, {{{second}}}]}}"#);
+        let refused = site.call("POST", "/v1/queues/new/items", &body).await?;
+        assert_eq!(problem(&refused), (400, "bad-request".to_owned()), "{body}: {}", refused.body);
+    }
+    let high = site.get("/v1/queues/new/dead?after=9007199254740993").await?;
+    assert_eq!(problem(&high), (400, "bad-request".to_owned()));
+    assert_eq!(object(&site.get("/v1/queues").await?)["queues"], Value::Array(vec![]));
     Ok(())
 }
 
@@ -240,7 +250,7 @@ async fn the_document_lists_every_address_and_every_status() -> Outcome {
     let document = object(&site.get("/v1/openapi.json").await?);
     let paths = document["paths"].as_object().ok_or("no paths")?;
     let operations = paths.values().filter_map(Value::as_object).map(|at| at.len());
-    assert_eq!((paths.len(), operations.sum::<usize>()), (23, 28));
+    assert_eq!((paths.len(), operations.sum::<usize>()), (31, 36));
     for (path, at) in paths {
         for (method, operation) in at.as_object().into_iter().flatten() {
             let described = operation["responses"].as_object().ok_or("no responses")?;

@@ -43,7 +43,7 @@ fn run(program: &[&str], input: &str, port: u16) -> Result<String, Box<dyn std::
 
 async fn site() -> Result<(Seinpaal, Site), Box<dyn std::error::Error>> {
     let seinpaal = Seinpaal::in_memory();
-    let options = Options { api: true, ..Options::default() };
+    let options = Options { api: true, allow_actions: true, ..Options::default() };
     let site = Site::open(seinpaal.clone(), options).await?;
     Ok((seinpaal, site))
 }

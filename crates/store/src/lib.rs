@@ -12,6 +12,8 @@ mod advice;
 #[doc(hidden)]
 pub mod boottime;
 pub mod clock;
+#[doc(hidden)]
+pub mod examination;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -34,6 +36,7 @@ use tokio::sync::mpsc;
 
 pub use advice::{Advice, Fact};
 pub use clock::Reading;
+pub use examination::{Contradiction, Examination};
 pub use guarded::{BadGroup, CommandGroup, GuardedError, GuardedWrite, Value};
 pub use store_error::{Certainty, StoreError, StoreErrorKind};
 pub use together::Together;
@@ -179,6 +182,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
+
+    /// Looks at the ledgers that are stored here, at most `most` of them, and returns what they say
+    /// against themselves. A ledger that cannot be read is a finding, and hides no other.
+    fn examine<'a>(&'a self, most: usize) -> BoxFuture<'a, Result<Examination, StoreError>>;
 }
 
 /// How a client shows a store that it lives: two descriptors, and a record of the child that has

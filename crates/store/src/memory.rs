@@ -9,8 +9,8 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 
 pub use self::hub::MemoryHub;
 use super::{
-    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, NewsSender, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, NewsSender, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
 /// One client of a [`MemoryHub`]. Dropping it stands for the death of a client: its leases and its
@@ -111,6 +111,10 @@ impl Store for MemoryStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(async move { self.hub.list(prefix) })
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(async move { self.hub.examine(most) })
     }
 }
 

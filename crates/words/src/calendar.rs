@@ -40,6 +40,15 @@ fn before_month(since_march: i64) -> i64 {
     (153 * since_march + 2) / 5
 }
 
+/// The text of any moment, in seconds since 1970.
+#[must_use]
+pub fn instant(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(i64::try_from(days).unwrap_or_default());
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +67,13 @@ mod tests {
             let (year, month, of_month) = date(day);
             assert_eq!(day_number(year, month, of_month), Some(day));
         }
+    }
+
+    #[test]
+    fn instants_are_written_as_everybody_writes_them() {
+        assert_eq!(instant(0), "1970-01-01T00:00:00Z");
+        assert_eq!(instant(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(instant(1_795_405_929), "2026-11-23T03:52:09Z");
+        assert_eq!(instant(4_107_542_399), "2100-02-28T23:59:59Z");
     }
 }

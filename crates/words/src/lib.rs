@@ -3,6 +3,8 @@
 
 pub mod calendar;
 pub mod json;
+pub mod matching;
+pub mod reservation;
 pub mod text;
 pub mod ticket;
 pub mod why;

@@ -45,8 +45,8 @@ use self::{
     core::Core, keeper::SessionKeeper, link::SessionLink, link::SessionOptions, paths::Paths,
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, GuardedWrite, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender,
+    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
     no_queues,
     url::{StoreUrl, ZookeeperUrl},
 };
@@ -203,6 +203,10 @@ impl Store for ZookeeperStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.core.list(prefix))
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.core.examine(most))
     }
 }
 

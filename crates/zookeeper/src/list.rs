@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
+use seinpaal_proto::{Batch, MemoryState, Name, Replies, Reply, Request, Snapshot, State};
 
 use super::{call::undo, core::Core, link::SessionLink, paths::decode, replica::Replica};
-use seinpaal_store::StoreError;
+use seinpaal_store::{
+    Examination, StoreError,
+    examination::{found, found_in_state, look_at},
+};
 
 /// Waiters that a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
@@ -38,19 +41,49 @@ impl Core {
 
     /// Looks at a name and writes nothing.
     async fn peek(&self, link: &SessionLink, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        let mut replica = Replica::default();
         let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
-        let floor = self.follow(link, &mut replica, name).await?;
-        let executed =
-            self.settle_doubts(link, &mut replica, &batch, &BTreeSet::new(), floor).await?;
-        undo(link, &mut replica, name)?;
-        let reply = executed.outcome.replies.replies.into_iter().next();
+        let reply = self.read(link, &batch).await?.replies.into_iter().next();
         let Some(Reply::Snapshot(mut snapshot)) = reply else { return Ok(None) };
         snapshot.holders.clear();
         let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
         let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
         Ok((in_use || configured).then_some(snapshot))
+    }
+
+    /// Executes a batch on a copy of its own, which is dropped.
+    async fn read(&self, link: &SessionLink, batch: &Batch) -> Result<Replies, StoreError> {
+        let mut replica = Replica::default();
+        let floor = self.follow(link, &mut replica, &batch.name).await?;
+        let nobody = BTreeSet::new();
+        let executed = self.settle_doubts(link, &mut replica, batch, &nobody, floor).await?;
+        undo(link, &mut replica, &batch.name)?;
+        Ok(executed.outcome.replies)
+    }
+
+    /// Looks at each name: at what is stored, and where that adds up, at what it says.
+    pub(super) async fn examine(&self, most: usize) -> Result<Examination, StoreError> {
+        let link = self.link().await?;
+        let mut examination = Examination::default();
+        for name in self.names_there(&link).await? {
+            if examination.is_full(most) {
+                break;
+            }
+            let looked = self.found_at(&link, &name).await;
+            examination.take(&name, None, looked)?;
+        }
+        Ok(examination)
+    }
+
+    async fn found_at(&self, link: &SessionLink, name: &Name) -> Result<Vec<String>, StoreError> {
+        let mut replica = Replica::default();
+        self.follow(link, &mut replica, name).await?;
+        let stored = found_in_state(&replica.state);
+        if !stored.is_empty() {
+            return Ok(stored);
+        }
+        let replies = self.read(link, &look_at(name)).await?;
+        Ok(found(&replies))
     }
 
     /// Rule 12: settles some names at which nobody is any more, whoever used them last.

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, time::Duration, time::SystemTime};
 
 use clap::{Args, Subcommand};
-use seinpaal::{ItemId, Name};
+use seinpaal::Name;
 
 pub(crate) use super::values::{Most, Which};
 use super::{ENVIRONMENT, Width, after, run::KILL_AFTER, values};
@@ -61,7 +61,15 @@ const DEAD_EXAMPLES: &str = "\
 Examples:
   seinpaal queue dead mails
   seinpaal queue dead mails --replay 1733000000000017
-  seinpaal queue dead mails --replay all";
+  seinpaal queue dead mails --replay all
+  seinpaal queue dead mails --matching 'no route' --replay all
+      only those that match; list them first, without --replay";
+
+const CANCEL_EXAMPLES: &str = "\
+Examples:
+  seinpaal queue cancel mails 1733000000000017
+  seinpaal queue cancel mails all --matching job=42
+      all that are in work now and match";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueSubcommand {
@@ -95,8 +103,8 @@ pub(crate) enum QueueSubcommand {
     /// Remove all items that are ready or delayed, and print how many
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Purge(OneQueue),
-    /// Remove one item; its worker learns of it at once
-    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    /// Remove one item, or all that are in work and match; their workers learn of it at once
+    #[command(after_long_help = after(&[CANCEL_EXAMPLES, ENVIRONMENT, TABLE]))]
     Cancel(QueueCancelArgs),
 }
 
@@ -211,6 +219,10 @@ pub(crate) struct DeadArgs {
     /// Delete a dead letter; `all` deletes every one, and prints how many
     #[arg(long, value_name = "ID", value_parser = values::which)]
     pub(crate) drop: Option<Which>,
+    /// Only dead letters in which this text stands: in the number, the group, a label (KEY=VALUE), who pushed it, how
+    /// a delivery ended or the beginning of the payload
+    #[arg(long, value_name = "TEXT", value_parser = values::text)]
+    pub(crate) matching: Option<String>,
     #[command(flatten)]
     pub(crate) width: Width,
 }
@@ -244,7 +256,10 @@ pub(crate) struct QueueCancelArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The item, as `push` printed it
-    #[arg(value_parser = values::item)]
-    pub(crate) id: ItemId,
+    /// The item, as `push` printed it; `all` removes all that are in work and match, and prints how many
+    #[arg(value_parser = values::which)]
+    pub(crate) id: Which,
+    /// Only items in work in which this text stands: in the number, the group, the worker or a label of it
+    #[arg(long, value_name = "TEXT", value_parser = values::text)]
+    pub(crate) matching: Option<String>,
 }

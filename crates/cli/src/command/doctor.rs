@@ -1,10 +1,14 @@
-//! `doctor`: facts about the store, risks to its promises, and how long an outage a ttl survives.
+//! `doctor`: facts about the store, risks to its promises, stored ledgers that contradict themselves, and how long an
+//! outage a ttl survives.
+
+mod ledgers;
 
 use std::time::{Duration, Instant};
 
 use seinpaal::{Advice, Fact, Schedule, Seinpaal};
 use tokio::time::timeout;
 
+use self::ledgers::Ledgers;
 use crate::{
     args::{DoctorArgs, Global},
     connection::on_runtime,
@@ -29,6 +33,7 @@ struct Finding {
     round_trips: Vec<Duration>,
     facts: Vec<Fact>,
     advice: Vec<Advice>,
+    ledgers: Ledgers,
     schedule: Schedule,
     /// Leases end by time there, not with their process.
     is_leased: bool,
@@ -39,7 +44,7 @@ pub(super) fn doctor(global: &Global, args: &DoctorArgs, voice: Voice) -> Result
     let choice = settings::choose(global)?;
     let finding = on_runtime(async {
         choice.introduce(voice, true);
-        examine(&choice, choice.ttl(args.ttl)).await
+        examine(&choice, choice.ttl(args.ttl), args.ledgers).await
     });
     let finding = finding.map_err(|failure| failure.about(NamedStore::new("", &choice.url)))?;
     let text = if global.json { as_json(&choice, &finding) } else { finding.report(&choice) };
@@ -47,17 +52,18 @@ pub(super) fn doctor(global: &Global, args: &DoctorArgs, voice: Voice) -> Result
     Ok(if finding.risks() == 0 { Exit::Success } else { AT_RISK })
 }
 
-async fn examine(choice: &StoreChoice, ttl: Duration) -> Result<Finding, Failure> {
+async fn examine(choice: &StoreChoice, ttl: Duration, most: u32) -> Result<Finding, Failure> {
     let began = Instant::now();
     let connecting = Seinpaal::builder(&choice.text).client("seinpaal doctor").ttl(ttl);
     let seinpaal = connecting.connect().await?;
     let connected_in = began.elapsed();
     let round_trips = round_trips(&seinpaal).await?;
+    let ledgers = Ledgers::look(&seinpaal, most as usize).await?;
     let schedule = seinpaal.schedule(ttl);
     let is_leased = !matches!(seinpaal.abilities().scheme, "embedded" | "memory");
     let advice = seinpaal.advice();
     let facts = seinpaal.facts();
-    Ok(Finding { connected_in, round_trips, facts, advice, schedule, is_leased })
+    Ok(Finding { connected_in, round_trips, facts, advice, ledgers, schedule, is_leased })
 }
 
 /// Measures requests about a name that nobody uses.
@@ -97,12 +103,14 @@ impl Finding {
         let (median, longest) = (millis(self.median()), millis(self.longest()));
         lines.push(fact("round trip", &format!("{median}, at most {longest} (of {ASKED})")));
         lines.push(fact("outage", &self.outage()));
+        lines.push(fact("ledgers", &self.ledgers.fact()));
         let words = |advice: &Advice| match advice.is_risk {
             true => format!("RISK  {advice}"),
             false => format!("hint  {advice}"),
         };
         lines.extend(self.advice.iter().map(words));
         lines.extend(self.slowness().map(|slowness| format!("RISK  {slowness}")));
+        lines.extend(self.ledgers.findings().iter().map(|found| format!("RISK  {found}")));
         lines.push(self.verdict());
         lines.iter().map(|line| format!("{}\n", output::text::plain(line))).collect()
     }
@@ -139,7 +147,7 @@ impl Finding {
 
     fn risks(&self) -> usize {
         let of_store = self.advice.iter().filter(|advice| advice.is_risk).count();
-        of_store + usize::from(self.slowness().is_some())
+        of_store + usize::from(self.slowness().is_some()) + self.ledgers.findings().len()
     }
 
     fn verdict(&self) -> String {
@@ -168,7 +176,8 @@ fn as_json(choice: &StoreChoice, finding: &Finding) -> String {
         .advice
         .iter()
         .map(|advice| json::Advised { is_risk: advice.is_risk, text: &advice.text });
-    let slow = slowness.iter().map(|text| json::Advised { is_risk: true, text });
+    let found = finding.ledgers.findings();
+    let others = slowness.iter().chain(&found).map(|text| json::Advised { is_risk: true, text });
     json::line(&json::DoctorJson {
         store: choice.url.to_string(),
         facts: finding.facts.iter().map(|known| (known.what, known.value.as_str())).collect(),
@@ -178,7 +187,8 @@ fn as_json(choice: &StoreChoice, finding: &Finding) -> String {
         ttl_ms: ms(schedule.ttl()),
         survives_any_outage_ms: outage(schedule.shortest_outage()),
         survives_some_outages_ms: outage(schedule.danger()),
-        advice: of_store.chain(slow).collect(),
+        ledgers: finding.ledgers.as_json(),
+        advice: of_store.chain(others).collect(),
     })
 }
 
@@ -194,6 +204,7 @@ mod tests {
             round_trips: vec![round_trip],
             facts: Vec::new(),
             advice: Vec::new(),
+            ledgers: Ledgers::NotAsked,
             schedule: seinpaal.schedule(ttl),
             is_leased: true,
         }

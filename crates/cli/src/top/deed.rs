@@ -1,8 +1,11 @@
 //! The actions of `top`: those of the commands, with the same words.
 
-use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
+use std::time::Duration;
 
-use crate::command::{queue::dead::replay_all, steer::this_user};
+use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
+use seinpaal_words::{reservation::Reservation, text::age};
+
+use crate::command::steer::this_user;
 
 /// Something to be done to a name or a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,10 +16,12 @@ pub(super) enum TopDeed {
     Resume,
     Evict { ticket: Ticket, shown: String },
     Ask { ticket: Ticket, shown: String, reason: String },
+    Reserve { permits: u32, length: Duration, reason: String },
     QueueLimit(Option<u32>),
     QueuePause(String),
     QueueResume,
     Cancel(ItemId),
+    CancelAll,
     Purge,
     Replay(ItemId),
     ReplayAll,
@@ -43,6 +48,10 @@ impl TopDeed {
             Self::Ask { shown, .. } => format!(
                 "ask {shown} of {name} to hand over? It is told who asks and why, and decides; nothing is ended"
             ),
+            Self::Reserve { permits, length, .. } => format!(
+                "reserve {permits} of {name} for {}? They must be free now; to end it sooner, evict its ticket",
+                age(*length)
+            ),
             Self::QueueLimit(None) => {
                 format!("queue limit {name} none? Any number of items may be in work")
             }
@@ -54,6 +63,9 @@ impl TopDeed {
                     "queue cancel {name} {id}? Its worker is told, and the item is not delivered again"
                 )
             }
+            Self::CancelAll => format!(
+                "queue cancel {name} all? Everything that is in work is deleted, and the workers are told"
+            ),
             Self::Purge => {
                 format!("queue purge {name}? All items that are ready or delayed are deleted")
             }
@@ -66,7 +78,7 @@ impl TopDeed {
 
     /// Whether so much is lost at once that the name has to be typed.
     pub(super) fn is_typed(&self) -> bool {
-        matches!(self, Self::Purge | Self::DropAll)
+        matches!(self, Self::Purge | Self::CancelAll | Self::DropAll)
     }
 
     /// Does the deed, and returns a sentence about the result.
@@ -92,6 +104,7 @@ impl TopDeed {
                 | Self::Resume
                 | Self::Evict { .. }
                 | Self::Ask { .. }
+                | Self::Reserve { .. }
         )
     }
 
@@ -108,6 +121,10 @@ impl TopDeed {
                 let asked = semaphore.ask_holder(ticket, &this_user(), &reason).await;
                 (asked, format!("asked {shown}"))
             }
+            Self::Reserve { permits, length, reason } => {
+                let wanted = Reservation { permits, length, who: &this_user(), reason: &reason };
+                return wanted.make(semaphore).await.map(|()| format!("reserved {permits}"));
+            }
             _ => (Ok(()), String::new()),
         };
         done.map(|()| words).map_err(|error| error.to_string())
@@ -123,9 +140,10 @@ impl TopDeed {
             Self::QueuePause(reason) => queue.pause(&reason).await.map(|()| "paused".to_owned())?,
             Self::QueueResume => queue.resume().await.map(|()| "resumed".to_owned())?,
             Self::Cancel(id) => queue.cancel(id).await.map(|_| format!("cancelled item {id}"))?,
+            Self::CancelAll => format!("cancelled {}", queue.cancel_in_work(|_| true).await?),
             Self::Purge => format!("purged {}", queue.purge().await?),
             Self::Replay(id) => queue.replay(id).await.map(|()| format!("replayed {id}"))?,
-            Self::ReplayAll => format!("replayed {}", replay_all(queue).await?),
+            Self::ReplayAll => format!("replayed {}", queue.replay_all(|_| true).await?),
             Self::Drop(id) => queue.drop_dead(id).await.map(|()| format!("dropped {id}"))?,
             _ => format!("dropped {}", queue.purge_dead().await?),
         })

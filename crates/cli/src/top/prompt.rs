@@ -1,6 +1,6 @@
 //! The line at the bottom where something is chosen, typed and confirmed, key by key.
 
-use seinpaal::{ItemId, MAX_LIMIT, Name, Ticket};
+use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration};
 
 use super::{deed::TopDeed, keys::Key};
 
@@ -65,6 +65,8 @@ enum PromptField {
     QueueReason,
     /// Why this holder is asked to hand over.
     AskReason(Ticket, String),
+    /// How many permits are reserved, for how long and why.
+    Reservation,
 }
 
 /// The result of a key.
@@ -100,6 +102,9 @@ impl Prompt {
                     PromptField::QueueLimit => "how many in work at once, or none",
                     PromptField::Reason | PromptField::QueueReason => "reason, shown to people",
                     PromptField::AskReason(..) => "reason, told to the holder and shown to people",
+                    PromptField::Reservation => {
+                        "how many, for how long, and why (2 1h driver update)"
+                    }
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
@@ -110,6 +115,11 @@ impl Prompt {
                 format!("{} · y: yes · any other key: no", deed.question(name))
             }
         }
+    }
+
+    /// Whether it asks if something is to be done.
+    pub(super) fn asks_whether(&self) -> bool {
+        matches!(self.step, PromptStep::Confirm { .. })
     }
 
     pub(super) fn press(&mut self, key: Key) -> PromptOutcome {
@@ -169,6 +179,7 @@ impl PromptField {
     fn complaint(&self) -> &'static str {
         match self {
             Self::AskReason(..) => "  (type a reason)",
+            Self::Reservation => "  (a number, 100ms to 1d, and a reason)",
             _ => "  (type a number)",
         }
     }
@@ -185,8 +196,18 @@ impl PromptField {
                 let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty())?;
                 TopDeed::Ask { ticket: *ticket, shown: shown.clone(), reason }
             }
+            Self::Reservation => reservation(text)?,
         })
     }
+}
+
+fn reservation(text: &str) -> Option<TopDeed> {
+    let mut words = text.trim().splitn(3, ' ');
+    let permits = words.next()?.parse().ok().filter(|permits| (1..=MAX_LIMIT).contains(permits))?;
+    let length = parse_duration(words.next()?).ok();
+    let length = length.filter(|length| (MIN_TTL..=MAX_TTL).contains(length))?;
+    let reason = Some(words.next()?.trim().to_owned()).filter(|reason| !reason.is_empty())?;
+    Some(TopDeed::Reserve { permits, length, reason })
 }
 
 fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
@@ -197,6 +218,7 @@ fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
             true => ('r', "resume".to_owned(), Then::Confirm(TopDeed::Resume)),
             false => ('p', "pause".to_owned(), Then::Ask(PromptField::Reason)),
         },
+        ('v', "reserve".to_owned(), Then::Ask(PromptField::Reservation)),
     ];
     let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
     if holds {
@@ -220,6 +242,7 @@ fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
     match row {
         Some(QueueTarget::InWork(id)) => {
             choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
+            choices.push(confirm('C', "cancel all in work", TopDeed::CancelAll));
         }
         Some(QueueTarget::Dead(id)) => choices.extend([
             confirm('t', &format!("replay {id}"), TopDeed::Replay(id)),

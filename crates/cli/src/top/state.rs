@@ -146,11 +146,13 @@ impl TopState {
         if outcome == PromptOutcome::Open {
             return KeyRequest::Nothing;
         }
-        self.prompt = None;
+        let was_asked = self.prompt.take().is_some_and(|prompt| prompt.asks_whether());
         match outcome {
-            PromptOutcome::Do(name, deed) => KeyRequest::Do(name, deed),
-            _ => KeyRequest::Nothing,
+            PromptOutcome::Do(name, deed) => return KeyRequest::Do(name, deed),
+            _ if was_asked => self.tell("nothing was changed".to_owned()),
+            _ => {}
         }
+        KeyRequest::Nothing
     }
 
     fn type_filter(&mut self, key: Key) {

@@ -65,7 +65,7 @@ pub(super) fn lines(state: &mut TopState, size: Size) -> Vec<ViewLine> {
     let body = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
         (true, ..) => help::lines(),
         (_, true, ListTab::Names) => open::lines(state, rows, size.columns),
-        (_, true, ListTab::Queues) => queue::open(state, rows),
+        (_, true, ListTab::Queues) => queue::open(state, rows, size.columns),
         (_, false, ListTab::Names) => names(state, rows, size.columns),
         (_, false, ListTab::Queues) => queue::all(state, rows, size.columns),
     };

@@ -244,3 +244,49 @@ fn a_quorum_that_has_lost_a_server_is_at_risk() {
     assert_eq!((code, &said["facts"]["nodes"]), (1, &"2 of 3 answer".into()), "{said}");
     assert!(said["advice"][0]["text"].as_str().unwrap().contains(&places[2]), "{said}");
 }
+
+/// Where the head of a name with rows has the count of permits held.
+const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
+
+#[test]
+fn a_ledger_that_contradicts_itself_is_1_and_named_with_the_remedy() {
+    let world = healthy();
+    assert_eq!(world.seinpaal(&["limit", "boards", "2"]).code, 0);
+    assert_eq!(world.seinpaal(&["acquire", "boards"]).code, 0);
+    world.push("mails", "to: ann");
+    let whole = world.seinpaal(&["doctor"]);
+    assert_eq!(whole.code, 0, "{whole:?}");
+    assert!(whole.out.contains("1 name and 1 queue looked at\n"), "{whole:?}");
+    let plant = format!(
+        "local head = redis.call('hget', KEYS[1], 'h') \
+         redis.call('hset', KEYS[1], 'h', head:sub(1, {HELD}) .. '\\5' .. head:sub({}))",
+        HELD + 2
+    );
+    world.redis.as_ref().unwrap().say(&["EVAL", &plant, "1", "seinpaal:{boards}"]).unwrap();
+    let done = world.seinpaal(&["doctor"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    let risks: Vec<_> = done.out.lines().filter(|line| line.starts_with("RISK")).collect();
+    assert_eq!(risks.len(), 1, "{done:?}");
+    assert!(risks[0].contains("the name boards: the head counts 5 permits held"), "{risks:?}");
+    assert!(risks[0].contains("docs/guide/operating.md"), "{risks:?}");
+    let (code, said) = json(&world, &[]);
+    assert_eq!((code, &said["ledgers"]["contradictions"]), (1, &1.into()), "{said}");
+    assert_eq!((&said["ledgers"]["names"], &said["ledgers"]["all"]), (&1.into(), &true.into()));
+    let (code, said) = json(&world, &["--ledgers", "0"]);
+    assert_eq!((code, said["ledgers"].is_null()), (0, true), "{said}");
+}
+
+#[test]
+fn no_more_ledgers_are_looked_at_than_asked_for_and_it_says_so() {
+    for world in [healthy(), World::embedded()] {
+        for name in ["a", "b", "c"] {
+            assert_eq!(world.seinpaal(&["limit", name, "2"]).code, 0);
+        }
+        let done = world.seinpaal(&["doctor", "--ledgers", "2"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        let words = "2 names and 0 queues looked at; there are more (--ledgers N)";
+        assert!(done.out.contains(words), "{done:?}");
+        let (_, said) = json(&world, &[]);
+        assert_eq!((&said["ledgers"]["names"], &said["ledgers"]["all"]), (&3.into(), &true.into()));
+    }
+}

@@ -1,6 +1,8 @@
 //! Seeing and steering queues.
 
-use super::support::{World, both};
+use std::process::Stdio;
+
+use super::support::{World, both, kill, until};
 
 fn keys(value: &serde_json::Value) -> Vec<&str> {
     let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
@@ -220,4 +222,60 @@ fn every_command_has_help_and_a_page() {
     assert!(world.seinpaal(&["completions", "bash"]).out.contains("until-empty"));
     let done = world.seinpaal(&["queue"]);
     assert_eq!((done.code, done.err.lines().count()), (64, 1));
+}
+
+/// Kills an item of each of these payloads, in this order.
+fn kill_each(world: &World, payloads: &[&str]) {
+    for payload in payloads {
+        let args = ["queue", "push", "a", "--deliveries", "1", "--group", payload, payload];
+        assert_eq!(world.seinpaal(&args).code, 0);
+    }
+    assert_eq!(world.work("a", "exit 1").code, 0);
+}
+
+#[test]
+fn all_dead_letters_that_match_are_listed_replayed_and_dropped_and_no_others() {
+    for world in both() {
+        kill_each(&world, &["to: ann", "to: bob", "from: bob"]);
+        let lines = |args: &[&str]| {
+            let done = world.seinpaal(&[&["queue", "dead", "a", "--json"], args].concat());
+            assert_eq!(done.code, 0, "{done:?}");
+            done.out.lines().count()
+        };
+        assert_eq!([lines(&[]), lines(&["--matching", "TO:"])], [3, 2]);
+        let replayed =
+            world.seinpaal(&["queue", "dead", "a", "--matching", "to: b", "--replay", "all"]);
+        assert_eq!((replayed.code, replayed.out.as_str()), (0, "1\n"), "{replayed:?}");
+        let dropped =
+            world.seinpaal(&["queue", "dead", "a", "--matching", "from", "--drop", "all"]);
+        assert_eq!((dropped.code, dropped.out.as_str()), (0, "1\n"), "{dropped:?}");
+        let seen = world.queue("a");
+        assert_eq!((&seen["ready"], &seen["dead"]), (&1.into(), &1.into()), "{seen}");
+        let one = world.seinpaal(&["queue", "dead", "a", "--matching", "x", "--drop", "7"]);
+        assert_eq!((one.code, one.err.lines().count()), (64, 1), "{one:?}");
+    }
+}
+
+#[test]
+fn all_items_in_work_that_match_are_cancelled_and_the_others_go_on() {
+    for world in both() {
+        for group in ["acme", "acme", "other"] {
+            assert_eq!(world.seinpaal(&["queue", "push", "a", "--group", group, "x"]).code, 0);
+        }
+        let args = ["queue", "work", "a", "-c", "3", "--", "sh", "-c", "exec sleep 1000"];
+        let mut worker = world.command(&args).stderr(Stdio::null()).spawn().unwrap();
+        let pid = worker.id();
+        until("all are in work", || world.queue("a")["in_work"] == 3);
+        let done = world.seinpaal(&["queue", "cancel", "a", "all", "--matching", "ACME"]);
+        assert_eq!((done.code, done.out.as_str()), (0, "2\n"), "{done:?}");
+        assert_eq!(world.queue("a")["in_work"], 1);
+        let one = world.seinpaal(&["queue", "cancel", "a", "7", "--matching", "x"]);
+        assert_eq!((one.code, one.err.lines().count()), (64, 1), "{one:?}");
+        // The first ends no command, and the second does.
+        let mut is_over = || worker.try_wait().unwrap().is_some();
+        while !is_over() {
+            kill("TERM", pid);
+        }
+        worker.wait().unwrap();
+    }
 }

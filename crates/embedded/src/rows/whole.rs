@@ -24,24 +24,30 @@ impl Rows<'_> {
     /// The whole state, if it is small. Rows that contradict each other stay as they are, and the
     /// call that meets them reports it.
     pub(in super::super) fn gather_if_few(&mut self) -> Result<Option<MemoryState>> {
+        Ok(self.gather_at_most(FEW)?.filter(|state| state.check().is_ok()))
+    }
+
+    /// The whole state, if its head counts no more than `most`. What its parts say of each other is
+    /// not compared.
+    pub(in super::super) fn gather_at_most(&self, most: u32) -> Result<Option<MemoryState>> {
         if self.id.is_none() {
             return Ok(None);
         }
-        let head = self.head()?;
-        if head.holders.saturating_add(head.waiting).saturating_add(head.past) > FEW {
+        let head = self.read_head()?;
+        if head.holders.saturating_add(head.waiting).saturating_add(head.past) > most {
             return Ok(None);
         }
         let mut state = MemoryState::default();
         let Ok(()) = state.set_head(&head);
-        self.gather(&mut state)?;
-        Ok(state.check().is_ok().then_some(state))
+        self.gather(&mut state, most)?;
+        Ok(Some(state))
     }
 
-    fn gather(&self, state: &mut MemoryState) -> Result<()> {
+    fn gather(&self, state: &mut MemoryState, most: u32) -> Result<()> {
         for lease in self.all(leases::ALL, leases::read)? {
             let Ok(()) = state.put_lease(&lease);
         }
-        for entry in self.list_holders(FEW + 1)?.into_iter().chain(self.list_waiters(FEW + 1)?) {
+        for entry in self.list_holders(most + 1)?.into_iter().chain(self.list_waiters(most + 1)?) {
             let Ok(()) = state.put_entry(&entry);
         }
         for memory in self.all(memories::ALL, memories::read)? {

@@ -1,7 +1,7 @@
 //! The jobs that callers give to the thread, and the answers.
 
 use seinpaal_proto::{Batch, Name, Replies, Reply, Snapshot, queue};
-use seinpaal_store::{StoreError, Together};
+use seinpaal_store::{Examination, StoreError, Together};
 
 use super::{IDLE, Instant, StoreThread};
 use crate::{keeper::AnswerTo, list, watch::QueuePosition};
@@ -15,6 +15,7 @@ pub(crate) enum StoreJob {
     Call { batch: Batch, answer: AnswerTo<Replies> },
     Together { batches: Vec<Batch>, answer: AnswerTo<Together> },
     List { prefix: String, answer: AnswerTo<Vec<(Name, Snapshot)>> },
+    Examine { most: usize, answer: AnswerTo<Examination> },
     CallQueue { batch: queue::Batch, answer: AnswerTo<queue::Replies> },
     ListQueues { prefix: String, answer: AnswerTo<Vec<(Name, queue::Snapshot)>> },
 }
@@ -41,6 +42,9 @@ impl StoreThread {
             }
             StoreJob::List { prefix, answer } => {
                 let _ = answer.send(self.list(&prefix));
+            }
+            StoreJob::Examine { most, answer } => {
+                let _ = answer.send(self.examine(most));
             }
             StoreJob::CallQueue { batch, answer } => self.answer_queue(&batch, answer),
             StoreJob::ListQueues { prefix, answer } => {

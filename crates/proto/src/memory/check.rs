@@ -80,7 +80,13 @@ impl MemoryState {
         let past = self.memories.len() as u32;
         ensure(
             (held, holders, waiting, past) == (head.held, head.holders, head.waiting, head.past),
-            || format!("{head:?} over {held} held by {holders}, {waiting} waiting, {past} past"),
+            || {
+                format!(
+                    "the head counts {} permits held by {} holders, {} in line and {} remembered, and the records have \
+                     {held}, {holders}, {waiting} and {past}",
+                    head.held, head.holders, head.waiting, head.past
+                )
+            },
         )
     }
 

@@ -1,7 +1,16 @@
-//! Facts and advice about the nodes, for people.
+//! Facts and advice about the nodes, for people, and what the ledgers of each say against
+//! themselves.
 
-use super::{super::server::NOTHING_KEPT, Quorum};
-use seinpaal_store::{Advice, Fact};
+use seinpaal_proto::Name;
+use seinpaal_store::{
+    Advice, Examination, Fact, StoreError,
+    examination::{found_in, look_at},
+};
+
+use super::{
+    super::server::NOTHING_KEPT, Quorum, answer::NodeReply, matter::CallHeader, node::QuorumNode,
+};
+use crate::script::line;
 
 impl Quorum {
     /// Advice about each node that answers, and about those that do not.
@@ -34,5 +43,31 @@ impl Quorum {
             }
         }
         facts
+    }
+
+    /// Looks at the ledgers of each node that answers: every node decides by its own.
+    pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
+        let mut examination = Examination::default();
+        for node in self.nodes.iter().filter(|node| node.connection.is_up()) {
+            for name in node.names("").await? {
+                if examination.is_full(most) {
+                    return Ok(examination);
+                }
+                let looked = self.found_at(node, &name).await;
+                examination.take(&name, Some(&node.shown), looked)?;
+            }
+        }
+        Ok(examination)
+    }
+
+    async fn found_at(&self, node: &QuorumNode, name: &Name) -> Result<Vec<String>, StoreError> {
+        let header = CallHeader { name, inbox: None, fence_seen: 0 };
+        let lines: Vec<_> = look_at(name).requests.iter().map(line).collect();
+        let answer = node.ask(&self.envelope(&header), &lines).await?;
+        let found = answer.replies.iter().flat_map(|reply| match reply {
+            NodeReply::Plain(reply) => found_in(reply),
+            _ => Vec::new(),
+        });
+        Ok(found.collect())
     }
 }

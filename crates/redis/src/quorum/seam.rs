@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, Written, no_queues,
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, Written, no_queues,
 };
 
 use super::QuorumStore;
@@ -94,5 +94,9 @@ impl Store for QuorumStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.snapshots(prefix))
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.quorum.examine_ledgers(most))
     }
 }

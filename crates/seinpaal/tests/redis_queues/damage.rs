@@ -99,3 +99,22 @@ async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled()
     let rest = popped(send(&client, 6, pop(2, false)).await.unwrap());
     assert_eq!(rest.iter().map(|item| item.payload.as_slice()).collect::<Vec<_>>(), [b""]);
 }
+
+#[tokio::test]
+async fn a_queue_that_contradicts_itself_is_found_and_a_whole_one_is_not() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
+    for number in 1..=3 {
+        send(&client, number, Request::Push(push(b"x"))).await.unwrap();
+    }
+    let delivered = popped(send(&client, 4, pop(2, false)).await.unwrap());
+    let seen = client.store.examine(10).await.unwrap();
+    assert_eq!((seen.queues, seen.is_clean()), (1, true), "{seen:?}");
+    let field = [b"i", &delivered[0].delivery.id.0.to_be_bytes()[..]].concat();
+    say::<()>(&mut behind, cmd("HDEL").arg(RECORDS).arg(&field)).await;
+    let seen = client.store.examine(10).await.unwrap();
+    assert_eq!(seen.contradictions.len(), 1, "{seen:?}");
+    let found = &seen.contradictions[0];
+    assert!(found.is_queue && found.to_string().starts_with("the queue n: "), "{found}");
+}

@@ -108,3 +108,10 @@ pub async fn put(path: &str, data: &[u8]) {
     let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
     plain().await.create(path, data, &options).await.unwrap();
 }
+
+/// Writes behind what is there.
+pub async fn append(path: &str, more: &[u8]) {
+    let plain = plain().await;
+    let (data, _) = plain.get_data(path).await.unwrap();
+    plain.set_data(path, &[&data, more].concat(), None).await.unwrap();
+}

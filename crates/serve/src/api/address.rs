@@ -24,6 +24,18 @@ pub(super) struct OfTicket {
     pub(super) ticket: String,
 }
 
+/// An item of a queue, in nobody's hand.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct OfItem {
+    /// 1 to 512 bytes without control characters.
+    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    pub(super) name: String,
+    /// As `push` said.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_992_u64)]
+    pub(super) item: u64,
+}
+
 /// An item in hand.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use seinpaal::{Item, PopError, Push};
+use seinpaal::{Item, Name, PopError, Push};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -75,6 +75,8 @@ enum Encoding {
 /// For how long a key may keep others out.
 const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
 const DEDUP_MS: u64 = 300_000;
+const PRIORITIES: RangeInclusive<i32> = -100..=100;
+const DELIVERIES: RangeInclusive<u32> = 1..=1000;
 
 /// The result of each item, in the order in which they were sent.
 #[derive(Serialize, ToSchema)]
@@ -136,7 +138,22 @@ async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<V
 }
 
 impl NewItem {
+    /// Whatever is wrong with an item is told before any is pushed.
+    fn checked(&self) -> Result<(), Problem> {
+        if !PRIORITIES.contains(&self.priority) {
+            return Err(Problem::bad(format!("a priority is -100 to 100, not {}", self.priority)));
+        }
+        if self.deliveries.is_some_and(|number| !DELIVERIES.contains(&number)) {
+            return Err(Problem::bad("an item is delivered 1 to 1000 times"));
+        }
+        for key in self.group.iter().chain(&self.dedup) {
+            Name::new(key).map_err(Problem::bad)?;
+        }
+        Ok(())
+    }
+
     fn push(&self) -> Result<Push, Problem> {
+        self.checked()?;
         let bad = |error| Problem::bad(format!("the payload is no base64: {error}"));
         let payload = match self.encoding {
             Encoding::Text => self.payload.clone().into_bytes(),

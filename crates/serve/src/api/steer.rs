@@ -47,11 +47,11 @@ pub(super) struct ReasonBody {
         max_length = 200,
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
-    reason: String,
+    pub(super) reason: String,
 }
 
 impl ReasonBody {
-    fn checked(self) -> Result<String, Problem> {
+    pub(super) fn checked(self) -> Result<String, Problem> {
         let is_there = !self.reason.trim().is_empty();
         let words = "a reason has 1 to 200 characters, none of them a control character";
         if is_there && is_reason(&self.reason) { Ok(self.reason) } else { Err(Problem::bad(words)) }
@@ -77,22 +77,33 @@ pub(super) struct AskBody {
     reason: String,
 }
 
-async fn make(
+pub(super) async fn make(
     inner: &HandlerState,
     visitor: &Visitor,
     name: &str,
     deed: WebDeed,
     reason: String,
 ) -> Result<StatusCode, Problem> {
+    make_counted(inner, visitor, name, deed, reason).await.map(|_| StatusCode::NO_CONTENT)
+}
+
+/// As above, and says how many items were concerned, if it says so.
+pub(super) async fn make_counted(
+    inner: &HandlerState,
+    visitor: &Visitor,
+    name: &str,
+    deed: WebDeed,
+    reason: String,
+) -> Result<u64, Problem> {
     Name::new(name).map_err(Problem::bad)?;
-    deed.carry_out(inner, visitor, name, &reason).await.map_err(|undone| match undone {
+    let done = deed.carry_out(inner, visitor, name, &reason).await;
+    done.map(Option::unwrap_or_default).map_err(|undone| match undone {
         Undone::Name(error) => error.into(),
         Undone::Queue(error) => error.into(),
         Undone::NotThere(error) => Problem::conflict("not on this store", error),
         Undone::NotFree(words) => Problem::conflict("not free", words),
         Undone::Unwritten(_) => Problem::unknown(undone),
-    })?;
-    Ok(StatusCode::NO_CONTENT)
+    })
 }
 
 /// Sets the limit of a name for all, until it is unset.

@@ -7,16 +7,15 @@ use seinpaal::{
     why::{Estimate, Waits, Why},
 };
 use seinpaal_words::{
+    reservation,
     text::age,
     why::{are, figure, not_renewed},
 };
 
-use crate::reservation;
-
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `kept`, `late`, `alone`, or nothing where all is well.
+    /// The class of its sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`, or nothing where all is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
     pub(crate) rest: String,
@@ -25,6 +24,14 @@ pub(crate) struct Headline {
 impl Headline {
     fn new(sign: &'static str, cause: impl Into<String>, rest: impl Into<String>) -> Self {
         Self { sign, cause: cause.into(), rest: rest.into() }
+    }
+
+    /// With a loss in front, if there was one: then a permit went to others while its holder may have gone on.
+    pub(crate) fn after(self, loss: Option<&String>) -> Self {
+        match loss {
+            Some(loss) => Self::new("lost", loss.as_str(), format!("{} {}", self.cause, self.rest)),
+            None => self,
+        }
     }
 
     /// Its sign, drawn; nothing where all is well, or where the gate shows it.
@@ -38,6 +45,9 @@ impl Headline {
             }
             "late" => {
                 r#"<svg class="sign late" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5" stroke-dasharray="2.6 2.6"/></svg>"#
+            }
+            "lost" => {
+                r#"<svg class="sign lost" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="M3 3l8 8M11 3l-8 8"/></svg>"#
             }
             "alone" => {
                 r#"<svg class="sign alone" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5"/><path d="M3 11l8-8"/></svg>"#

@@ -1,10 +1,11 @@
 //! The page of a name: its headline, who holds, and who waits, in order.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use askama::Template;
 use seinpaal::{About, Holder, Kind, MOST_READERS, Snapshot, Waiter, why::Why};
 use seinpaal_words::{
+    reservation,
     text::age,
     ticket::ShortTickets,
     why::{asked, basis, figure, not_renewed, reason_words},
@@ -17,7 +18,7 @@ use super::{
     past::{PERMITS, Pictures},
     shown,
 };
-use crate::{reservation, source::StoreSource};
+use crate::source::StoreSource;
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
@@ -31,6 +32,8 @@ struct NameHeadPart<'a> {
     limit: String,
     gate: GatePicture,
     headline: Headline,
+    /// How often a hold was lost within the hour, as far as somebody looked.
+    lost: &'a str,
     is_paused: bool,
     has_limit: bool,
     may_act: bool,
@@ -99,21 +102,28 @@ struct Who {
 pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces, String> {
     let mut seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&mut seen);
+    let lost = past.losses(now);
     let past = html(&Pictures::of(&past, now, &PERMITS));
     let base = &inner.options.base_path;
-    Ok([false, true].map(|may_act| pieces(&seen, may_act, base, &past)))
+    Ok([false, true].map(|may_act| pieces(&seen, &lost, may_act, base, &past)))
 }
 
-fn pieces(seen: &Snapshot, may_act: bool, base: &str, past: &str) -> Vec<(&'static str, String)> {
+fn pieces(
+    seen: &Snapshot,
+    lost: &str,
+    may_act: bool,
+    base: &str,
+    past: &str,
+) -> Vec<(&'static str, String)> {
     vec![
-        ("head", html(&head(seen, may_act, base))),
+        ("head", html(&head(seen, lost, may_act, base))),
         ("holders", html(&holders(seen, may_act, base))),
         ("waiters", html(&waiters(seen, may_act, base))),
         ("past", past.to_owned()),
     ]
 }
 
-fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> NameHeadPart<'a> {
+fn head<'a>(seen: &'a Snapshot, lost: &'a str, may_act: bool, base: &'a str) -> NameHeadPart<'a> {
     NameHeadPart {
         name: &seen.name,
         link: encoded(&seen.name),
@@ -121,6 +131,7 @@ fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> NameHeadPart<'a
         limit: limit(seen),
         gate: GatePicture::of(seen),
         headline: Headline::of(seen),
+        lost,
         is_paused: seen.paused.is_some(),
         has_limit: matches!(seen.kind, None | Some(Kind::Semaphore)),
         may_act,
@@ -186,17 +197,45 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderC
 fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<'a> {
     let listed = seen.waiters.iter().take(ROWS).zip(1..);
     let short = ShortTickets::of(seen);
-    let row = |(waiter, place)| waiter_row(seen, waiter, place, &short);
+    let mut told = Told::default();
+    let row = |(waiter, place)| waiter_row(seen, waiter, place, &short, &mut told);
     let rows: Vec<_> = listed.map(row).collect();
     let more = more(seen.waiting_total, rows.len());
     let total = grouped(seen.waiting_total);
     WaitersPart { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32, short: &ShortTickets) -> WaiterCells {
+/// The reasons that stand on the page already. Many wait for the same holders, who are named once.
+#[derive(Default)]
+struct Told(BTreeSet<String>);
+
+impl Told {
+    fn once(&mut self, reason: String) -> String {
+        let (first, rest) = reason.split_once("; next is ").unwrap_or((&reason, ""));
+        if !rest.is_empty() && !self.0.insert(rest.to_owned()) {
+            return first.to_owned();
+        }
+        match reason.split_once(": ") {
+            Some((brief, _)) if self.0.contains(&reason) => format!("{brief}, as above"),
+            _ => {
+                self.0.insert(reason.clone());
+                reason
+            }
+        }
+    }
+}
+
+fn waiter_row(
+    seen: &Snapshot,
+    waiter: &Waiter,
+    place: u32,
+    short: &ShortTickets,
+    told: &mut Told,
+) -> WaiterCells {
     let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
-        reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
+        let words = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason)));
+        reasons = words.map(|reason| told.once(reason)).collect();
         guess = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
         rests_on = basis(&why.estimate);
     }
@@ -235,5 +274,27 @@ impl Who {
             pid: about.pid,
             labels: about.labels.iter().map(label).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_in_the_way_of_many_is_named_once() {
+        let mut told = Told::default();
+        let held = "4 of 4 held: job 7@ci-1 (ab12) for 3s".to_owned();
+        assert_eq!(told.once(held.clone()), held);
+        assert_eq!(told.once(held.clone()), "4 of 4 held, as above");
+        let ahead =
+            |count| format!("{count} are ahead and want 9 permits; next is job 7@ci-1 (ab12)");
+        assert_eq!(told.once(ahead(2)), ahead(2));
+        assert_eq!(told.once(ahead(3)), "3 are ahead and want 9 permits");
+        let paused = "the limit is 0".to_owned();
+        assert_eq!(
+            [told.once(paused.clone()), told.once(paused.clone())],
+            [paused.clone(), paused]
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! All names: what needs attention, totals, and one page of a table.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
 use askama::Template;
 use seinpaal::Snapshot;
@@ -60,9 +60,13 @@ struct NameRow {
     waiting: String,
     oldest: String,
     headline: Headline,
-    /// The text if a holder may be dead.
+    /// The text if a holder may be dead, and if a hold was lost.
     late: String,
+    lost: String,
 }
+
+/// By name: how often a hold was lost within the hour, in words.
+type Lost = HashMap<String, String>;
 
 struct NamesTab {
     label: &'static str,
@@ -78,9 +82,10 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
     let found = FoundNames::of(&all, query);
     let from = (&inner.seinpaal, &inner.history);
     let shown = inner.glances.fill(from, page_of(&found.rows, query)).await;
-    let table = names_table(found, &shown, query, inner.seinpaal.address(), base);
+    let lost = inner.history.losses();
+    let table = names_table(found, &shown, &lost, query, inner.seinpaal.address(), base);
     let parts = vec![
-        ("attention", html(&attention(&all, &shown, base))),
+        ("attention", html(&attention(&all, &shown, &lost, base))),
         ("totals", html(&totals(&all))),
         ("table", html(&table)),
     ];
@@ -88,27 +93,46 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
 }
 
 /// The names that a person may have to see to. Only the names on this page tell that a holder may
-/// be dead.
-fn attention<'a>(all: &[Snapshot], shown: &[Snapshot], base: &'a str) -> Attention<'a> {
+/// be dead, and only those that were read that one was lost.
+fn attention<'a>(
+    all: &[Snapshot],
+    shown: &[Snapshot],
+    lost: &Lost,
+    base: &'a str,
+) -> Attention<'a> {
     let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
     let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);
-    let others = all.iter().filter(|seen| needs_attention(seen) && !is_late(seen));
+    let is_due = |seen: &&Snapshot| needs_attention(seen) || lost.contains_key(&*seen.name);
+    let others = all.iter().filter(|seen| is_due(seen) && !is_late(seen));
     let mut found: Vec<_> = late.clone().chain(others).collect();
     found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
-    let rows = found.iter().take(ATTENTION).map(|seen| AttentionRow {
-        name: seen.name.to_string(),
-        link: encoded(&seen.name),
-        headline: Headline::of(seen),
+    let used = found.iter().map(|seen| {
+        let headline = Headline::of(seen).after(lost.get(&*seen.name));
+        AttentionRow { name: seen.name.to_string(), link: encoded(&seen.name), headline }
     });
+    let unused = unused(all, lost).into_iter().map(|(name, words)| AttentionRow {
+        name: name.clone(),
+        link: encoded(name),
+        headline: Headline::default().after(Some(words)),
+    });
+    let rows: Vec<_> = used.chain(unused).collect();
     Attention {
-        rows: rows.collect(),
-        more: found.len().saturating_sub(ATTENTION),
+        more: rows.len().saturating_sub(ATTENTION),
+        rows: rows.into_iter().take(ATTENTION).collect(),
         all: match all.len() {
             1 => "1 name".to_owned(),
             names => format!("{} names", grouped(names as u64)),
         },
         base,
     }
+}
+
+/// The names of which a hold was lost and that nobody uses any more, in their order.
+fn unused<'a>(all: &[Snapshot], lost: &'a Lost) -> Vec<(&'a String, &'a String)> {
+    let is_used = |name: &str| all.iter().any(|seen| &*seen.name == name);
+    let mut unused: Vec<_> = lost.iter().filter(|(name, _)| !is_used(name)).collect();
+    unused.sort_unstable();
+    unused
 }
 
 fn totals(all: &[Snapshot]) -> Totals {
@@ -157,12 +181,17 @@ impl<'a> FoundNames<'a> {
 fn names_table<'a>(
     found: FoundNames<'_>,
     shown: &[Snapshot],
+    lost: &Lost,
     query: &ListQuery,
     store: &'a str,
     base: &'a str,
 ) -> NamesPart<'a> {
     NamesPart {
-        rows: page_of(&found.rows, query).iter().zip(shown).map(NameRow::new).collect(),
+        rows: page_of(&found.rows, query)
+            .iter()
+            .zip(shown)
+            .map(|(listed, seen)| NameRow::new(listed, seen, lost))
+            .collect(),
         paging: Paging::new(query, found.rows.len()),
         tabs: found.tabs,
         is_empty_store: found.is_empty_store,
@@ -174,7 +203,7 @@ fn names_table<'a>(
 
 impl NameRow {
     /// Of a row of the list, and of the same with its holders.
-    fn new((listed, seen): (&&Snapshot, &Snapshot)) -> Self {
+    fn new(listed: &Snapshot, seen: &Snapshot, lost: &Lost) -> Self {
         let (dead, words) = dead(seen);
         Self {
             name: seen.name.to_string(),
@@ -185,6 +214,7 @@ impl NameRow {
             oldest: seen.oldest_wait().map_or_else(|| "\u{2013}".to_owned(), age),
             headline: Headline::of(listed),
             late: [dead, &words].join(" ").trim_end().to_owned(),
+            lost: lost.get(&*seen.name).cloned().unwrap_or_default(),
         }
     }
 }

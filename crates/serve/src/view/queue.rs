@@ -3,8 +3,11 @@
 use std::{sync::Arc, time::SystemTime};
 
 use askama::Template;
-use seinpaal::{DeadLetter, InWork, QueueSnapshot};
-use seinpaal_words::text::{age, delivery_end};
+use seinpaal::{DeadLetter, InWork, Queue, QueueError, QueueSnapshot};
+use seinpaal_words::{
+    matching::Matching,
+    text::{age, delivery_end},
+};
 
 use super::{
     Headline, Pieces, encoded, grouped, html, lease_left, more,
@@ -38,9 +41,42 @@ struct WorkPart<'a> {
     link: String,
     rows: Vec<WorkCells>,
     more: String,
+    found: Found,
     groups: Vec<GroupCells>,
     may_act: bool,
     base: &'a str,
+}
+
+/// How many rows of a kind there are, and how many match what was looked for.
+struct Found {
+    /// As in a heading.
+    total: String,
+    /// How many can be acted on at once.
+    all: u64,
+    /// The text in a link; empty if all were looked for.
+    by: String,
+    /// For a button: `all 37 that match`.
+    words: String,
+}
+
+impl Found {
+    fn new(total: u32, all: u64, matching: &Matching) -> Self {
+        let is_all = matching.text.is_empty();
+        Self {
+            total: if is_all {
+                grouped(total)
+            } else {
+                format!("{} of {} match", grouped(all), grouped(total))
+            },
+            all,
+            by: if is_all { String::new() } else { format!("&match={}", encoded(&matching.text)) },
+            words: match (is_all, all) {
+                (true, _) => "all".to_owned(),
+                (_, 1) => "the one that matches".to_owned(),
+                _ => format!("all {} that match", grouped(all)),
+            },
+        }
+    }
 }
 
 struct WorkCells {
@@ -64,8 +100,9 @@ struct GroupCells {
 struct DeadPart<'a> {
     link: String,
     rows: Vec<DeadCells>,
-    total: String,
     more: String,
+    found: Found,
+    has_dead: bool,
     shows_payloads: bool,
     may_act: bool,
     base: &'a str,
@@ -81,23 +118,58 @@ struct DeadCells {
     bytes: String,
 }
 
-/// Reads the queue and its first dead letters, and renders them for both roles.
-pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces, String> {
+/// The dead letters that are shown, and how many match.
+struct Letters {
+    shown: Vec<DeadLetter>,
+    all: u64,
+}
+
+impl Letters {
+    /// All are looked through if some are looked for.
+    async fn read(queue: &Queue, dead: u32, matching: &Matching) -> Result<Self, QueueError> {
+        if dead == 0 {
+            return Ok(Self { shown: Vec::new(), all: 0 });
+        }
+        if matching.text.is_empty() {
+            let shown = queue.dead(None, DEAD_ROWS).await?;
+            return Ok(Self { shown, all: u64::from(dead) });
+        }
+        let mut letters = Self { shown: Vec::new(), all: 0 };
+        queue.each_dead(|letter| letters.take(letter, matching)).await?;
+        Ok(letters)
+    }
+
+    fn take(&mut self, letter: &DeadLetter, matching: &Matching) {
+        if !matching.has_dead(letter) {
+            return;
+        }
+        self.all += 1;
+        if self.shown.len() < DEAD_ROWS as usize {
+            self.shown.push(letter.clone());
+        }
+    }
+}
+
+/// Reads the queue and those of its first dead letters that match, and renders them for both roles.
+pub(super) async fn read(
+    inner: &Arc<StoreSource>,
+    name: &str,
+    text: &str,
+) -> Result<Pieces, String> {
     let queue = inner.seinpaal.queue(name);
+    let (base, shows_payloads) = (&inner.options.base_path, inner.options.payloads);
+    let matching = Matching { text: text.to_owned(), with_payloads: shows_payloads, until: None };
     let seen = queue.snapshot().await.map_err(|error| error.to_string())?;
-    let letters = match seen.dead {
-        0 => Vec::new(),
-        _ => queue.dead(None, DEAD_ROWS).await.map_err(|error| error.to_string())?,
-    };
+    let letters = Letters::read(&queue, seen.dead, &matching).await;
+    let letters = letters.map_err(|error| error.to_string())?;
     let (past, now) = inner.history.look_into(&seen);
     let past = html(&Pictures::of(&past, now, &ITEMS));
-    let (base, shows_payloads) = (&inner.options.base_path, inner.options.payloads);
     Ok([false, true].map(|may_act| {
         vec![
             ("head", html(&head(&seen, may_act, base))),
-            ("work", html(&work(&seen, may_act, base))),
+            ("work", html(&work(&seen, &matching, may_act, base))),
             ("past", past.clone()),
-            ("dead", html(&dead(&seen, &letters, shows_payloads, may_act, base))),
+            ("dead", html(&dead(&seen, &letters, &matching, may_act, base))),
         ]
     }))
 }
@@ -133,7 +205,14 @@ fn limits(seen: &QueueSnapshot) -> String {
     }
 }
 
-fn work<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> WorkPart<'a> {
+fn work<'a>(
+    seen: &'a QueueSnapshot,
+    matching: &Matching,
+    may_act: bool,
+    base: &'a str,
+) -> WorkPart<'a> {
+    let meant: Vec<_> = seen.work.iter().filter(|item| matching.has_in_work(item)).collect();
+    let all = if matching.text.is_empty() { u64::from(seen.in_work) } else { meant.len() as u64 };
     let groups = seen.groups.iter().take(ROWS).map(|group| GroupCells {
         group: shown(&group.group),
         in_work: grouped(group.in_work),
@@ -142,8 +221,9 @@ fn work<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> WorkPart<'
     });
     WorkPart {
         link: encoded(&seen.name),
-        rows: seen.work.iter().take(ROWS).map(WorkCells::new).collect(),
-        more: more(seen.in_work, seen.work.len().min(ROWS)),
+        rows: meant.iter().take(ROWS).map(|item| WorkCells::new(item)).collect(),
+        more: more(all as u32, meant.len().min(ROWS)),
+        found: Found::new(seen.in_work, all, matching),
         groups: groups.collect(),
         may_act,
         base,
@@ -166,16 +246,19 @@ impl WorkCells {
 
 fn dead<'a>(
     seen: &'a QueueSnapshot,
-    letters: &[DeadLetter],
-    shows_payloads: bool,
+    letters: &Letters,
+    matching: &Matching,
     may_act: bool,
     base: &'a str,
 ) -> DeadPart<'a> {
+    let shows_payloads = matching.with_payloads;
+    let rows = letters.shown.iter().map(|letter| DeadCells::new(letter, shows_payloads));
     DeadPart {
         link: encoded(&seen.name),
-        rows: letters.iter().map(|letter| DeadCells::new(letter, shows_payloads)).collect(),
-        total: grouped(seen.dead),
-        more: more(seen.dead, letters.len()),
+        rows: rows.collect(),
+        more: more(letters.all as u32, letters.shown.len()),
+        found: Found::new(seen.dead, letters.all, matching),
+        has_dead: seen.dead > 0,
         shows_payloads,
         may_act,
         base,

@@ -15,8 +15,11 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, Together,
-    boottime::ClientClock, clock::Clock, together,
+    Certainty, Examination, News, NewsSender, Reading, StoreError, StoreErrorKind, Together,
+    boottime::ClientClock,
+    clock::Clock,
+    examination::{found, found_in_queue, found_in_state, look_at, look_at_queue},
+    together,
 };
 
 /// How many idle names each call looks at. A call makes at most one name, so two are enough to keep
@@ -139,6 +142,26 @@ impl MemoryHub {
         Ok(inner.names_from(prefix).filter_map(|name| inner.listed(now, name)).collect())
     }
 
+    pub(super) fn examine(&self, most: usize) -> Result<Examination, StoreError> {
+        let (mut inner, now) = (self.lock()?, self.now());
+        let mut examination = Examination::default();
+        for name in inner.names.keys().cloned().collect::<Vec<_>>() {
+            if examination.is_full(most) {
+                return Ok(examination);
+            }
+            let found = inner.found_at(now, &name);
+            examination.take(&name, None, Ok(found))?;
+        }
+        for name in inner.queues.keys().cloned().collect::<Vec<_>>() {
+            if examination.is_full(most) {
+                break;
+            }
+            let replies = inner.execute_queue(now, &look_at_queue(&name));
+            examination.take_queue(&name, Ok(found_in_queue(&replies)))?;
+        }
+        Ok(examination)
+    }
+
     /// The system's clock at first, and from there on one that nobody can set.
     pub(super) fn now(&self) -> Micros {
         match &self.clock {
@@ -171,6 +194,14 @@ impl HubState {
             self.inboxes.wake(wakeup);
         }
         outcome.replies
+    }
+
+    fn found_at(&mut self, now: Micros, name: &Name) -> Vec<String> {
+        let in_state = self.names.get(name).map(found_in_state).unwrap_or_default();
+        match in_state.is_empty() {
+            true => found(&self.execute(now, &look_at(name))),
+            false => in_state,
+        }
     }
 
     fn settle(&mut self, now: Micros, name: Name) -> Replies {

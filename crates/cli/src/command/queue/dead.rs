@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use seinpaal::{DeadLetter, ItemId, Queue, QueueError, Seinpaal};
+use seinpaal_words::matching::Matching;
 
 use crate::{
     args::{
@@ -25,54 +26,59 @@ const MOST_SHOWN: usize = 40;
 
 /// Lists, replays or drops dead letters.
 pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exit, Failure> {
+    let matching = all_that_match(args.matching.as_deref());
+    only_of_all(args)?;
     ask(global, voice, "seinpaal queue dead", &args.name, async |seinpaal: &Seinpaal| {
         let queue = seinpaal.queue(&args.name);
+        let wanted = |letter: &DeadLetter| matching.has_dead(letter);
         match (args.replay, args.drop) {
             (Some(Which::One(id)), _) => queue.replay(id).await?,
-            (Some(Which::All), _) => count(replay_all(&queue).await?)?,
+            (Some(Which::All), _) => count(queue.replay_all(wanted).await?)?,
             (_, Some(Which::One(id))) => queue.drop_dead(id).await?,
-            (_, Some(Which::All)) => count(queue.purge_dead().await?)?,
-            (None, None) if global.json => each_page(&queue, print_lines).await?,
-            (None, None) => print_table(&queue, TableRoom::of_stdout(args.width.wide)).await?,
+            (_, Some(Which::All)) if args.matching.is_none() => count(queue.purge_dead().await?)?,
+            (_, Some(Which::All)) => count(queue.drop_all_dead(wanted).await?)?,
+            (None, None) if global.json => each_page(&queue, &matching, print_lines).await?,
+            (None, None) => {
+                print_table(&queue, &matching, TableRoom::of_stdout(args.width.wide)).await?;
+            }
         }
         Ok(Exit::Success)
     })
 }
 
-fn count(number: u64) -> Result<(), Failure> {
-    output::print(&format!("{number}\n"))
+/// A text chooses among all. One item is named by its number.
+fn only_of_all(args: &DeadArgs) -> Result<(), Failure> {
+    let is_one = |which: Option<Which>| matches!(which, Some(Which::One(_)));
+    match args.matching {
+        Some(_) if is_one(args.replay) || is_one(args.drop) => Err(one_has_a_number()),
+        _ => Ok(()),
+    }
 }
 
-/// Replays all letters that are dead now. An item that dies again in the meantime keeps its number, and is not
-/// replayed twice.
-pub(crate) async fn replay_all(queue: &Queue) -> Result<u64, QueueError> {
-    let mut ids = Vec::new();
-    each_page(queue, |letters| {
-        ids.extend(letters.iter().map(|letter| letter.id));
-        Ok::<_, QueueError>(())
-    })
-    .await?;
-    let mut replayed = 0;
-    for id in ids {
-        match queue.replay(id).await {
-            Ok(()) => replayed += 1,
-            // Somebody else was faster.
-            Err(QueueError::NoSuchItem(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(replayed)
+pub(super) fn one_has_a_number() -> Failure {
+    Failure::new(Exit::Usage, "--matching chooses among all: write `all` instead of a number")
+}
+
+/// The items that this text chooses.
+pub(super) fn all_that_match(text: Option<&str>) -> Matching {
+    Matching { text: text.unwrap_or_default().to_owned(), with_payloads: true, until: None }
+}
+
+pub(super) fn count(number: u64) -> Result<(), Failure> {
+    output::print(&format!("{number}\n"))
 }
 
 async fn each_page<E: From<QueueError>>(
     queue: &Queue,
+    matching: &Matching,
     mut act: impl FnMut(&[DeadLetter]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut after: Option<ItemId> = None;
     loop {
-        let letters = queue.dead(after, PAGE).await?;
+        let mut letters = queue.dead(after, PAGE).await?;
         let Some(last) = letters.last() else { return Ok(()) };
         after = Some(last.id);
+        letters.retain(|letter| matching.has_dead(letter));
         act(&letters)?;
     }
 }
@@ -82,7 +88,7 @@ fn print_lines(letters: &[DeadLetter]) -> Result<(), Failure> {
     output::print(&lines.collect::<String>())
 }
 
-async fn print_table(queue: &Queue, room: TableRoom) -> Result<(), Failure> {
+async fn print_table(queue: &Queue, matching: &Matching, room: TableRoom) -> Result<(), Failure> {
     let mut table = Table::new(&[
         Column::left("ITEM"),
         Column::right("DELIVERIES").rank(3),
@@ -92,8 +98,8 @@ async fn print_table(queue: &Queue, room: TableRoom) -> Result<(), Failure> {
         Column::left("PAYLOAD").rank(1).cut(10),
     ]);
     let mut is_empty = true;
-    each_page(queue, |letters| {
-        is_empty = false;
+    each_page(queue, matching, |letters| {
+        is_empty &= letters.is_empty();
         letters.iter().for_each(|letter| table.row(row(letter)));
         Ok::<_, Failure>(())
     })

@@ -1,11 +1,12 @@
 //! `queue pause`, `resume`, `purge` and `cancel`.
 
-use seinpaal::Was;
+use seinpaal::{ItemId, Name, Was};
 
+use super::dead::{all_that_match, count, one_has_a_number};
 use crate::{
     args::{
         Global,
-        queue::{OneQueue, QueueCancelArgs, QueuePauseArgs},
+        queue::{OneQueue, QueueCancelArgs, QueuePauseArgs, Which},
     },
     connection::ask,
     exit::{Exit, Failure},
@@ -38,19 +39,33 @@ pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Ex
     output::print(&format!("{removed}\n")).map(|()| Exit::Success)
 }
 
-/// Takes out one item.
+/// Takes out one item, or all in work that match.
 pub(super) fn cancel(
     global: &Global,
     args: &QueueCancelArgs,
     voice: Voice,
 ) -> Result<Exit, Failure> {
+    let matching = all_that_match(args.matching.as_deref());
+    if args.matching.is_some() && args.id != Which::All {
+        return Err(one_has_a_number());
+    }
     ask(global, voice, "seinpaal queue cancel", &args.name, async |seinpaal| {
-        let was = match seinpaal.queue(&args.name).cancel(args.id).await? {
-            Was::Delayed => "delayed",
-            Was::InWork => "in work",
-            _ => "ready",
-        };
-        voice.explain(format!("{}: cancelled item {}, which was {was}", args.name, args.id));
+        let queue = seinpaal.queue(&args.name);
+        match args.id {
+            Which::One(id) => voice.explain(cancelled(&args.name, id, queue.cancel(id).await?)),
+            Which::All => {
+                count(queue.cancel_in_work(|item| matching.has_in_work(item)).await?)?;
+            }
+        }
         Ok(Exit::Success)
     })
+}
+
+fn cancelled(name: &Name, id: ItemId, was: Was) -> String {
+    let was = match was {
+        Was::Delayed => "delayed",
+        Was::InWork => "in work",
+        _ => "ready",
+    };
+    format!("{name}: cancelled item {id}, which was {was}")
 }

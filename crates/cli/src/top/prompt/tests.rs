@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 fn prompt_of(holds: bool) -> Prompt {
@@ -74,4 +76,27 @@ fn to_purge_a_queue_its_name_has_to_be_typed() {
     assert!(matches!(typed(&mut new(), "xmails\n"), PromptOutcome::Do(_, TopDeed::Purge)));
     assert_eq!(typed(&mut new(), "xmail\n"), PromptOutcome::Left);
     assert_eq!(typed(&mut new(), "xy\n"), PromptOutcome::Left);
+}
+
+#[test]
+fn permits_are_reserved_with_a_length_and_a_reason() {
+    for wrong in ["v\n", "v2\n", "v2 1h\n", "v0 1h why\n", "v2 2d why\n", "v2 soon why\n"] {
+        let mut prompt = prompt();
+        assert_eq!(typed(&mut prompt, wrong), PromptOutcome::Open);
+        assert!(prompt.line().contains("and a reason"), "{wrong}: {}", prompt.line());
+    }
+    let (length, reason) = (Duration::from_secs(5400), "driver update".to_owned());
+    let deed = TopDeed::Reserve { permits: 2, length, reason };
+    let name = Name::new("a").unwrap();
+    assert_eq!(typed(&mut prompt(), "v2 1.5h driver update\ny"), PromptOutcome::Do(name, deed));
+}
+
+#[test]
+fn all_in_work_are_cancelled_only_if_the_name_is_typed() {
+    let row = Some(QueueTarget::InWork(ItemId(7)));
+    let name = Name::new("a").unwrap();
+    let of_queue =
+        || Prompt::new(CursorTarget::Queue { name: name.clone(), is_paused: false, row });
+    assert_eq!(typed(&mut of_queue(), "Cy\n"), PromptOutcome::Left);
+    assert_eq!(typed(&mut of_queue(), "Ca\n"), PromptOutcome::Do(name.clone(), TopDeed::CancelAll));
 }

@@ -1,6 +1,7 @@
 //! The view of one name: its holders, its waiters, and why they wait.
 
 use seinpaal::{About, Holder, Slots, Snapshot, Waiter, why::Estimate};
+use seinpaal_words::reservation;
 
 use super::{super::state::TopState, ViewLine, window};
 use crate::{
@@ -19,12 +20,12 @@ const MOST_NAMES: usize = 16;
 
 pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     let Some(seen) = state.seen.clone() else { return Vec::new() };
-    let mut lines = vec![ViewLine::Plain(show::head(&seen).trim_end().to_owned())];
+    let mut lines = head(&show::head(&seen), columns);
     // The cursor goes through holders and then through waiters.
     let (at, holding) = (state.row(), seen.holders.len());
     let told = match at.checked_sub(holding) {
         Some(waiter) => told(&seen, waiter, columns),
-        None => asked(&seen, at, columns),
+        None => of_holder(&seen, at, columns),
     };
     let left = rows.saturating_sub(lines.len() + told.len() + 5);
     let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
@@ -35,6 +36,11 @@ pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vi
     lines.extend(waiters(&seen, at.checked_sub(holding), state.page, &short));
     lines.extend(told);
     lines
+}
+
+/// The state of what is open, with the whole reason if it is paused.
+pub(super) fn head(text: &str, columns: usize) -> Vec<ViewLine> {
+    wrap(text.trim_end(), columns).into_iter().map(ViewLine::Plain).collect()
 }
 
 fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec<ViewLine> {
@@ -133,14 +139,18 @@ fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
-/// The line about asks to the holder at the cursor.
-fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
-    let Some(row) = seen.holders.get(at).filter(|row| !row.asks.is_empty()) else {
-        return Vec::new();
-    };
-    let head = format!("{} was asked to hand over:", short(seen, row.ticket));
-    let asks = row.asks.iter().map(|(ask, ago)| format!("- {}", why::asked(ask, *ago)));
-    below(&[head].into_iter().chain(asks).collect::<Vec<_>>(), columns)
+/// The lines about the holder at the cursor: for whom it is reserved, and who asked it to hand over.
+fn of_holder(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
+    let Some(row) = seen.holders.get(at) else { return Vec::new() };
+    let mut texts = Vec::new();
+    if let Some((by, until, reason)) = reservation::of(&row.about) {
+        texts.push(format!("reserved by {by} until {until}: {reason}"));
+    }
+    if !row.asks.is_empty() {
+        texts.push(format!("{} was asked to hand over:", short(seen, row.ticket)));
+        texts.extend(row.asks.iter().map(|(ask, ago)| format!("- {}", why::asked(ask, *ago))));
+    }
+    if texts.is_empty() { Vec::new() } else { below(&texts, columns) }
 }
 
 /// A head and sentences, below the table.

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use seinpaal::{DeadLetter, InWork, QueueSnapshot};
 
 use super::{
-    super::state::TopState, Columns, GAP, ViewLine, matches_filter, name_width, nothing, row,
-    window,
+    super::state::TopState, Columns, GAP, ViewLine, matches_filter, name_width, nothing,
+    open::head, row, window,
 };
 use crate::{
     command::queue::show,
@@ -51,11 +51,11 @@ fn cells(seen: &QueueSnapshot) -> [String; 6] {
 }
 
 /// One queue.
-pub(super) fn open(state: &mut TopState, rows: usize) -> Vec<ViewLine> {
+pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     let Some(queue) = state.queue.clone() else {
         return vec![ViewLine::Plain(" looking".to_owned())];
     };
-    let mut lines = vec![ViewLine::Plain(show::head(&queue.seen).trim_end().to_owned())];
+    let mut lines = head(&show::head(&queue.seen), columns);
     lines.push(ViewLine::Plain(String::new()));
     let (at, working) = (state.row(), queue.seen.work.len());
     let left = rows.saturating_sub(lines.len() + 4);

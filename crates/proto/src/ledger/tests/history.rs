@@ -121,6 +121,7 @@ impl Judge {
         }
         self.fences_grow(world, &after);
         why::everybody_is_told_the_truth(&after);
+        assert_eq!(after.contradictions(u32::MAX), Vec::<String>::new(), "{after:?}");
         if !replies.backlog {
             nobody_waits_for_nothing(&after);
             assert!(world.state.check().is_ok());

@@ -40,7 +40,7 @@ impl MemoryHub {
 }
 
 impl HubState {
-    fn execute_queue(&mut self, now: Micros, batch: &Batch) -> Replies {
+    pub(super) fn execute_queue(&mut self, now: Micros, batch: &Batch) -> Replies {
         let state = self.queues.entry(batch.name.clone()).or_default();
         let Ok(outcome) = execute(state, &mut self.inboxes, now, batch);
         if state.is_empty() {

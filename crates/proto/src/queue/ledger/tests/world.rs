@@ -1,6 +1,6 @@
 //! One queue, its clients and its clock, for the tests of the ledger.
 
-use std::{collections::BTreeMap, vec, vec::Vec};
+use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use crate::{
     Contact, Contacts, Inbox, Limit, Name, Priority,
@@ -14,6 +14,8 @@ use crate::{
 /// The ttl of every pop that names none.
 pub(super) const TTL: Micros = 30 * SECOND;
 const PATIENCE: Micros = 30 * SECOND;
+/// The most rows of a look.
+const ROWS: u32 = 100;
 
 /// Clients are numbers. Everybody listens unless said otherwise.
 pub(super) struct World {
@@ -117,11 +119,16 @@ impl World {
         told(self.send(98, vec![Request::Configure(change)]).wakeups)
     }
 
+    /// Whatever has happened before, a queue says nothing against itself.
     pub(super) fn look(&mut self) -> Snapshot {
-        match self.ask(97, Request::Inspect { rows: 100 }) {
-            Reply::Snapshot(snapshot) => snapshot,
-            other => panic!("no snapshot: {other:?}"),
-        }
+        let requests =
+            vec![Request::Inspect { rows: ROWS }, Request::Dead { after: ItemId(0), rows: ROWS }];
+        let replies = self.send(97, requests).replies.replies;
+        let [Reply::Snapshot(snapshot), Reply::Dead(dead)] = &replies[..] else {
+            panic!("no snapshot: {replies:?}");
+        };
+        assert_eq!(snapshot.contradictions(dead, ROWS), Vec::<String>::new(), "{snapshot:?}");
+        snapshot.clone()
     }
 }
 

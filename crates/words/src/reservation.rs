@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use seinpaal::{About, Semaphore};
 
-use crate::audit::instant;
+use crate::calendar::instant;
 
 /// The labels by which a reservation is known, on every page and in `show`.
 const BY: &str = "reserved-by";
@@ -12,17 +12,24 @@ const UNTIL: &str = "until";
 const REASON: &str = "reason";
 
 /// A reservation to be made.
-pub(crate) struct Reservation<'a> {
-    pub(crate) permits: u32,
-    pub(crate) length: Duration,
-    pub(crate) who: &'a str,
-    pub(crate) reason: &'a str,
+pub struct Reservation<'a> {
+    /// How many.
+    pub permits: u32,
+    /// For how long.
+    pub length: Duration,
+    /// Who they are for.
+    pub who: &'a str,
+    /// Why, for everybody who looks.
+    pub reason: &'a str,
 }
 
 impl Reservation<'_> {
     /// Takes the permits if they are free, and leaves them to themselves: the lease is as long as the reservation, so it ends
-    /// by itself, whether or not this program still runs. To end it sooner, evict its ticket. An error says why not.
-    pub(crate) async fn make(self, semaphore: &Semaphore) -> Result<(), String> {
+    /// by itself, whether or not this program still runs. To end it sooner, evict its ticket.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub async fn make(self, semaphore: &Semaphore) -> Result<(), String> {
         let end = SystemTime::now() + self.length;
         let until = instant(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
         let request = semaphore.try_acquire().permits(self.permits).ttl(self.length).to_detach();
@@ -49,7 +56,8 @@ impl Reservation<'_> {
 }
 
 /// Of a holder that is a reservation: by whom, until when, and why.
-pub(crate) fn of(about: &About) -> Option<(&str, &str, &str)> {
+#[must_use]
+pub fn of(about: &About) -> Option<(&str, &str, &str)> {
     let label = |wanted: &str| {
         let found = about.labels.iter().find(|(key, _)| key == wanted);
         found.map(|(_, value)| value.as_str())

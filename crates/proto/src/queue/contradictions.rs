@@ -1,0 +1,151 @@
+//! What a queue's snapshot says against itself: see `crate::contradictions`.
+
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
+
+use super::reply::{DeadRow, Snapshot, WorkRow};
+use crate::time::{MAX_TTL, Micros};
+
+/// Longer than any lease of a delivery can be.
+const LONGEST_LEASE: Micros = 2 * MAX_TTL;
+
+impl Snapshot {
+    /// Returns what this snapshot says against itself, and against the dead letters that were read
+    /// in the same step, a sentence each. At most `rows` rows of each kind were asked for. Where
+    /// there are more, rows and totals are not compared.
+    #[must_use]
+    pub fn contradictions(&self, dead: &[DeadRow], rows: u32) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.in_work < rows {
+            compare(&mut found, self.in_work, self.work.len(), "in work");
+        }
+        if self.dead < rows {
+            compare(&mut found, self.dead, dead.len(), "dead");
+        }
+        if self.in_work < rows && self.groups.len() < rows as usize {
+            self.compare_groups(&mut found);
+        }
+        self.check_deliveries(&mut found);
+        if (self.delayed > 0) != self.next_due.is_some() {
+            found.push(format!(
+                "{} items are delayed, and the first is due {:?}",
+                self.delayed, self.next_due
+            ));
+        }
+        found
+    }
+
+    /// A group has in work what is listed of it, and all groups no more ready than the queue.
+    fn compare_groups(&self, found: &mut Vec<String>) {
+        for row in &self.groups {
+            let of_group = |it: &&WorkRow| it.group.as_ref() == Some(&row.group);
+            let listed = self.work.iter().filter(of_group).count();
+            if row.in_work as usize != listed {
+                let group = &row.group;
+                found.push(format!(
+                    "the group {group} counts {} in work, and there are {listed}",
+                    row.in_work
+                ));
+            }
+        }
+        let ready: u64 = self.groups.iter().map(|row| u64::from(row.ready)).sum();
+        if ready > u64::from(self.ready) {
+            found.push(format!("the groups count {ready} ready, and the queue {}", self.ready));
+        }
+    }
+
+    /// An item is delivered to one worker at a time.
+    fn check_deliveries(&self, found: &mut Vec<String>) {
+        let (mut items, mut fences) = (BTreeSet::new(), BTreeSet::new());
+        for row in &self.work {
+            if !items.insert(row.id) {
+                found.push(format!("the item {} is in work twice", row.id));
+            }
+            if !fences.insert(row.fence) {
+                found.push(format!("two deliveries have the fence {}", row.fence.0));
+            }
+            if row.attempt == 0 {
+                found.push(format!("the item {} is in work, and was never delivered", row.id));
+            }
+            if row.valid_for.is_some_and(|left| left > LONGEST_LEASE) {
+                found.push(format!("the lease of the item {} ends in more than two days", row.id));
+            }
+        }
+    }
+}
+
+fn compare(found: &mut Vec<String>, total: u32, listed: usize, what: &str) {
+    if total as usize != listed {
+        found.push(format!("the head counts {total} {what}, and there are records of {listed}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::{
+        Fence, Inbox, Name,
+        queue::{GroupRow, ItemId},
+    };
+
+    const ROWS: u32 = 100;
+
+    type Plant = fn(&mut Snapshot);
+
+    fn in_work(id: u64) -> WorkRow {
+        WorkRow {
+            id: ItemId(id),
+            fence: Fence(id),
+            attempt: 1,
+            group: Name::new("g").ok(),
+            by: Inbox(1),
+            about: String::new(),
+            worked: 1,
+            valid_for: Some(1),
+        }
+    }
+
+    /// One item of a group is in work, and two of it are ready.
+    fn whole() -> Snapshot {
+        let group = Name::new("g").unwrap();
+        Snapshot {
+            ready: 2,
+            in_work: 1,
+            work: vec![in_work(1)],
+            groups: vec![GroupRow { group, in_work: 1, ready: 2 }],
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn a_whole_queue_says_nothing_against_itself() {
+        assert_eq!(whole().contradictions(&[], ROWS), Vec::<String>::new());
+        let cut = Snapshot { in_work: 500, dead: 500, ..whole() };
+        assert_eq!(cut.contradictions(&[], ROWS), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_contradiction_is_found_and_said() {
+        let planted: [(&str, Plant); 7] = [
+            ("counts 2 in work, and there are records of 1", |it| it.in_work = 2),
+            ("counts 3 dead, and there are records of 0", |it| it.dead = 3),
+            ("the group g counts 0 in work", |it| it.groups[0].in_work = 0),
+            ("the groups count 3 ready, and the queue 2", |it| it.groups[0].ready = 3),
+            ("was never delivered", |it| it.work[0].attempt = 0),
+            ("more than two days", |it| it.work[0].valid_for = Some(3 * MAX_TTL)),
+            ("1 items are delayed", |it| it.delayed = 1),
+        ];
+        for (words, change) in planted {
+            let mut queue = whole();
+            change(&mut queue);
+            let said = queue.contradictions(&[], ROWS).join("; ");
+            assert!(said.contains(words) && !said.contains("; "), "{words}: {said:?}");
+        }
+        let mut twice = whole();
+        (twice.in_work, twice.groups[0].in_work) = (2, 2);
+        twice.work.push(in_work(1));
+        let said = twice.contradictions(&[], ROWS).join("; ");
+        assert!(said.contains("in work twice") && said.contains("the fence 1"), "{said}");
+    }
+}

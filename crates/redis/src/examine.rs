@@ -1,0 +1,75 @@
+//! Looking at all that is stored, for `doctor`: what each name says against itself.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use seinpaal_proto::Name;
+use seinpaal_store::{
+    Examination, StoreError,
+    examination::{found, found_in_queue, look_at, look_at_queue},
+};
+
+use super::{RedisStore, list::AT_ONCE};
+
+impl RedisStore {
+    pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
+        let mut examination = Examination::default();
+        self.examine_names(most, &mut examination).await?;
+        self.examine_queues(most, &mut examination).await?;
+        Ok(examination)
+    }
+
+    async fn examine_names(
+        &self,
+        most: usize,
+        examination: &mut Examination,
+    ) -> Result<(), StoreError> {
+        let names = self.stored(&self.keys.pattern(""), most, |key| self.keys.name_of(key)).await?;
+        for names in names.chunks(AT_ONCE) {
+            let looks =
+                names.iter().map(async |name| Ok(found(&self.execute(&look_at(name)).await?)));
+            for (name, looked) in names.iter().zip(join_all(looks).await) {
+                if examination.is_full(most) {
+                    return Ok(());
+                }
+                examination.take(name, None, looked)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn examine_queues(
+        &self,
+        most: usize,
+        examination: &mut Examination,
+    ) -> Result<(), StoreError> {
+        let pattern = self.keys.queue_pattern("");
+        for name in self.stored(&pattern, most, |key| self.keys.queue_of(key)).await? {
+            if examination.is_full(most) {
+                return Ok(());
+            }
+            let looked = self.execute_queue(&look_at_queue(&name)).await;
+            examination.take_queue(&name, looked.map(|replies| found_in_queue(&replies)))?;
+        }
+        Ok(())
+    }
+
+    /// The names of keys that match, one more than `most` at most.
+    async fn stored(
+        &self,
+        pattern: &str,
+        most: usize,
+        name_of: impl Fn(&str) -> Option<Name>,
+    ) -> Result<Vec<Name>, StoreError> {
+        let mut names = BTreeSet::new();
+        for server in self.servers.scanned().await? {
+            let mut cursor = Some(0);
+            while let Some(at) = cursor.filter(|_| names.len() <= most) {
+                let (next, keys) = server.page(pattern, at).await?;
+                names.extend(keys.iter().filter_map(|key| name_of(key)));
+                cursor = next;
+            }
+        }
+        Ok(names.into_iter().take(most.saturating_add(1)).collect())
+    }
+}

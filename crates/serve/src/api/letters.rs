@@ -1,0 +1,248 @@
+//! What an operator does with items: one, or all that match. Each is an entry among the changes, as on the pages.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use seinpaal::{DeadLetter, ItemId};
+use seinpaal_words::{
+    json::queue::DeadLetterJson,
+    matching::{MOST, Matching},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    address::{OfItem, OfName},
+    body::{Body, FromPath, FromQuery, Operator},
+    queues::queue,
+    steer::{ReasonBody, make, make_counted},
+};
+use crate::{
+    deed::{QueueDeed, WebDeed},
+    problem::Problem,
+    shared::HandlerState,
+};
+
+const MOST_ROWS: u32 = 1000;
+const ROWS: u32 = 100;
+/// No item has a higher number.
+const UNBOUNDED: u64 = 1 << 53;
+
+/// Which part of the dead letters.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LetterPart {
+    /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it, how a delivery ended or the
+    /// beginning of the payload. All dead letters if it is left out.
+    #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    matching: Option<String>,
+    /// The last item of the part before.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_992_u64)]
+    after: Option<u64>,
+    /// How many are looked at, at most. Default: 100.
+    #[param(minimum = 1, maximum = 1000)]
+    rows: Option<u32>,
+}
+
+/// Dead letters.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeadLetters)]
+pub(super) struct DeadLettersPart<'a> {
+    /// In the order of their numbers. Some that were looked at may not match.
+    dead: Vec<DeadLetterJson<'a>>,
+    /// The value of `after` for the next part; `null` after the last.
+    next: Option<u64>,
+}
+
+/// Which items, all of which are concerned.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    /// A text that stands in what is known of the item; all items if it is left out.
+    #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    matching: Option<String>,
+    /// 1 to 200 characters, none of them a control character.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
+    reason: String,
+}
+
+/// How many items it was done to.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Touched {
+    /// How many.
+    items: u64,
+}
+
+impl Which {
+    fn checked(self, inner: &HandlerState) -> Result<(Matching, String), Problem> {
+        let matching = matching(inner, self.matching)?;
+        Ok((matching, ReasonBody { reason: self.reason }.checked()?))
+    }
+}
+
+fn matching(inner: &HandlerState, text: Option<String>) -> Result<Matching, Problem> {
+    let text = text.unwrap_or_default();
+    if text.chars().count() > MOST || text.chars().any(char::is_control) {
+        let words = "matching has at most 200 characters, none of them a control character";
+        return Err(Problem::bad(words));
+    }
+    Ok(Matching { text, with_payloads: inner.options.payloads, until: None })
+}
+
+/// The items that had all their deliveries.
+#[utoipa::path(
+    get, path = "/queues/{name}/dead", operation_id = "listDead", tag = "queues", params(OfName, LetterPart),
+    responses((status = 200, body = DeadLettersPart<'_>), Problem)
+)]
+pub(super) async fn list(
+    State(inner): State<Arc<HandlerState>>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    FromQuery(part): FromQuery<LetterPart>,
+) -> Result<Response, Problem> {
+    let rows = part.rows.unwrap_or(ROWS);
+    if !(1..=MOST_ROWS).contains(&rows) {
+        return Err(Problem::bad(format!("rows is {rows}, and may be 1 to {MOST_ROWS}")));
+    }
+    let after = part.after.map(item).transpose()?;
+    let matching = matching(&inner, part.matching)?;
+    let mut letters = queue(&inner, &name)?.dead(after, rows).await?;
+    let is_whole = letters.len() == rows as usize;
+    let next = letters.last().filter(|_| is_whole).map(|letter| letter.id.0);
+    letters.retain(|letter| matching.has_dead(letter));
+    if !inner.options.payloads {
+        letters.iter_mut().for_each(hide);
+    }
+    let dead = letters.iter().map(DeadLetterJson::new).collect();
+    Ok(Json(DeadLettersPart { dead, next }).into_response())
+}
+
+fn item(number: u64) -> Result<ItemId, Problem> {
+    let words = "there is no such item: its number is too high";
+    if number <= UNBOUNDED { Ok(ItemId(number)) } else { Err(Problem::bad(words)) }
+}
+
+fn hide(letter: &mut DeadLetter) {
+    letter.payload.clear();
+}
+
+/// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
+#[utoipa::path(
+    post, path = "/queues/{name}/dead/{item}/replay", operation_id = "replay", tag = "operate", params(OfItem),
+    responses((status = 204, description = "It is an item again."), Problem)
+)]
+pub(super) async fn replay(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfItem { name, item: of }): FromPath<OfItem>,
+) -> Result<StatusCode, Problem> {
+    let deed = WebDeed::Queue(QueueDeed::Replay(item(of)?));
+    make(&inner, &visitor, &name, deed, String::new()).await
+}
+
+/// Forgets a dead letter, with its payload.
+#[utoipa::path(
+    post, path = "/queues/{name}/dead/{item}/drop", operation_id = "drop", tag = "operate", params(OfItem), request_body = ReasonBody,
+    responses((status = 204, description = "It is forgotten."), Problem)
+)]
+pub(super) async fn drop_one(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfItem { name, item: of }): FromPath<OfItem>,
+    Body(because): Body<ReasonBody>,
+) -> Result<StatusCode, Problem> {
+    let deed = WebDeed::Queue(QueueDeed::Drop(item(of)?));
+    make(&inner, &visitor, &name, deed, because.checked()?).await
+}
+
+/// Takes an item out of the queue, unless it is dead. Whoever works on it is told at once.
+#[utoipa::path(
+    post, path = "/queues/{name}/items/{item}/cancel", operation_id = "cancel", tag = "operate", params(OfItem), request_body = ReasonBody,
+    responses((status = 204, description = "It is taken out."), Problem)
+)]
+pub(super) async fn cancel(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfItem { name, item: of }): FromPath<OfItem>,
+    Body(because): Body<ReasonBody>,
+) -> Result<StatusCode, Problem> {
+    let deed = WebDeed::Queue(QueueDeed::Cancel(item(of)?));
+    make(&inner, &visitor, &name, deed, because.checked()?).await
+}
+
+/// Replays all dead letters that match.
+#[utoipa::path(
+    post, path = "/queues/{name}/dead/replay", operation_id = "replayAll", tag = "operate", params(OfName), request_body = Which,
+    responses((status = 200, body = Touched), Problem)
+)]
+pub(super) async fn replay_all(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(which): Body<Which>,
+) -> Result<Response, Problem> {
+    let (matching, reason) = which.checked(&inner)?;
+    let deed = WebDeed::Queue(QueueDeed::ReplayAll(matching));
+    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+}
+
+/// Forgets all dead letters that match, with their payloads.
+#[utoipa::path(
+    post, path = "/queues/{name}/dead/drop", operation_id = "dropAll", tag = "operate", params(OfName), request_body = Which,
+    responses((status = 200, body = Touched), Problem)
+)]
+pub(super) async fn drop_all(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(which): Body<Which>,
+) -> Result<Response, Problem> {
+    let (matching, reason) = which.checked(&inner)?;
+    let deed = WebDeed::Queue(QueueDeed::DropAll(matching));
+    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+}
+
+/// Takes all items in work that match out of the queue. Their workers are told at once.
+#[utoipa::path(
+    post, path = "/queues/{name}/in-work/cancel", operation_id = "cancelAll", tag = "operate", params(OfName), request_body = Which,
+    responses((status = 200, body = Touched), Problem)
+)]
+pub(super) async fn cancel_all(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(which): Body<Which>,
+) -> Result<Response, Problem> {
+    let (matching, reason) = which.checked(&inner)?;
+    let until = Some(matching.count_in_work(&queue(&inner, &name)?).await?.until);
+    let deed = WebDeed::Queue(QueueDeed::CancelAll(Matching { until, ..matching }));
+    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+}
+
+/// Takes out all items that are ready or delayed. What is in work stays, and so do dead letters.
+#[utoipa::path(
+    post, path = "/queues/{name}/purge", operation_id = "purge", tag = "operate", params(OfName), request_body = ReasonBody,
+    responses((status = 200, body = Touched), Problem)
+)]
+pub(super) async fn purge(
+    State(inner): State<Arc<HandlerState>>,
+    Operator(visitor): Operator,
+    FromPath(OfName { name }): FromPath<OfName>,
+    Body(because): Body<ReasonBody>,
+) -> Result<Response, Problem> {
+    let (deed, reason) = (WebDeed::Queue(QueueDeed::Purge), because.checked()?);
+    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+}
+
+fn touched(items: u64) -> Response {
+    Json(Touched { items }).into_response()
+}

@@ -1,0 +1,176 @@
+//! A look at what a store keeps: whether the stored ledgers say anything against themselves.
+
+use std::fmt;
+
+use seinpaal_proto::{
+    Batch, Inbox, MemoryState, Name, Replies, Reply, Request, queue, time::Micros,
+};
+
+use crate::StoreError;
+
+/// The most rows of a kind that are read of one name. A name with more is looked at, and its rows
+/// are not added up.
+pub const ROWS: u32 = 1000;
+/// The longest finding, in characters.
+const LONGEST: usize = 240;
+
+/// What was found in the stored ledgers that were looked at.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Examination {
+    /// How many names were looked at; in a quorum, at each node.
+    pub names: usize,
+    /// How many queues were looked at.
+    pub queues: usize,
+    /// Whether there were more, which were not looked at.
+    pub is_cut: bool,
+    /// What the ledgers say against themselves.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// What a stored ledger says against itself, or that it cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Contradiction {
+    /// The name, or the name of the queue.
+    pub name: Name,
+    /// Whether that is a queue.
+    pub is_queue: bool,
+    /// Where, if the store keeps the name in more than one place: the server.
+    pub place: Option<String>,
+    /// What was found, in one line.
+    pub text: String,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_queue { "queue" } else { "name" };
+        let place = self.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+        write!(f, "the {kind} {}{place}: {}", self.name, self.text)
+    }
+}
+
+impl Examination {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.contradictions.is_empty()
+    }
+
+    /// Whether as many as `most` have been looked at. Then the next one is not, and it is noted
+    /// that there is one.
+    #[doc(hidden)]
+    pub fn is_full(&mut self, most: usize) -> bool {
+        let is_full = self.names + self.queues >= most;
+        self.is_cut |= is_full;
+        is_full
+    }
+
+    /// Takes note of what came of the [look](look_at) at a name.
+    ///
+    /// # Errors
+    /// That of the look, if it is not about what is kept under this name.
+    #[doc(hidden)]
+    pub fn take(
+        &mut self,
+        name: &Name,
+        place: Option<&str>,
+        looked: Result<Vec<String>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.names += 1;
+        self.note(name, false, place, looked)
+    }
+
+    /// As above, of a queue.
+    ///
+    /// # Errors
+    /// As above.
+    #[doc(hidden)]
+    pub fn take_queue(
+        &mut self,
+        name: &Name,
+        looked: Result<Vec<String>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.queues += 1;
+        self.note(name, true, None, looked)
+    }
+
+    fn note(
+        &mut self,
+        name: &Name,
+        is_queue: bool,
+        place: Option<&str>,
+        looked: Result<Vec<String>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let found = match looked {
+            Ok(found) => found,
+            Err(error) if error.is_about_what_is_kept() => vec![error.to_string()],
+            Err(error) => return Err(error),
+        };
+        let place = place.map(str::to_owned);
+        self.contradictions.extend(found.into_iter().map(|text| Contradiction {
+            name: name.clone(),
+            is_queue,
+            place: place.clone(),
+            text,
+        }));
+        Ok(())
+    }
+}
+
+/// The batch that looks at a name. It is nobody's.
+#[doc(hidden)]
+#[must_use]
+pub fn look_at(name: &Name) -> Batch {
+    let requests = vec![Request::Inspect { rows: ROWS }];
+    Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
+}
+
+/// What the answers to [that](look_at) say against each other.
+#[doc(hidden)]
+#[must_use]
+pub fn found(replies: &Replies) -> Vec<String> {
+    replies.replies.iter().flat_map(found_in).collect()
+}
+
+/// As above, of one answer.
+#[doc(hidden)]
+#[must_use]
+pub fn found_in(reply: &Reply) -> Vec<String> {
+    match reply {
+        Reply::Snapshot(snapshot) => snapshot.contradictions(ROWS),
+        _ => Vec::new(),
+    }
+}
+
+/// What a whole state says against itself. It is looked at before anything is executed on it.
+#[doc(hidden)]
+#[must_use]
+pub fn found_in_state(state: &MemoryState) -> Vec<String> {
+    let first = state.check().err();
+    first.map(|text| text.chars().take(LONGEST).collect()).into_iter().collect()
+}
+
+/// The batch that looks at a queue, and at its dead letters in the same step. It is nobody's.
+#[doc(hidden)]
+#[must_use]
+pub fn look_at_queue(name: &Name) -> queue::Batch {
+    let requests = vec![
+        queue::Request::Inspect { rows: ROWS },
+        queue::Request::Dead { after: queue::ItemId(0), rows: ROWS },
+    ];
+    let (name, not_after) = (name.clone(), Micros::MAX);
+    queue::Batch { name, session: Inbox(0), number: 0, not_after, seen: 0, requests }
+}
+
+/// What the answers to [that](look_at_queue) say against each other.
+#[doc(hidden)]
+#[must_use]
+pub fn found_in_queue(replies: &queue::Replies) -> Vec<String> {
+    match &replies.replies[..] {
+        [queue::Reply::Snapshot(snapshot), queue::Reply::Dead(dead)] => {
+            snapshot.contradictions(dead, ROWS)
+        }
+        _ => Vec::new(),
+    }
+}
