@@ -26,13 +26,13 @@ pub(crate) struct DoctorJson<'a> {
     pub(crate) ttl_ms: f64,
     pub(crate) survives_any_outage_ms: Option<f64>,
     pub(crate) survives_some_outages_ms: Option<f64>,
-    pub(crate) ledgers: Option<Ledgers>,
+    pub(crate) ledgers: Option<LedgersJson>,
     pub(crate) advice: Vec<Advised<'a>>,
 }
 
 /// The stored ledgers that were looked at; `null` where none were. Each contradiction is a risk in `advice`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Ledgers {
+pub(crate) struct LedgersJson {
     pub(crate) names: usize,
     pub(crate) queues: usize,
     pub(crate) all: bool,

@@ -63,7 +63,7 @@ pub(super) struct DeadLettersPart<'a> {
 /// Which items, all of which are concerned.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Which {
+pub(super) struct MatchingBody {
     /// A text that stands in what is known of the item; all items if it is left out.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
@@ -83,7 +83,7 @@ pub(super) struct Touched {
     items: u64,
 }
 
-impl Which {
+impl MatchingBody {
     fn checked(self, inner: &HandlerState) -> Result<(Matching, String), Problem> {
         let matching = matching(inner, self.matching)?;
         Ok((matching, ReasonBody { reason: self.reason }.checked()?))
@@ -181,14 +181,14 @@ pub(super) async fn cancel(
 
 /// Replays all dead letters that match.
 #[utoipa::path(
-    post, path = "/queues/{name}/dead/replay", operation_id = "replayAll", tag = "operate", params(OfName), request_body = Which,
+    post, path = "/queues/{name}/dead/replay", operation_id = "replayAll", tag = "operate", params(OfName), request_body = MatchingBody,
     responses((status = 200, body = Touched), Problem)
 )]
 pub(super) async fn replay_all(
     State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
     FromPath(OfName { name }): FromPath<OfName>,
-    Body(which): Body<Which>,
+    Body(which): Body<MatchingBody>,
 ) -> Result<Response, Problem> {
     let (matching, reason) = which.checked(&inner)?;
     let deed = WebDeed::Queue(QueueDeed::ReplayAll(matching));
@@ -197,14 +197,14 @@ pub(super) async fn replay_all(
 
 /// Forgets all dead letters that match, with their payloads.
 #[utoipa::path(
-    post, path = "/queues/{name}/dead/drop", operation_id = "dropAll", tag = "operate", params(OfName), request_body = Which,
+    post, path = "/queues/{name}/dead/drop", operation_id = "dropAll", tag = "operate", params(OfName), request_body = MatchingBody,
     responses((status = 200, body = Touched), Problem)
 )]
 pub(super) async fn drop_all(
     State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
     FromPath(OfName { name }): FromPath<OfName>,
-    Body(which): Body<Which>,
+    Body(which): Body<MatchingBody>,
 ) -> Result<Response, Problem> {
     let (matching, reason) = which.checked(&inner)?;
     let deed = WebDeed::Queue(QueueDeed::DropAll(matching));
@@ -213,14 +213,14 @@ pub(super) async fn drop_all(
 
 /// Takes all items in work that match out of the queue. Their workers are told at once.
 #[utoipa::path(
-    post, path = "/queues/{name}/in-work/cancel", operation_id = "cancelAll", tag = "operate", params(OfName), request_body = Which,
+    post, path = "/queues/{name}/in-work/cancel", operation_id = "cancelAll", tag = "operate", params(OfName), request_body = MatchingBody,
     responses((status = 200, body = Touched), Problem)
 )]
 pub(super) async fn cancel_all(
     State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
     FromPath(OfName { name }): FromPath<OfName>,
-    Body(which): Body<Which>,
+    Body(which): Body<MatchingBody>,
 ) -> Result<Response, Problem> {
     let (matching, reason) = which.checked(&inner)?;
     let until = Some(matching.count_in_work(&queue(&inner, &name)?).await?.until);

@@ -197,7 +197,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderC
 fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<'a> {
     let listed = seen.waiters.iter().take(ROWS).zip(1..);
     let short = ShortTickets::of(seen);
-    let mut told = Told::default();
+    let mut told = NamedHolders::default();
     let row = |(waiter, place)| waiter_row(seen, waiter, place, &short, &mut told);
     let rows: Vec<_> = listed.map(row).collect();
     let more = more(seen.waiting_total, rows.len());
@@ -207,9 +207,9 @@ fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<
 
 /// The reasons that stand on the page already. Many wait for the same holders, who are named once.
 #[derive(Default)]
-struct Told(BTreeSet<String>);
+struct NamedHolders(BTreeSet<String>);
 
-impl Told {
+impl NamedHolders {
     fn once(&mut self, reason: String) -> String {
         let (first, rest) = reason.split_once("; next is ").unwrap_or((&reason, ""));
         if !rest.is_empty() && !self.0.insert(rest.to_owned()) {
@@ -230,7 +230,7 @@ fn waiter_row(
     waiter: &Waiter,
     place: u32,
     short: &ShortTickets,
-    told: &mut Told,
+    told: &mut NamedHolders,
 ) -> WaiterCells {
     let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn who_is_in_the_way_of_many_is_named_once() {
-        let mut told = Told::default();
+        let mut told = NamedHolders::default();
         let held = "4 of 4 held: job 7@ci-1 (ab12) for 3s".to_owned();
         assert_eq!(told.once(held.clone()), held);
         assert_eq!(told.once(held.clone()), "4 of 4 held, as above");

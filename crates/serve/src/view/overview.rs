@@ -66,7 +66,7 @@ struct NameRow {
 }
 
 /// By name: how often a hold was lost within the hour, in words.
-type Lost = HashMap<String, String>;
+type LostHolds = HashMap<String, String>;
 
 struct NamesTab {
     label: &'static str,
@@ -97,7 +97,7 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
 fn attention<'a>(
     all: &[Snapshot],
     shown: &[Snapshot],
-    lost: &Lost,
+    lost: &LostHolds,
     base: &'a str,
 ) -> Attention<'a> {
     let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
@@ -128,7 +128,7 @@ fn attention<'a>(
 }
 
 /// The names of which a hold was lost and that nobody uses any more, in their order.
-fn unused<'a>(all: &[Snapshot], lost: &'a Lost) -> Vec<(&'a String, &'a String)> {
+fn unused<'a>(all: &[Snapshot], lost: &'a LostHolds) -> Vec<(&'a String, &'a String)> {
     let is_used = |name: &str| all.iter().any(|seen| &*seen.name == name);
     let mut unused: Vec<_> = lost.iter().filter(|(name, _)| !is_used(name)).collect();
     unused.sort_unstable();
@@ -181,7 +181,7 @@ impl<'a> FoundNames<'a> {
 fn names_table<'a>(
     found: FoundNames<'_>,
     shown: &[Snapshot],
-    lost: &Lost,
+    lost: &LostHolds,
     query: &ListQuery,
     store: &'a str,
     base: &'a str,
@@ -203,7 +203,7 @@ fn names_table<'a>(
 
 impl NameRow {
     /// Of a row of the list, and of the same with its holders.
-    fn new(listed: &Snapshot, seen: &Snapshot, lost: &Lost) -> Self {
+    fn new(listed: &Snapshot, seen: &Snapshot, lost: &LostHolds) -> Self {
         let (dead, words) = dead(seen);
         Self {
             name: seen.name.to_string(),

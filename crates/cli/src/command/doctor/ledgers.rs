@@ -66,10 +66,10 @@ impl Ledgers {
         }
     }
 
-    pub(super) fn as_json(&self) -> Option<json::Ledgers> {
+    pub(super) fn as_json(&self) -> Option<json::LedgersJson> {
         let Self::Seen(seen) = self else { return None };
         let contradictions = seen.contradictions.len();
-        Some(json::Ledgers {
+        Some(json::LedgersJson {
             names: seen.names,
             queues: seen.queues,
             all: !seen.is_cut,
