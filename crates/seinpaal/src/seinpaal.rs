@@ -289,6 +289,9 @@ impl Seinpaal {
     /// else has written there, or that Seinpaal made a mistake. This is one call for each name, and
     /// ends no permit.
     ///
+    /// # Cancel safety
+    /// Yes: it only reads.
+    ///
     /// # Errors
     /// [`StoreError`] if the store does not answer.
     ///

@@ -1,7 +1,7 @@
 //! Changes: a page that asks, and the form that it sends. Visitors who may not act get neither.
 
 pub(crate) mod verb;
-mod words;
+pub(crate) mod words;
 
 use std::sync::Arc;
 
@@ -159,7 +159,8 @@ impl CheckedAction {
             return Err((StatusCode::FORBIDDEN, words.to_owned()));
         }
         let field = |name: &str| fields.get(name).map_or("", String::as_str);
-        let words = Verb::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
+        let words =
+            ActionWords::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
         let name = named(fields).map_err(|words| bad(&words))?;
         let target = field("t").to_owned();
         let matching = matching(inner, fields);

@@ -14,7 +14,7 @@ use seinpaal_words::matching::MOST;
 
 use crate::{
     access::Visitor,
-    act::verb::done,
+    act::words::done,
     audit::AuditEntry,
     shared::HandlerState,
     view::{self, ListQuery, PageChoices, PageSubject, encoded},

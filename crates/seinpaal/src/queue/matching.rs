@@ -13,8 +13,21 @@ const AT_ONCE: usize = 64;
 impl Queue {
     /// Shows every dead letter to `look`, in the order of their numbers.
     ///
+    /// # Cancel safety
+    /// Yes: it only reads.
+    ///
     /// # Errors
     /// As [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mut groups = Vec::new();
+    /// seinpaal.queue("letters").each_dead(|letter| groups.push(letter.group.clone())).await?;
+    /// assert!(groups.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn each_dead(&self, mut look: impl FnMut(&DeadLetter)) -> Result<(), QueueError> {
         let mut after: Option<ItemId> = None;
         loop {
@@ -29,6 +42,10 @@ impl Queue {
 
     /// Replays the dead letters that `is_wanted` chooses, and says how many. They are chosen once, at the beginning. So
     /// an item that dies again in the meantime is not replayed twice.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
+    /// not done.
     ///
     /// # Errors
     /// As [`limit`](Self::limit); then some may have been replayed.
@@ -60,8 +77,15 @@ impl Queue {
     /// Forgets the dead letters that `is_wanted` chooses, and says how many. [`purge_dead`](Self::purge_dead) forgets
     /// all of them with fewer calls.
     ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
+    /// not done.
+    ///
     /// # Errors
     /// As [`limit`](Self::limit); then some may have been forgotten.
+    ///
+    /// # Examples
+    /// As in [`replay_all`](Self::replay_all).
     pub async fn drop_all_dead(
         &self,
         is_wanted: impl FnMut(&DeadLetter) -> bool,
@@ -74,8 +98,15 @@ impl Queue {
     /// at once. Of a queue with more than 1000 items in work those are looked at whose leases end first, again as long
     /// as some of them are chosen.
     ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
+    /// not done.
+    ///
     /// # Errors
     /// As [`limit`](Self::limit); then some may have been taken out.
+    ///
+    /// # Examples
+    /// As in [`replay_all`](Self::replay_all).
     pub async fn cancel_in_work(
         &self,
         mut is_wanted: impl FnMut(&InWork) -> bool,

@@ -3,11 +3,7 @@
 use seinpaal::{ItemId, MIN_TTL};
 use seinpaal_words::matching::Matching;
 
-use super::words::{ActionWords, WORDS};
-use crate::{
-    deed::{NameDeed, QueueDeed, WebDeed},
-    view::grouped,
-};
+use crate::deed::{NameDeed, QueueDeed, WebDeed};
 
 /// An action on a name or a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,11 +27,6 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// By its word in an address.
-    pub(crate) fn find(word: &str) -> Option<&'static ActionWords> {
-        WORDS.iter().find(|words| words.word == word)
-    }
-
     /// The deed for this ticket or item, or with this number. `None` if the target is not what the
     /// action needs.
     pub(crate) fn deed(
@@ -104,30 +95,5 @@ impl Verb {
             Self::DropAll => Some("Drop * dead?"),
             _ => None,
         }
-    }
-}
-
-/// The message on the page to which the browser returns, with how many items were concerned.
-pub(crate) fn done(word: &str, count: &str) -> String {
-    let Some(words) = Verb::find(word) else { return String::new() };
-    match count.parse::<u64>() {
-        Ok(1) => format!("{} It was 1 item.", words.done),
-        Ok(items) => format!("{} It was {} items.", words.done, grouped(items)),
-        Err(_) => words.done.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_action_is_found_by_its_word_alone() {
-        let mut words: Vec<_> = WORDS.iter().map(|words| words.word).collect();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), WORDS.len());
-        assert!(words.iter().all(|word| Verb::find(word).is_some_and(|found| found.word == *word)));
-        assert!(Verb::find("delete").is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! The words of the actions: the question of each, its effect, and the sentence about its result.
 
 use super::verb::Verb;
+use crate::view::grouped;
 
 /// The words of an action. `*` stands for the ticket or item.
 pub(crate) struct ActionWords {
@@ -16,8 +17,15 @@ pub(crate) struct ActionWords {
     pub(crate) is_dangerous: bool,
 }
 
+impl ActionWords {
+    /// By the word in an address.
+    pub(crate) fn find(word: &str) -> Option<&'static Self> {
+        WORDS.iter().find(|words| words.word == word)
+    }
+}
+
 /// One for each action.
-pub(crate) const WORDS: [ActionWords; 16] = [
+const WORDS: [ActionWords; 16] = [
     ActionWords {
         verb: Verb::Limit,
         word: "limit",
@@ -179,3 +187,32 @@ pub(crate) const WORDS: [ActionWords; 16] = [
         is_dangerous: true,
     },
 ];
+
+/// The message on the page to which the browser returns, with how many items were concerned.
+pub(crate) fn done(word: &str, count: &str) -> String {
+    let Some(words) = ActionWords::find(word) else { return String::new() };
+    match count.parse::<u64>() {
+        Ok(1) => format!("{} It was 1 item.", words.done),
+        Ok(items) => format!("{} It was {} items.", words.done, grouped(items)),
+        Err(_) => words.done.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_is_found_by_its_word_alone() {
+        let mut words: Vec<_> = WORDS.iter().map(|words| words.word).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), WORDS.len());
+        assert!(
+            words
+                .iter()
+                .all(|word| ActionWords::find(word).is_some_and(|found| found.word == *word))
+        );
+        assert!(ActionWords::find("delete").is_none());
+    }
+}
