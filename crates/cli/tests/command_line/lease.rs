@@ -94,7 +94,7 @@ fn on_a_server_a_stopped_wrapper_cannot_keep_cmd_running_past_the_lease() {
 #[test]
 fn a_silent_store_costs_the_lease_and_cmd_ends_with_a_term() {
     let world = World::redis();
-    let script = "trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1000 & wait; done";
+    let script = "trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
     let (mut held, _) = Held::run(&world, &["a", "--ttl", "2s"], script);
     world.redis.as_ref().unwrap().pause();
     assert_eq!(held.line(), "orderly");
@@ -119,7 +119,8 @@ fn who_ignores_term_is_killed_before_the_lease_ends() {
 #[test]
 fn on_lost_kill_gives_no_term() {
     let world = World::redis();
-    let script = "trap 'echo asked' TERM; echo $$; while :; do sleep 1000 & wait; done";
+    let script =
+        "trap 'echo asked' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
     let (mut held, _) = Held::run(&world, &["a", "--ttl", "1s", "--on-lost", "kill"], script);
     world.redis.as_ref().unwrap().pause();
     let done = held.end();

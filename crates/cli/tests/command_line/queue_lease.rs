@@ -155,7 +155,7 @@ fn a_silent_store_costs_the_delivery_and_the_worker_goes_on_when_it_is_back() {
     let world = World::redis();
     world.push("a", "x");
     let script = "if [ -e again ]; then echo $SEINPAAL_ATTEMPT; exit 0; fi; touch again; \
-                  trap 'echo orderly; exit 3' TERM; echo $$; while :; do sleep 1000 & wait; done";
+                  trap 'echo orderly; exit 3' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
     let mut worker = work(&world, &["--ttl", "2s", "--until-empty"], script);
     worker.line();
     world.redis.as_ref().unwrap().pause();
@@ -176,7 +176,7 @@ fn the_cmd_of_a_cancelled_item_is_stopped_and_the_worker_goes_on() {
     for world in both() {
         let id = world.push("a", "x");
         let script = "if [ $(cat) = y ]; then echo y; exit 0; fi; \
-                      trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1000 & wait; done";
+                      trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
         let mut worker = work(&world, &[], script);
         worker.line();
         assert_eq!(world.seinpaal(&["queue", "cancel", "a", &id]).code, 0);

@@ -62,8 +62,7 @@ fn a_worker_without_an_item_ends_at_once_and_says_nothing() {
 fn the_second_signal_ends_the_command_and_its_item_goes_back_uncounted() {
     for world in both() {
         world.push("a", "x");
-        let script =
-            "trap 'echo orderly; exit 1' TERM; echo $$; while :; do sleep 1000 & wait; done";
+        let script = "trap 'echo orderly; exit 1' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
         let mut worker = work(&world, &[], script);
         let cmd = worker.line().parse().unwrap();
         worker.signal("INT");
@@ -80,7 +79,8 @@ fn the_second_signal_ends_the_command_and_its_item_goes_back_uncounted() {
 fn the_third_signal_kills_a_cmd_that_ignores_the_others() {
     for world in both() {
         world.push("a", "x");
-        let script = "trap 'echo heard' TERM; echo $$; while :; do sleep 1000 & wait; done";
+        let script =
+            "trap 'echo heard' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
         let mut worker = work(&world, &[], script);
         let cmd = worker.line().parse().unwrap();
         worker.signal("TERM");

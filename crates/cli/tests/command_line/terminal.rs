@@ -150,8 +150,7 @@ fn a_command_in_the_background_of_a_shell_draws_no_line() {
 fn control_c_lets_the_item_of_a_worker_finish_and_a_second_one_ends_it() {
     let world = World::embedded();
     world.push("a", "x");
-    let script =
-        "trap 'echo orderly; exit 1' TERM; echo ready; while :; do sleep 1000 & wait; done";
+    let script = "trap 'echo orderly; exit 1' TERM; echo ready; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
     let work = [program(), "queue", "work", "a", "sh", "-c", script];
     let mut screen = Screen::start(&world, &work);
     screen.until_shown("ready");

@@ -13,9 +13,10 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{World, lives, program, until};
 
-/// A script that says when it hears INT, and ends when it hears QUIT.
+/// A script that says when it hears INT, and ends when it hears QUIT. A signal to the group misses a
+/// child that the shell is just starting. So the child has none of our output, and ends soon.
 pub(crate) const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
-                      while :; do sleep 1000 & wait; done";
+                      while :; do sleep 1 >/dev/null 2>&1 & wait; done";
 
 /// A terminal with a program in it.
 pub(crate) struct Screen {
