@@ -247,7 +247,7 @@ impl Driver {
     /// Takes all commands that are there, so that requests of many tasks share a round trip.
     fn take_commands(&mut self, first: DriverCommand) {
         let now = self.clock.now();
-        self.crowd.is_taken();
+        self.crowd.taken();
         self.take_command(now, first);
         self.take_more_commands(now);
     }

@@ -73,11 +73,11 @@ struct ScriptLine {
 ///
 /// # Example
 /// ```
-/// use seinpaal_rig::{Fault, Faults, Operation};
+/// use seinpaal_rig::{Fault, Faults, SeamCall};
 ///
 /// let faults = Faults::default();
-/// faults.next(Operation::Acquire, Fault::LoseAnswer); // the next acquire only
-/// faults.every(Operation::News, Fault::Delay(std::time::Duration::from_secs(1)));
+/// faults.next(SeamCall::Acquire, Fault::LoseAnswer); // the next acquire only
+/// faults.every(SeamCall::News, Fault::Delay(std::time::Duration::from_secs(1)));
 /// assert_eq!((faults.left(), faults.happened()), (1, 0));
 /// ```
 #[derive(Debug, Default)]

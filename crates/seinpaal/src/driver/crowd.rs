@@ -77,7 +77,7 @@ impl Crowd {
     }
 
     /// The requests that are there are taken. Whoever comes later is not waited for.
-    pub(super) fn is_taken(&mut self) {
+    pub(super) fn taken(&mut self) {
         *self = Self::default();
     }
 

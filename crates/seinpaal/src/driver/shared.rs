@@ -138,7 +138,7 @@ impl Driver {
     /// can answer it at once, it is made here. Everything else is left to the task.
     fn visit(&mut self, command: DriverCommand) {
         let now = self.clock.now();
-        self.crowd.is_taken();
+        self.crowd.taken();
         self.take_more_commands(now);
         self.take_command(now, command);
         let calls = self.calls(now);

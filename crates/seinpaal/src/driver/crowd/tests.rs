@@ -85,7 +85,7 @@ fn the_wait_ends_though_the_clock_stands_still() {
 fn who_comes_after_the_requests_were_taken_is_not_waited_for() {
     let mut crowd = crowd_of(16);
     assert!(crowd.is_coming(1, 100));
-    crowd.is_taken();
+    crowd.taken();
     assert!(!crowd.is_expected());
     assert!(!crowd.is_coming(1, 101));
 }
