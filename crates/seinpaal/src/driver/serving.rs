@@ -56,11 +56,13 @@ impl Serving {
             shared.runtime = runtime::Handle::try_current().ok();
         }
         for _ in 0..MOST_ROUNDS {
-            if !shared.driver.awaits_crowd() {
+            // Asked once a round: who does not wait any more makes what is due before it sleeps.
+            let awaits_crowd = shared.driver.awaits_crowd();
+            if !awaits_crowd {
                 shared.driver.step();
             }
             let timeout = shared.next_look();
-            match shared.driver.poll_round(context) {
+            match shared.driver.poll_round(context, awaits_crowd) {
                 DriverInput::Done => continue,
                 DriverInput::Gone => return Poll::Ready(()),
                 DriverInput::Coming => {
@@ -125,7 +127,7 @@ enum DriverInput {
 impl Driver {
     /// Takes what has come. Each round takes from every source. So a
     /// store whose answers are always ready delays neither news nor commands.
-    fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
+    fn poll_round(&mut self, context: &mut Context<'_>, awaits_crowd: bool) -> DriverInput {
         // Code of the program: it is called between rounds, when the session is in order.
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
@@ -135,7 +137,7 @@ impl Driver {
         let calls = self.poll_calls(context);
         let store_tasks =
             matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
-        if self.awaits_crowd() {
+        if awaits_crowd {
             return if calls || store_tasks || news {
                 DriverInput::Done
             } else {

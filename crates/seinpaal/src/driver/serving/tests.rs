@@ -5,14 +5,14 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Inbox,
+    Inbox, Name, queue,
     session::{Session, SessionConfig},
     time::SECOND,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    super::{DriverCommand, QueueSessions, start::makings},
+    super::{DriverCommand, QueueCommand, QueueSessions, start::makings},
     *,
 };
 use crate::{
@@ -67,7 +67,7 @@ fn a_command_is_taken_while_there_are_answers_without_end() {
     });
     assert!(commands.send(DriverCommand::StoreTask(task)).is_ok());
     let waker = Arc::new(Wakes::default()).into();
-    let round = driver.poll_round(&mut Context::from_waker(&waker));
+    let round = driver.poll_round(&mut Context::from_waker(&waker), false);
     assert!(matches!(round, DriverInput::Done));
     assert_eq!(taken.load(Relaxed), 1);
 }
@@ -96,10 +96,35 @@ async fn what_one_of_a_crowd_asks_is_taken_when_the_others_have_asked() {
     let waker = Arc::new(Wakes::default()).into();
     let mut context = Context::from_waker(&waker);
     assert!(ask());
-    assert!(matches!(driver.poll_round(&mut context), DriverInput::Coming));
+    let awaits = driver.awaits_crowd();
+    assert!(matches!(driver.poll_round(&mut context, awaits), DriverInput::Coming));
     assert_eq!(driver.store_tasks.len(), 0);
     assert!(ask());
-    assert!(matches!(driver.poll_round(&mut context), DriverInput::Done));
+    let awaits = driver.awaits_crowd();
+    assert!(matches!(driver.poll_round(&mut context, awaits), DriverInput::Done));
     assert_eq!(driver.store_tasks.len(), 2);
     assert!(!driver.crowd.is_expected());
+}
+
+/// Time stands still, so the wait ends because it was looked so often.
+#[tokio::test(start_paused = true)]
+async fn what_is_due_when_a_crowd_is_no_longer_waited_for_is_sent_before_the_driver_sleeps() {
+    let clock = ClientClock::Tokio(tokio::time::Instant::now());
+    let (mut driver, _commands) = idle(clock);
+    let name = Name::new("n").expect("a name");
+    let (reply, mut answer) = oneshot::channel();
+    let ask = QueueCommand::Ask(vec![(queue::Request::Inspect { rows: 1 }, reply)]);
+    driver.queues.take_command(clock.now(), name, ask);
+    driver.crowd.told(2);
+    driver.crowd.answered(clock.now(), || Some(SECOND));
+    let mut serving = Serving::new(Arc::new(Room::new()), driver);
+    let wakes = Arc::new(Wakes::default());
+    let waker = Arc::clone(&wakes).into();
+    let mut is_awake = true;
+    while is_awake {
+        let before = wakes.0.load(Relaxed);
+        assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
+        is_awake = wakes.0.load(Relaxed) > before;
+    }
+    assert!(answer.try_recv().is_ok());
 }
