@@ -29,9 +29,8 @@ impl Driver {
             }
             EndedCall::Together(calls, result) => self.take_together(now, calls, result),
             EndedCall::Queue(name, id, result) => {
-                match &result {
-                    Ok(replies) => self.crowd.told(replies.replies.len()),
-                    Err(_) => self.statistics.failed(),
+                if result.is_err() {
+                    self.statistics.failed();
                 }
                 self.queues.take_done(now, &name, id, result);
             }
