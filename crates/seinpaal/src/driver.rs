@@ -26,7 +26,6 @@
 mod answers;
 mod asks;
 mod command;
-mod crowd;
 mod dispatch;
 mod errors;
 #[cfg(feature = "metrics")]
@@ -80,7 +79,6 @@ use crate::{
 };
 use answers::EndedCall;
 use asks::Asks;
-use crowd::Crowd;
 use dispatch::WaitingCallers;
 use errors::silence;
 pub(crate) use figures::RequestFigure;
@@ -94,6 +92,11 @@ pub(crate) use statistics::Statistics;
 
 /// How long a driver tries to give everything back after the program has dropped its last handle.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// After several requests came at once, callers send nothing themselves for so many microseconds. A
+/// request that its caller sends goes alone, and all others of the name wait for its answer. The
+/// driver's task would send them together.
+const CROWDED: u64 = 10_000;
 
 /// A connection that was closed, until everything has gone back.
 struct Closing {
@@ -133,7 +136,9 @@ struct Driver {
     /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
     /// connection's thread, and not inside a call.
     queued: Vec<(OnQueued, u32)>,
-    crowd: Crowd,
+    /// Until this instant the driver expects several callers at once, and sends their requests
+    /// together.
+    crowded_until: u64,
 }
 
 impl Driver {
@@ -162,7 +167,7 @@ impl Driver {
             queues,
             pulse,
             queued: Vec::new(),
-            crowd: Crowd::default(),
+            crowded_until: 0,
         }
     }
 
@@ -247,16 +252,20 @@ impl Driver {
     /// Takes all commands that are there, so that requests of many tasks share a round trip.
     fn take_commands(&mut self, first: DriverCommand) {
         let now = self.clock.now();
-        self.crowd.taken();
         self.take_command(now, first);
-        self.take_more_commands(now);
+        if self.take_more_commands(now) > 0 {
+            self.crowded_until = now + CROWDED;
+        }
     }
 
-    /// Takes the commands that are there already.
-    fn take_more_commands(&mut self, now: u64) {
+    /// Takes the commands that are there already, and returns how many there were.
+    fn take_more_commands(&mut self, now: u64) -> usize {
+        let mut taken = 0;
         while let Ok(command) = self.commands.try_recv() {
             self.take_command(now, command);
+            taken += 1;
         }
+        taken
     }
 }
 

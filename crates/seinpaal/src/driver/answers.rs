@@ -23,8 +23,6 @@ impl Driver {
             EndedCall::Bundle(results) => {
                 for (id, result) in results {
                     self.take_result(now, id, result);
-                    self.tell(now);
-                    self.crowd_answered(now);
                 }
             }
             EndedCall::Together(calls, result) => self.take_together(now, calls, result),
@@ -36,13 +34,6 @@ impl Driver {
             }
         }
         self.tell(now);
-        self.crowd_answered(now);
-    }
-
-    /// A store that answers in place has no round trip to save.
-    fn crowd_answered(&mut self, now: u64) {
-        let is_far = !self.store.answers_in_place();
-        self.crowd.answered(now, || self.pulse.round_trip().filter(|_| is_far));
     }
 
     fn take_result(&mut self, now: u64, id: CallId, result: Result<Replies, StoreError>) {

@@ -224,12 +224,9 @@ impl Driver {
         // Before the caller has it: it may release at once, on another thread.
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
-        match request.reply.send(Ok(grant)) {
-            Ok(()) => self.crowd.told(1),
-            Err(_) => {
-                self.waiting.grants.remove(&ticket);
-                self.session.cancel(now, ticket);
-            }
+        if request.reply.send(Ok(grant)).is_err() {
+            self.waiting.grants.remove(&ticket);
+            self.session.cancel(now, ticket);
         }
     }
 

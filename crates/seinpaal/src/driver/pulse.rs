@@ -35,8 +35,6 @@ struct Beat {
     /// Since when nothing was answered, on the clock.
     since: Option<Micros>,
     error: Option<StoreError>,
-    /// The shortest time, in microseconds, between a lone request and its answer.
-    quickest: Option<Micros>,
 }
 
 impl Pulse {
@@ -65,11 +63,6 @@ impl Pulse {
         Some(Outage { lasted, error: beat.error.clone() })
     }
 
-    /// What the way to the store and back takes at least, in microseconds, as far as it was seen.
-    pub(super) fn round_trip(&self) -> Option<Micros> {
-        self.beat().quickest
-    }
-
     pub(super) fn ask(&self, now: Micros) {
         let mut beat = self.beat();
         beat.under_way += 1;
@@ -83,10 +76,6 @@ impl Pulse {
             Some(error) => beat.error = Some(error.clone()),
             // A refusal is an answer, too.
             None => {
-                if let (Some(since), 0, None) = (beat.since, beat.under_way, &beat.error) {
-                    let took = now.saturating_sub(since);
-                    beat.quickest = Some(beat.quickest.map_or(took, |quickest| quickest.min(took)));
-                }
                 beat.error = None;
                 beat.since = (beat.under_way > 0).then_some(now);
             }
@@ -129,19 +118,6 @@ mod tests {
         pulse.ask(10);
         pulse.hear(20, None);
         assert_eq!(pulse.beat().since, Some(20));
-    }
-
-    #[test]
-    fn the_round_trip_is_the_shortest_wait_of_a_lone_request() {
-        let pulse = Pulse::new(ClientClock::Machine);
-        assert_eq!(pulse.round_trip(), None);
-        pulse.ask(10);
-        pulse.hear(40, None);
-        pulse.ask(100);
-        pulse.hear(120, None);
-        pulse.ask(200);
-        pulse.hear(230, None);
-        assert_eq!(pulse.round_trip(), Some(20));
     }
 
     #[test]

@@ -59,27 +59,24 @@ impl Releases {
         self.detaches.insert(ticket, (answer_by, reply));
     }
 
-    /// Answers those releases of a ticket that are wanted, and returns how many callers there were.
+    /// Answers those releases of a ticket that are wanted.
     fn answer(
         &mut self,
         ticket: Ticket,
         answer: &Result<(), ReleaseError>,
         is_wanted: impl Fn(&PendingRelease) -> bool,
-    ) -> usize {
-        let Some(releases) = self.releases.get_mut(&ticket) else { return 0 };
-        let mut told = 0;
+    ) {
+        let Some(releases) = self.releases.get_mut(&ticket) else { return };
         for release in releases.extract_if(.., |release| is_wanted(release)) {
             if let Some(reply) = release.reply {
                 self.overdue_at.remove(&(release.answer_by, ticket));
                 // Nobody is left to be told if the future was dropped.
                 let _ = reply.send(answer.clone());
-                told += 1;
             }
         }
         if releases.is_empty() {
             self.releases.remove(&ticket);
         }
-        told
     }
 
     pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: DetachResult) -> bool {
@@ -129,9 +126,7 @@ impl Driver {
         let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
         match given.filter(|_| left > 0) {
             Some(given) => {
-                let is_given = |it: &PendingRelease| given.contains(&it.slots);
-                let told = self.waiting.releases.answer(ticket, &answer, is_given);
-                self.crowd.told(told);
+                self.waiting.releases.answer(ticket, &answer, |it| given.contains(&it.slots));
             }
             None => self.no_more_releases(ticket, &answer),
         }
@@ -140,8 +135,7 @@ impl Driver {
     /// The permit is gone. Its releases that still wait have this answer.
     pub(super) fn no_more_releases(&mut self, ticket: Ticket, answer: &Result<(), ReleaseError>) {
         self.waiting.grants.remove(&ticket);
-        let told = self.waiting.releases.answer(ticket, answer, |_| true);
-        self.crowd.told(told);
+        self.waiting.releases.answer(ticket, answer, |_| true);
     }
 
     /// Tells the callers of a release or a detach that nobody can say whether it was executed.

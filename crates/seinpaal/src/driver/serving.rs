@@ -5,7 +5,6 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    thread,
     time::Duration,
 };
 
@@ -56,20 +55,11 @@ impl Serving {
             shared.runtime = runtime::Handle::try_current().ok();
         }
         for _ in 0..MOST_ROUNDS {
-            // Asked once a round: who does not wait any more makes what is due before it sleeps.
-            let awaits_crowd = shared.driver.awaits_crowd();
-            if !awaits_crowd {
-                shared.driver.step();
-            }
+            shared.driver.step();
             let timeout = shared.next_look();
-            match shared.driver.poll_round(context, awaits_crowd) {
+            match shared.driver.poll_round(context) {
                 DriverInput::Done => continue,
                 DriverInput::Gone => return Poll::Ready(()),
-                DriverInput::Coming => {
-                    // Those who are about to ask may need this processor.
-                    thread::yield_now();
-                    break;
-                }
                 DriverInput::Nothing => {}
             }
             if self.sleep_until(&shared.driver, timeout, context).is_pending() {
@@ -119,15 +109,13 @@ enum DriverInput {
     Done,
     /// Every handle is gone.
     Gone,
-    /// More callers are about to ask.
-    Coming,
     Nothing,
 }
 
 impl Driver {
-    /// Takes what has come. Each round takes from every source. So a
-    /// store whose answers are always ready delays neither news nor commands.
-    fn poll_round(&mut self, context: &mut Context<'_>, awaits_crowd: bool) -> DriverInput {
+    /// Takes what has come. Each round takes from every source. So a store whose answers are always
+    /// ready delays neither news nor commands.
+    fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
         // Code of the program: it is called between rounds, when the session is in order.
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
@@ -137,13 +125,6 @@ impl Driver {
         let calls = self.poll_calls(context);
         let store_tasks =
             matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
-        if awaits_crowd {
-            return if calls || store_tasks || news {
-                DriverInput::Done
-            } else {
-                DriverInput::Coming
-            };
-        }
         match self.commands.poll_recv(context) {
             Poll::Ready(Some(command)) => self.take_commands(command),
             Poll::Ready(None) => return DriverInput::Gone,
@@ -151,12 +132,6 @@ impl Driver {
             Poll::Pending => {}
         }
         DriverInput::Done
-    }
-
-    /// Whether more callers are about to ask, so that nothing is sent yet.
-    fn awaits_crowd(&mut self) -> bool {
-        let there = self.commands.len();
-        self.closing.is_none() && self.crowd.is_coming(there, self.clock.now())
     }
 
     fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {

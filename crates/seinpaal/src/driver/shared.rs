@@ -88,7 +88,9 @@ impl SharedDriver {
     fn is_open(&self) -> bool {
         let driver = &self.driver;
         // What a caller sends goes alone, and all others of the name wait for its answer.
-        let sends = || driver.store.sends_in_place().is_some() && !driver.crowd.is_expected();
+        let sends = || {
+            driver.store.sends_in_place().is_some() && driver.clock.now() >= driver.crowded_until
+        };
         (driver.store.answers_in_place() || sends())
             && driver.under_way.is_empty()
             && driver.closing.is_none()
@@ -138,7 +140,6 @@ impl Driver {
     /// can answer it at once, it is made here. Everything else is left to the task.
     fn visit(&mut self, command: DriverCommand) {
         let now = self.clock.now();
-        self.crowd.taken();
         self.take_more_commands(now);
         self.take_command(now, command);
         let calls = self.calls(now);

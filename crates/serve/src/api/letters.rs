@@ -23,6 +23,7 @@ use super::{
     steer::{ReasonBody, make, make_counted},
 };
 use crate::{
+    access::Visitor,
     deed::{QueueDeed, WebDeed},
     problem::Problem,
     shared::HandlerState,
@@ -191,8 +192,7 @@ pub(super) async fn replay_all(
     Body(which): Body<MatchingBody>,
 ) -> Result<Response, Problem> {
     let (matching, reason) = which.checked(&inner)?;
-    let deed = WebDeed::Queue(QueueDeed::ReplayAll(matching));
-    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+    touch(&inner, &visitor, &name, QueueDeed::ReplayAll(matching), reason).await
 }
 
 /// Forgets all dead letters that match, with their payloads.
@@ -207,8 +207,7 @@ pub(super) async fn drop_all(
     Body(which): Body<MatchingBody>,
 ) -> Result<Response, Problem> {
     let (matching, reason) = which.checked(&inner)?;
-    let deed = WebDeed::Queue(QueueDeed::DropAll(matching));
-    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+    touch(&inner, &visitor, &name, QueueDeed::DropAll(matching), reason).await
 }
 
 /// Takes all items in work that match out of the queue. Their workers are told at once.
@@ -224,8 +223,8 @@ pub(super) async fn cancel_all(
 ) -> Result<Response, Problem> {
     let (matching, reason) = which.checked(&inner)?;
     let until = Some(matching.count_in_work(&queue(&inner, &name)?).await?.until);
-    let deed = WebDeed::Queue(QueueDeed::CancelAll(Matching { until, ..matching }));
-    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+    let deed = QueueDeed::CancelAll(Matching { until, ..matching });
+    touch(&inner, &visitor, &name, deed, reason).await
 }
 
 /// Takes out all items that are ready or delayed. What is in work stays, and so do dead letters.
@@ -239,10 +238,17 @@ pub(super) async fn purge(
     FromPath(OfName { name }): FromPath<OfName>,
     Body(because): Body<ReasonBody>,
 ) -> Result<Response, Problem> {
-    let (deed, reason) = (WebDeed::Queue(QueueDeed::Purge), because.checked()?);
-    Ok(touched(make_counted(&inner, &visitor, &name, deed, reason).await?))
+    touch(&inner, &visitor, &name, QueueDeed::Purge, because.checked()?).await
 }
 
-fn touched(items: u64) -> Response {
-    Json(Touched { items }).into_response()
+/// Does it to all that it concerns, and says how many these were.
+async fn touch(
+    inner: &HandlerState,
+    visitor: &Visitor,
+    name: &str,
+    deed: QueueDeed,
+    reason: String,
+) -> Result<Response, Problem> {
+    let items = make_counted(inner, visitor, name, WebDeed::Queue(deed), reason).await?;
+    Ok(Json(Touched { items }).into_response())
 }
