@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{DeadLetter, HoldTimes, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
+use seinpaal::{HoldTimes, ListedItem, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
@@ -32,7 +32,7 @@ pub(super) struct StoreQuestion {
 #[derive(Clone, Debug)]
 pub(super) struct OpenQueue {
     pub(super) seen: QueueSnapshot,
-    pub(super) dead: Vec<DeadLetter>,
+    pub(super) dead: Vec<ListedItem>,
 }
 
 /// The last answer of the store.

@@ -95,7 +95,7 @@ async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled()
             "{error}"
         );
     }
-    send(&client, 5, Request::Cancel { id }).await.unwrap();
+    send(&client, 5, Request::Cancel { id, spares_work: false }).await.unwrap();
     let rest = popped(send(&client, 6, pop(2, false)).await.unwrap());
     assert_eq!(rest.iter().map(|item| item.payload.as_slice()).collect::<Vec<_>>(), [b""]);
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use seinpaal::{DeadLetter, InWork, QueueSnapshot};
+use seinpaal::{InWork, ListedItem, ListedState, QueueSnapshot};
 
 use super::{
     super::state::TopState, Columns, GAP, ViewLine, matches_filter, name_width, nothing,
@@ -72,7 +72,7 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
     lines
 }
 
-fn letters(dead: &[DeadLetter], at: Option<usize>, rows: usize) -> Vec<ViewLine> {
+fn letters(dead: &[ListedItem], at: Option<usize>, rows: usize) -> Vec<ViewLine> {
     if dead.is_empty() {
         return Vec::new();
     }
@@ -90,8 +90,12 @@ fn in_work(item: &InWork) -> String {
     format!("{id:<16}  {attempt:>8}  {since:>6}  {}@{}", worker.pid, worker.host)
 }
 
-fn letter(letter: &DeadLetter) -> String {
-    let since = age(SystemTime::now().duration_since(letter.died_at).unwrap_or_default());
+fn letter(letter: &ListedItem) -> String {
+    let died_at = match letter.state {
+        ListedState::Dead { died_at } => died_at,
+        _ => letter.pushed_at,
+    };
+    let since = age(SystemTime::now().duration_since(died_at).unwrap_or_default());
     let last = letter.history.ends().last();
     let end = last.map_or("", |past| delivery_end(&past.ending));
     let (id, attempt) = (letter.id, letter.attempt);
