@@ -83,7 +83,7 @@ async fn a_bad_request_is_told_before_anything_is_written() -> Outcome {
         let refused = site.call("POST", "/v1/queues/new/items", &body).await?;
         assert_eq!(problem(&refused), (400, "bad-request".to_owned()), "{body}: {}", refused.body);
     }
-    let high = site.get("/v1/queues/new/dead?after=9007199254740993").await?;
+    let high = site.get("/v1/queues/new/items?state=dead&after=x:0:9007199254740993:").await?;
     assert_eq!(problem(&high), (400, "bad-request".to_owned()));
     assert_eq!(object(&site.get("/v1/queues").await?)["queues"], Value::Array(vec![]));
     Ok(())

@@ -2,6 +2,8 @@
 
 #[path = "pages/all_that_match.rs"]
 mod all_that_match;
+#[path = "pages/lists.rs"]
+mod lists;
 mod support;
 
 use std::time::Duration;

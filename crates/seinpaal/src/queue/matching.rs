@@ -80,12 +80,15 @@ impl Queue {
         is_wanted: impl FnMut(&ListedItem) -> bool,
     ) -> Result<u64, QueueError> {
         let chosen = self.chosen(state, is_wanted).await?;
-        let spares_work = state != ItemState::InWork;
-        many_at_once(&chosen, async |id| match state {
+        many_at_once(&chosen, |id| self.remove(state, id)).await
+    }
+
+    /// Takes out an item that was found in this state.
+    async fn remove(&self, state: ItemState, id: ItemId) -> Result<(), QueueError> {
+        match state {
             ItemState::Dead => self.drop_dead(id).await,
-            _ => self.cancel_if(id, spares_work).await.map(drop),
-        })
-        .await
+            _ => self.cancel_if(id, state != ItemState::InWork).await.map(drop),
+        }
     }
 
     /// Each once, though an item in work can be listed again.
@@ -103,9 +106,9 @@ impl Queue {
 }
 
 /// Requests that are made at the same time share a call.
-async fn many_at_once(
+async fn many_at_once<D: Future<Output = Result<(), QueueError>>>(
     items: &[ItemId],
-    act: impl AsyncFn(ItemId) -> Result<(), QueueError>,
+    act: impl Fn(ItemId) -> D,
 ) -> Result<u64, QueueError> {
     let mut total = 0;
     for items in items.chunks(AT_ONCE) {

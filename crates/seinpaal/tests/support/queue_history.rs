@@ -220,7 +220,10 @@ fn group(draw: &mut Draw) -> Name {
 
 fn dedup(draw: &mut Draw) -> Dedup {
     let key = Name::new(draw.pick(&["k", "k 1", "ké", "l"])).unwrap();
-    Dedup { key, window: draw.pick(&[0, 1, 100 * MILLISECOND, SECOND, 5 * SECOND]) }
+    Dedup {
+        key,
+        window: draw.pick(&[0, 1, 5 * MILLISECOND, 100 * MILLISECOND, SECOND, 5 * SECOND]),
+    }
 }
 
 fn about(draw: &mut Draw) -> String {
