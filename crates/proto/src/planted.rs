@@ -71,8 +71,6 @@ bugs! {
         QueueUncounted "queue-uncounted" "an item has one delivery too many",
         QueueWatchUntold "queue-watch-untold" "the watch is not told of what is due sooner",
         QueuePlaceLost "queue-place-lost" "what is given back goes to the end",
-        QueueListsTwice "queue-lists-twice" "the first item of a group is listed twice",
-        QueueSparesNobody "queue-spares-nobody" "an item in work is cancelled although work is spared",
     }
     "queue session" {
         QueueHintLost "queue-hint-lost" "a call or request to watch that overtakes an answer is forgotten",

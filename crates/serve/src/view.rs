@@ -81,9 +81,9 @@ pub(crate) fn grouped(number: impl Into<u64>) -> String {
 }
 
 /// How many are not listed; nothing if all are.
-fn more(total: u32, listed: usize) -> String {
-    let rest = (total as usize).saturating_sub(listed);
-    if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
+fn more(total: impl Into<u64>, listed: usize) -> String {
+    let rest = total.into().saturating_sub(listed as u64);
+    if rest == 0 { String::new() } else { format!("{} more", grouped(rest)) }
 }
 
 /// How long a lease lasts yet.

@@ -29,6 +29,11 @@ impl ItemQuery {
         Self { text: typed.take(MOST).collect(), only, after }
     }
 
+    /// Whether all items are looked at.
+    pub(crate) fn searches(&self) -> bool {
+        !self.text.is_empty()
+    }
+
     /// The fields of a link to this page, each beginning with `&`.
     pub(crate) fn link(&self) -> String {
         let field = |name: &str, value: Option<String>| {

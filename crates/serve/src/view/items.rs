@@ -1,81 +1,21 @@
 //! Items of one state on the page of their queue: those that are shown, how many match, and what can be done to them.
 
+mod found;
+
 use std::time::SystemTime;
 
 use askama::Template;
-use seinpaal::{ItemCursor, ItemState, ListedItem, ListedState, Queue, QueueError};
+use seinpaal::{ItemState, ListedItem, ListedState};
 use seinpaal_words::{
     matching::Matching,
     text::{age, delivery_end},
 };
 
 use super::{encoded, grouped, item_query::ItemQuery, lease_left, more, shown};
+pub(super) use found::FoundItems;
 
-/// How many rows a page lists.
-const ROWS: usize = 50;
-/// How many items a reading looks at where a text is looked for. A page is read twice a second, and a queue may have
-/// any number of items.
-const LOOK: u64 = 1_000;
-/// How many of them a call looks at once the rows of the page are known.
-const STEP: u32 = 500;
 /// How much of a payload is shown, in characters.
 const PREVIEW: usize = 160;
-
-/// The items of a state that were found.
-pub(super) struct FoundItems {
-    state: ItemState,
-    shown: Vec<ListedItem>,
-    /// How many match of those that were looked at.
-    matching: u64,
-    looked: u64,
-    /// Where the rows go on.
-    next: Option<ItemCursor>,
-    /// Whether all were looked at.
-    is_whole: bool,
-}
-
-impl FoundItems {
-    pub(super) fn none(state: ItemState) -> Self {
-        Self { state, shown: Vec::new(), matching: 0, looked: 0, next: None, is_whole: true }
-    }
-
-    pub(super) fn state(&self) -> ItemState {
-        self.state
-    }
-
-    /// Reads the first rows, or those behind the place of the query.
-    pub(super) async fn read(
-        queue: &Queue,
-        state: ItemState,
-        query: &ItemQuery,
-        matching: &Matching,
-    ) -> Result<Self, QueueError> {
-        let mut after = query.after.clone().filter(|after| after.state() == state);
-        let is_first = after.is_none();
-        let mut found = Self { is_whole: false, ..Self::none(state) };
-        loop {
-            let is_filling = found.shown.len() < ROWS;
-            let rows = if is_filling { ROWS as u32 } else { STEP };
-            let page = queue.items(state, after.as_ref(), rows).await?;
-            found.looked += page.items.len() as u64;
-            let meant = page.items.into_iter().filter(|item| matching.has(item));
-            let before = found.shown.len();
-            if is_filling {
-                found.shown.extend(meant);
-                found.matching += (found.shown.len() - before) as u64;
-                found.next.clone_from(&page.next);
-            } else {
-                found.matching += meant.count() as u64;
-            }
-            after = page.next;
-            let is_enough = matching.text.is_empty() && found.shown.len() >= ROWS;
-            if after.is_none() || is_enough || found.looked >= LOOK {
-                found.is_whole = is_first && after.is_none();
-                return Ok(found);
-            }
-        }
-    }
-}
 
 #[derive(Template)]
 #[template(path = "parts/items.html")]
@@ -132,17 +72,15 @@ impl<'a> ItemsPart<'a> {
             title: title(state),
             heading: heading(total, found, is_all),
             nothing: nothing(state, total, is_all),
-            actions: actions(found, if is_all { u64::from(total) } else { found.matching }, is_all),
+            actions: actions(found, total, is_all),
             columns: columns(state, matching.with_payloads),
             rows: found.shown.iter().map(|item| row(item, matching.with_payloads)).collect(),
             may_act,
             is_dead: state == ItemState::Dead,
-            more: match (is_all && query.after.is_none(), has_more) {
-                (true, true) => more(total, found.shown.len()),
-                (false, true) if !found.is_whole => {
-                    format!("Looked at {} items.", grouped(found.looked))
-                }
-                _ => String::new(),
+            more: match (is_all, found.is_first) {
+                (true, true) => more(u64::from(total), found.shown.len()),
+                (true, false) => String::new(),
+                (false, _) => more(found.matching, found.shown.len()),
             },
             next: has_more.then(|| (format!("{base}/queue?n={link}{rest}"), words)),
             is_hidden: total == 0
@@ -166,10 +104,10 @@ fn title(state: ItemState) -> &'static str {
 
 fn heading(total: u32, found: &FoundItems, is_all: bool) -> String {
     let (matching, total) = (grouped(found.matching), grouped(total));
-    match (is_all, found.is_whole) {
+    match (is_all, found.is_first) {
         (true, _) => total,
         (_, true) => format!("{matching} of {total} match"),
-        _ => format!("{matching} match among {} of {total}", grouped(found.looked)),
+        _ => format!("{matching} of {total} match, from here on"),
     }
 }
 
@@ -183,9 +121,10 @@ fn nothing(state: ItemState, total: u32, is_all: bool) -> &'static str {
     }
 }
 
-/// Words in an address, and those of a button. `all 37 that match`, where they are counted.
-fn actions(found: &FoundItems, all: u64, is_all: bool) -> Vec<(String, String)> {
-    let words = match (is_all, found.is_whole, all) {
+/// Words in an address, and those of a button. `all 37 that match`, where all are counted.
+fn actions(found: &FoundItems, total: u32, is_all: bool) -> Vec<(String, String)> {
+    let all = if is_all { u64::from(total) } else { found.matching };
+    let words = match (is_all, found.is_first, all) {
         (true, ..) => "all".to_owned(),
         (_, false, _) => "all that match".to_owned(),
         (_, _, 1) => "the one that matches".to_owned(),
@@ -196,7 +135,7 @@ fn actions(found: &FoundItems, all: u64, is_all: bool) -> Vec<(String, String)> 
             ("replay-all".to_owned(), format!("Replay {words}")),
             ("drop-all".to_owned(), format!("Drop {words}")),
         ],
-        _ if all < 2 && found.is_whole => Vec::new(),
+        _ if all < 2 && found.is_first => Vec::new(),
         state => vec![(format!("cancel-all&state={state}"), format!("Cancel {words}"))],
     }
 }

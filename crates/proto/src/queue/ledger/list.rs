@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use super::{Ledger, MOST_PAYLOAD};
 use crate::{
     ledger::Contacts,
-    planted::{Bug, planted},
     queue::{
         item::{Item, Standing},
         listing::ItemPosition,
@@ -56,7 +55,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let at = ItemPosition::of(&item, is_grouped);
         // The first one of a group stands in the order of all, too. It is listed with its group.
         let is_elsewhere = matches!(at, ItemPosition::Open(..)) && item.group.is_some();
-        if !is_elsewhere || planted(Bug::QueueListsTwice) {
+        if !is_elsewhere {
             let bytes = item.bytes as usize;
             if bytes > page.room && !page.rows.is_empty() {
                 return Ok(false);

@@ -3,7 +3,6 @@
 use super::{Ledger, order::rank};
 use crate::{
     ledger::Contacts,
-    planted::{Bug, planted},
     queue::{
         item::{Delivery, Item, ItemId, Standing},
         listing::{ItemPosition, ItemState},
@@ -32,7 +31,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn cancel(&mut self, id: ItemId, spares_work: bool) -> Result<Reply, S::Error> {
         let can_be_cancelled = |it: &Standing| match it {
             Standing::Dead { .. } => false,
-            Standing::InWork(_) => !spares_work || planted(Bug::QueueSparesNobody),
+            Standing::InWork(_) => !spares_work,
             _ => true,
         };
         let Some(item) = self.item_if(id, can_be_cancelled)? else {
