@@ -4,6 +4,8 @@
 mod all_that_match;
 #[path = "pages/lists.rs"]
 mod lists;
+#[path = "pages/mounted.rs"]
+mod mounted;
 mod support;
 
 use std::time::Duration;

@@ -42,7 +42,10 @@ fn items_are_listed_by_their_state_in_the_order_of_service() {
         assert_eq!((&delayed["state"], &delayed["deliveries"]), (&"delayed".into(), &0.into()));
         assert!(delayed["worker"].is_null() && delayed["died_at_ms"].is_null(), "{delayed}");
         let dead = items(&world, &["--state", "dead"]).remove(0);
-        assert_eq!((&dead["reason"], &dead["most_deliveries"]), (&"exit 3".into(), &1.into()));
+        assert_eq!(
+            (&dead["reason"], &dead["most_deliveries"]),
+            (&"exit status 3".into(), &1.into())
+        );
         let table = world.seinpaal(&["queue", "items", "a"]).out;
         assert_eq!(table.lines().count(), 5, "{table}");
         for words in ["in 59m", "of a group", "dead", "PAYLOAD"] {

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::{
     RedisServer,
     model::{Listening, Model},
-    queue_history::{Ask, Event, Place, Seen, Turn, inbox},
+    queue_history::{Ask, Event, ListPlace, Seen, Turn, inbox},
 };
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
@@ -224,7 +224,7 @@ impl Bench {
     /// Everything that is left: what is dead, and what is popped when nothing holds it back.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let rows = 10_000;
-        let list = |state| Ask::List { after: Place::Before(state), rows };
+        let list = |state| Ask::List { after: ListPlace::Before(state), rows };
         let looks = [Ask::Inspect { rows }].into_iter().chain(ItemState::ALL.map(list));
         let looks: Vec<_> = looks.collect();
         let frees = [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume];

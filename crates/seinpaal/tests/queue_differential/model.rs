@@ -11,7 +11,7 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-use super::queue_history::{Ask, Place, Seen, Turn};
+use super::queue_history::{Ask, ListPlace, Seen, Turn};
 
 /// The ledger, who listens, and what was answered.
 #[derive(Default)]
@@ -90,12 +90,12 @@ impl Model {
         }
     }
 
-    fn place(&self, place: Place) -> ItemPosition {
+    fn place(&self, place: ListPlace) -> ItemPosition {
         let item = |at| self.state.clone().item(self.id(at)).ok().flatten();
         match place {
-            Place::Before(state) => ItemPosition::before(state),
-            Place::At(place) => place,
-            Place::Behind(at) => match item(at) {
+            ListPlace::Before(state) => ItemPosition::before(state),
+            ListPlace::At(place) => place,
+            ListPlace::Behind(at) => match item(at) {
                 Some(item) => match (item.standing, item.group) {
                     (Standing::Ready { .. }, None) => ItemPosition::Open(item.rank, item.id),
                     (Standing::Ready { .. }, group) => {

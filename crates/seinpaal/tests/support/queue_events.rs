@@ -65,14 +65,14 @@ pub enum Ask {
         rows: u32,
     },
     List {
-        after: Place,
+        after: ListPlace,
         rows: u32,
     },
 }
 
 /// A place in a list of items.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum ListPlace {
     /// Before all items of a state.
     Before(ItemState),
     /// Behind one of the latest items, wherever it stands.

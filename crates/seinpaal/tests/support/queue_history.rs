@@ -12,7 +12,7 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
-pub use queue_events::{Ask, Event, Place, Seen, Turn};
+pub use queue_events::{Ask, Event, ListPlace, Seen, Turn};
 
 /// The scale of a history.
 #[derive(Clone, Copy, Debug)]
@@ -167,12 +167,12 @@ fn ask(draw: &mut Draw, scale: Scale) -> Ask {
 }
 
 /// Before an order, behind one of the latest items, or at a place that none has.
-fn place(draw: &mut Draw) -> Place {
+fn place(draw: &mut Draw) -> ListPlace {
     let state = draw.pick(&ItemState::ALL);
     match draw.below(8) {
-        0..4 => Place::Before(state),
-        4..7 => Place::Behind(at(draw)),
-        _ => Place::At(draw.pick(&[
+        0..4 => ListPlace::Before(state),
+        4..7 => ListPlace::Behind(at(draw)),
+        _ => ListPlace::At(draw.pick(&[
             ItemPosition::Open(i64::MAX >> 11, ItemId(UNBOUNDED)),
             ItemPosition::Open(0, ItemId(5)),
             ItemPosition::before_groups(),

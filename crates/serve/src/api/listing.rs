@@ -27,7 +27,7 @@ const ROWS: u32 = 100;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct ItemsPart {
+pub(super) struct ItemListPart {
     /// Of which state.
     #[param(inline)]
     state: StateToList,
@@ -78,13 +78,13 @@ pub(super) struct ItemsAnswer<'a> {
 
 /// The items of a queue that are ready, delayed, in work or dead.
 #[utoipa::path(
-    get, path = "/queues/{name}/items", operation_id = "listItems", tag = "queues", params(OfName, ItemsPart),
+    get, path = "/queues/{name}/items", operation_id = "listItems", tag = "queues", params(OfName, ItemListPart),
     responses((status = 200, body = ItemsAnswer<'_>), Problem)
 )]
 pub(super) async fn list(
     State(inner): State<Arc<HandlerState>>,
     FromPath(OfName { name }): FromPath<OfName>,
-    FromQuery(part): FromQuery<ItemsPart>,
+    FromQuery(part): FromQuery<ItemListPart>,
 ) -> Result<Response, Problem> {
     let (rows, state) = (part.rows.unwrap_or(ROWS), part.state.state());
     if !(1..=MOST_ROWS).contains(&rows) {

@@ -41,10 +41,10 @@ pub(super) struct ItemsPart<'a> {
 
 struct ItemCells {
     id: u64,
-    cells: Vec<Cell>,
+    cells: Vec<ItemCell>,
 }
 
-enum Cell {
+enum ItemCell {
     Text { label: &'static str, is_number: bool, text: String },
     History(Vec<String>),
     Payload { text: Option<String>, bytes: String },
@@ -169,8 +169,10 @@ fn columns(state: ItemState, has_payloads: bool) -> Vec<(&'static str, bool)> {
 
 fn row(item: &ListedItem, has_payloads: bool) -> ItemCells {
     let group = || words("group", item.group.as_ref().map_or_else(String::new, |it| shown(it)));
-    let payload =
-        || Cell::Payload { text: has_payloads.then(|| preview(item)), bytes: grouped(item.bytes) };
+    let payload = || ItemCell::Payload {
+        text: has_payloads.then(|| preview(item)),
+        bytes: grouped(item.bytes),
+    };
     let since = |at: SystemTime| SystemTime::now().duration_since(at).unwrap_or_default();
     let cells = match &item.state {
         ListedState::InWork { worker, worked_for, valid_for, .. } => vec![
@@ -184,7 +186,7 @@ fn row(item: &ListedItem, has_payloads: bool) -> ItemCells {
             let ends = item.history.ends().iter().map(|past| shown(delivery_end(&past.ending)));
             vec![
                 number("deliveries", item.attempt.to_string()),
-                Cell::History(ends.collect()),
+                ItemCell::History(ends.collect()),
                 number("died", format!("{} ago", age(since(*died_at)))),
                 group(),
                 payload(),
@@ -207,12 +209,12 @@ fn row(item: &ListedItem, has_payloads: bool) -> ItemCells {
     ItemCells { id: item.id.0, cells }
 }
 
-fn words(label: &'static str, text: String) -> Cell {
-    Cell::Text { label, is_number: false, text }
+fn words(label: &'static str, text: String) -> ItemCell {
+    ItemCell::Text { label, is_number: false, text }
 }
 
-fn number(label: &'static str, text: String) -> Cell {
-    Cell::Text { label, is_number: true, text }
+fn number(label: &'static str, text: String) -> ItemCell {
+    ItemCell::Text { label, is_number: true, text }
 }
 
 fn labels(item: &ListedItem) -> String {
