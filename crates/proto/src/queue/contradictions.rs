@@ -30,6 +30,7 @@ impl Snapshot {
                 ItemState::Dead => self.dead,
             };
             compare(&mut found, total, listed.len(), state.word());
+            listed.iter().filter_map(cut_payload).for_each(|text| found.push(text));
         }
         if self.in_work < rows && self.groups.len() < rows as usize {
             self.compare_groups(&mut found);
@@ -97,6 +98,13 @@ impl Snapshot {
             }
         }
     }
+}
+
+/// Nobody could work on such an item.
+fn cut_payload(row: &ItemRow) -> Option<String> {
+    let (bytes, there) = (row.bytes as usize, row.payload.len());
+    let is_cut = there < bytes.min(ItemRow::PREVIEW);
+    is_cut.then(|| format!("the item {} has {there} of the {bytes} bytes of its payload", row.id))
 }
 
 fn compare(found: &mut Vec<String>, total: u32, listed: usize, what: &str) {
@@ -196,6 +204,9 @@ mod tests {
         more.groups[0].ready = 3;
         let said = more.contradictions(&[], ROWS).join("; ");
         assert_eq!(said, "the groups count 3 ready, and the queue 2");
+        let cut = ItemRow { bytes: 300, payload: vec![7; 255], ..ready(1) };
+        let said = whole().contradictions(&[(ItemState::Ready, &[cut, ready(2)])], ROWS).join("; ");
+        assert_eq!(said, "the item 1 has 255 of the 300 bytes of its payload");
         let mut twice = whole();
         (twice.in_work, twice.groups[0].in_work) = (2, 2);
         twice.work.push(in_work(1));

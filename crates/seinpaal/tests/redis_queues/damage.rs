@@ -118,3 +118,31 @@ async fn a_queue_that_contradicts_itself_is_found_and_a_whole_one_is_not() {
     let found = &seen.contradictions[0];
     assert!(found.is_queue && found.to_string().starts_with("the queue n: "), "{found}");
 }
+
+/// What an operator should know of items that nobody has come for yet.
+#[tokio::test]
+async fn ready_and_delayed_items_that_are_gone_in_part_are_found() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
+    let found = async || {
+        let seen = client.store.examine(10).await.unwrap();
+        seen.contradictions.iter().map(|found| found.text.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
+        panic!("it is new")
+    };
+    let group = Name::new("g").ok();
+    send(&client, 2, Request::Push(Push { group, ..push(b"y") })).await.unwrap();
+    let due = Due::In(3_600 * SECOND);
+    send(&client, 3, Request::Push(Push { due, ..push(b"z") })).await.unwrap();
+    assert_eq!(found().await, "");
+    let payload = [b"p", &id.0.to_be_bytes()[..]].concat();
+    say::<()>(&mut behind, cmd("HDEL").arg(RECORDS).arg(&payload)).await;
+    assert_eq!(found().await, format!("the item {id} has 0 of the 1 bytes of its payload"));
+    // As a server does that evicts keys.
+    say::<()>(&mut behind, cmd("DEL").arg(format!("{RECORDS}:o"))).await;
+    let found = found().await;
+    assert!(found.contains("counts 2 ready, and there are records of 0"), "{found}");
+    assert!(found.contains("counts 1 delayed, and there are records of 0"), "{found}");
+}
