@@ -1,7 +1,7 @@
 //! `queue`: one module a command, but for `work`, which is in [`run`].
 
 pub(crate) mod dead;
-mod items;
+pub(crate) mod items;
 mod limit;
 mod lines;
 mod list;

@@ -128,7 +128,7 @@ pub(super) fn ago(at: SystemTime) -> String {
     format!("{} ago", age(SystemTime::now().duration_since(at).unwrap_or_default()))
 }
 
-pub(super) fn glimpse(item: &ListedItem) -> String {
+pub(crate) fn glimpse(item: &ListedItem) -> String {
     let text = String::from_utf8_lossy(&item.payload);
     let start = text.chars().take(MOST_SHOWN).collect::<String>();
     if start.len() < item.bytes as usize { format!("{start}…") } else { start }
