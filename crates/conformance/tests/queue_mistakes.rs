@@ -103,7 +103,7 @@ noticed! {
     answers_without_a_bound_are_noticed: AnswersWithoutBound
         ["payloads::the_answers_to_a_batch_hold_four_mebibytes_of_payload"];
     an_item_that_is_left_out_of_a_list_is_noticed: ListsOneTooFew
-        ["lists::ready_items_are_listed_once_those_of_groups_behind_the_others"
+        ["lists::ready_items_are_listed_once_those_of_groups_before_the_others"
          "lists::a_long_list_comes_in_bounded_steps"];
     an_item_that_is_listed_twice_is_noticed: ListsOneTwice
         ["lists::dead_letters_are_listed_page_by_page"];

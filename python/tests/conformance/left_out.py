@@ -169,7 +169,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
     },
     "lists": {
         COMMAND: [
-            "ready_items_are_listed_once_those_of_groups_behind_the_others",
+            "ready_items_are_listed_once_those_of_groups_before_the_others",
             "delayed_items_are_listed_as_they_fall_due",
             "items_in_work_are_listed_with_their_workers",
             "dead_letters_are_listed_page_by_page",

@@ -76,7 +76,7 @@ Examples:
 const ITEMS_EXAMPLES: &str = "\
 Examples:
   seinpaal queue items mails --state ready
-      in the order in which they are delivered, those of groups behind
+      in the order in which they are delivered; those of groups first
   seinpaal queue items mails --matching job=42
       of every state; `queue cancel` removes the same ones
   seinpaal queue items mails --state delayed --json | head -n 100

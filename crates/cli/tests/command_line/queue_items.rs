@@ -33,8 +33,8 @@ fn some(world: &World) {
 fn items_are_listed_by_their_state_in_the_order_of_service() {
     for world in both() {
         some(&world);
-        assert_eq!(payloads(&world, &[]), ["ready", "of a group", "delayed", "dead"]);
-        assert_eq!(payloads(&world, &["--state", "ready"]), ["ready", "of a group"]);
+        assert_eq!(payloads(&world, &[]), ["of a group", "ready", "delayed", "dead"]);
+        assert_eq!(payloads(&world, &["--state", "ready"]), ["of a group", "ready"]);
         assert_eq!(payloads(&world, &["--state", "in-work"]), [""; 0]);
         assert_eq!(payloads(&world, &["--matching", "JOB=42"]), ["of a group", "delayed"]);
         let delayed = items(&world, &["--state", "delayed"]).remove(0);
@@ -90,7 +90,7 @@ fn whoever_cancels_all_says_of_what() {
         }
         let done = cancel(&["all", "--matching", "job=42", "--state", "delayed"]);
         assert_eq!((done.code, done.out.as_str()), (0, "1\n"), "{done:?}");
-        assert_eq!(payloads(&world, &[]), ["ready", "of a group", "dead"]);
+        assert_eq!(payloads(&world, &[]), ["of a group", "ready", "dead"]);
         let done = cancel(&["all", "--matching", "e"]);
         assert_eq!((done.code, done.out.as_str()), (0, "2\n"), "dead letters stay: {done:?}");
         assert_eq!(payloads(&world, &[]), ["dead"]);

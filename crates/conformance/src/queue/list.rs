@@ -79,7 +79,7 @@ macro_rules! with_every_queue_case {
                 a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_steps [];
             }
             lists {
-                ready_items_are_listed_once_those_of_groups_behind_the_others [];
+                ready_items_are_listed_once_those_of_groups_before_the_others [];
                 delayed_items_are_listed_as_they_fall_due [];
                 items_in_work_are_listed_with_their_workers [];
                 dead_letters_are_listed_page_by_page [];

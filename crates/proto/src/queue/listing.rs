@@ -79,8 +79,8 @@ impl FromStr for ItemState {
 
 /// A place in one of the orders in which a store keeps items. A page lists what stands behind it.
 ///
-/// The ready items without a group are listed in the order of service. Those of groups follow, a
-/// group after the other.
+/// The ready items of groups are listed first, one group after the other, and then those without a
+/// group, in the order of service.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum ItemPosition {
     /// The order of all, by rank and number. Items without a group are listed from it.
@@ -101,17 +101,17 @@ impl ItemPosition {
     pub fn before(state: ItemState) -> Self {
         let none = ItemId(0);
         match state {
-            ItemState::Ready => Self::Open(-(UNBOUNDED as i64), none),
+            ItemState::Ready => Self::Grouped(None, 0, none),
             ItemState::Delayed => Self::Delayed(0, none),
             ItemState::InWork => Self::InWork(0, none),
             ItemState::Dead => Self::Dead(none),
         }
     }
 
-    /// The place before all ready items of groups.
+    /// The place before all ready items without a group.
     #[must_use]
-    pub fn before_groups() -> Self {
-        Self::Grouped(None, 0, ItemId(0))
+    pub fn before_open() -> Self {
+        Self::Open(-(UNBOUNDED as i64), ItemId(0))
     }
 
     /// Where this item stands in the order of the list that it was found in.
@@ -209,7 +209,7 @@ mod tests {
     fn a_place_comes_back_from_its_text() {
         let (id, group) = (ItemId(7), Name::new("a:b 号").unwrap());
         for place in ItemState::ALL.map(ItemPosition::before).into_iter().chain([
-            ItemPosition::before_groups(),
+            ItemPosition::before_open(),
             ItemPosition::Open(-5, id),
             ItemPosition::Grouped(Some(group), -5, id),
             ItemPosition::Delayed(5, id),

@@ -16,8 +16,8 @@ use seinpaal_proto::{
 
 use super::{Queue, QueueError};
 
-/// How many items are looked at in one call.
-const PAGE: u32 = 1_000;
+/// How many items are looked at in one call, where all are: so few that nobody waits long for the store meanwhile.
+const PAGE: u32 = 250;
 
 /// An item of a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -134,8 +134,8 @@ impl Queue {
     /// Reads a page of the items of a state: up to `rows` of them, 1000 at most, from where the
     /// page before ended; `None`: from the first.
     ///
-    /// Ready items without a group come in the order in which they are delivered. Those of groups
-    /// follow, one group after the other. Delayed items come by the time when they are due, items
+    /// Ready items of groups come first, one group after the other, and then those without a group,
+    /// each in the order in which they are delivered. Delayed items come by the time when they are due, items
     /// in work by the ends of their leases, and dead letters by their numbers.
     ///
     /// A page can have fewer items than `rows`, or none, and have a next page: a call reads at most

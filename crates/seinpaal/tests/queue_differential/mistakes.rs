@@ -57,7 +57,7 @@ async fn a_mistake_in_a_list_of_items_does_not_stay_hidden() {
         ("'items ' .. (place and", "'items ' .. (false and", SMALL),
         ("if #found == left then return", "if #found == left + 1 then return", SMALL),
         (
-            "if at.letter ~= 'o' then return ledger.page(answer, nil) end",
+            "if at.letter ~= 'g' then return ledger.page(answer, nil) end",
             "if true then return ledger.page(answer, nil) end",
             SMALL,
         ),

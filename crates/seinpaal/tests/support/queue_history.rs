@@ -175,7 +175,7 @@ fn place(draw: &mut Draw) -> ListPlace {
         _ => ListPlace::At(draw.pick(&[
             ItemPosition::Open(i64::MAX >> 11, ItemId(UNBOUNDED)),
             ItemPosition::Open(0, ItemId(5)),
-            ItemPosition::before_groups(),
+            ItemPosition::before_open(),
             ItemPosition::Grouped(Name::new("ab").ok(), -(1 << 53), ItemId(0)),
             ItemPosition::Grouped(Name::new("no such: 1").ok(), 1 << 53, ItemId(7)),
             ItemPosition::Delayed(UNBOUNDED, ItemId(0)),

@@ -68,8 +68,8 @@ impl StateToList {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedItems)]
 pub(super) struct ItemsAnswer<'a> {
-    /// Ready ones in the order in which they are delivered, those of groups behind the others; delayed ones by when
-    /// they are due; those in work by the ends of their leases; dead ones by their numbers. Some that were looked at
+    /// Ready ones of groups first, and then those without, each in the order of delivery; delayed ones by when they are
+    /// due; those in work by the ends of their leases; dead ones by their numbers. Some that were looked at
     /// may not match.
     items: Vec<ItemJson<'a>>,
     /// The value of `after` for the next part; `null` after the last.

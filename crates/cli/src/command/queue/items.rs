@@ -16,8 +16,8 @@ use crate::{
     },
 };
 
-/// How many are looked at in a call.
-const PAGE: u32 = 1_000;
+/// How many are looked at in a call: so few that nobody waits long for the server meanwhile.
+const PAGE: u32 = 250;
 /// How much of a payload stands in a table.
 const MOST_SHOWN: usize = 40;
 
@@ -74,10 +74,10 @@ async fn print_table(
 ) -> Result<Exit, Failure> {
     let mut table = Table::new(&[
         Column::left("ITEM"),
-        Column::left("STATE").rank(6),
+        Column::left("STATE").rank(if states.len() > 1 { 0 } else { 7 }),
         Column::right("WHEN"),
         Column::right("DELIVERIES").rank(3),
-        Column::right("PRIORITY").rank(5),
+        Column::right("PRIORITY").rank(6),
         Column::left("GROUP").rank(2).cut(8),
         Column::left("LABELS").rank(4).cut(8),
         Column::left("PAYLOAD").rank(1).cut(10),

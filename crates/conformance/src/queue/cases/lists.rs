@@ -26,7 +26,7 @@ fn ids(rows: &[ItemRow]) -> Vec<ItemId> {
     rows.iter().map(|row| row.id).collect()
 }
 
-pub async fn ready_items_are_listed_once_those_of_groups_behind_the_others(stage: &CaseStage) {
+pub async fn ready_items_are_listed_once_those_of_groups_before_the_others(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for (group, text) in [("b", "b1"), ("{a}", "a1"), ("b", "b2"), ("{a}", "a2"), ("号", "c1")] {
         client.push(of_group(group, text)).await;
@@ -35,7 +35,7 @@ pub async fn ready_items_are_listed_once_those_of_groups_behind_the_others(stage
     client.push(ranked("first", 1)).await;
     client.one(group_limit(1)).await;
     assert_eq!(client.texts(2).await, ["first", "b1"]);
-    let listed = ["1", "2", "b2", "a1", "a2", "c1"];
+    let listed = ["b2", "a1", "a2", "c1", "1", "2"];
     for rows in [1, 2, 5, 100] {
         let pages = client.list(ItemState::Ready, rows).await;
         assert_eq!(texts(&pages), listed, "{rows} rows a page");
@@ -150,14 +150,15 @@ pub async fn a_page_reads_no_more_payload_than_four_mebibytes(stage: &CaseStage)
 pub async fn a_place_that_no_item_has_is_as_good_as_any(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(of_group("b", "x")).await;
+    let alone = client.push(item("alone")).await;
     let later = client.push(delayed("y", Duration::from_secs(60))).await;
     let far = 1 << 53;
     for (place, known) in [
-        (ItemPosition::Open(far, ItemId(far as u64)), vec![id]),
-        (ItemPosition::Open(-far, ItemId(1)), vec![id]),
-        (ItemPosition::Grouped(Name::new("a").ok(), far, ItemId(1)), vec![id]),
-        (ItemPosition::Grouped(Name::new("b").ok(), far, ItemId(1)), vec![]),
-        (ItemPosition::Grouped(Name::new("c").ok(), -far, ItemId(1)), vec![]),
+        (ItemPosition::Open(far, ItemId(far as u64)), vec![]),
+        (ItemPosition::Open(-far, ItemId(1)), vec![alone]),
+        (ItemPosition::Grouped(Name::new("a").ok(), far, ItemId(1)), vec![id, alone]),
+        (ItemPosition::Grouped(Name::new("b").ok(), far, ItemId(1)), vec![alone]),
+        (ItemPosition::Grouped(Name::new("c").ok(), -far, ItemId(1)), vec![alone]),
         (ItemPosition::Delayed(1, ItemId(far as u64)), vec![later]),
         (ItemPosition::Delayed(far as u64, ItemId(0)), vec![]),
         (ItemPosition::InWork(far as u64, ItemId(far as u64)), vec![]),
@@ -166,6 +167,6 @@ pub async fn a_place_that_no_item_has_is_as_good_as_any(stage: &CaseStage) {
         let (rows, next) = client.page(place.clone(), 9).await;
         assert_eq!((ids(&rows), next), (known, None), "{place}");
     }
-    let reply = client.one(Request::List { after: ItemPosition::before_groups(), rows: 9 }).await;
-    assert!(matches!(reply, Reply::Items { rows, next: None } if ids(&rows) == [id]));
+    let reply = client.one(Request::List { after: ItemPosition::before_open(), rows: 9 }).await;
+    assert!(matches!(reply, Reply::Items { rows, next: None } if ids(&rows) == [alone]));
 }

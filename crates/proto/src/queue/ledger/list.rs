@@ -43,7 +43,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             }
             match page.at {
                 _ if !is_last => return Ok(page.reply(true)),
-                ItemPosition::Open(..) => page.at = ItemPosition::before_groups(),
+                ItemPosition::Grouped(..) => page.at = ItemPosition::before_open(),
                 _ => return Ok(page.reply(false)),
             }
         }
@@ -53,7 +53,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn add_row(&mut self, page: &mut Page, item: Item) -> Result<bool, S::Error> {
         let is_grouped = matches!(page.at, ItemPosition::Grouped(..));
         let at = ItemPosition::of(&item, is_grouped);
-        // The first one of a group stands in the order of all, too. It is listed with its group.
+        // The first one of a group stands in the order of all, too. It was listed with its group.
         let is_elsewhere = matches!(at, ItemPosition::Open(..)) && item.group.is_some();
         if !is_elsewhere {
             let bytes = item.bytes as usize;

@@ -6,8 +6,8 @@
 -- cost   one or two ZRANGEBYLEX, and two HGET a row; at most MOST_ROWS rows and MOST_PAYLOAD bytes of payload
 --
 -- A place is LETTER:KEY:NUMBER:GROUP, where the letter is that of the order. A page has what stands behind it. The ready
--- items without a group stand in the order of all (o), and those of groups behind them (g). A place that is given back is
--- where the next page begins, and - says that there is none.
+-- items of groups (g) come first, and then those of the order of all (o) that have no group. A place that is given back
+-- is where the next page begins, and - says that there is none.
 
 local MOST_ROWS = 1000
 local LISTS = { o = 'o', g = 'or', d = 'd', e = 'w', x = 'x' }
@@ -72,8 +72,8 @@ function ledger.list_items(at, left)
       at = ledger.place_of(at.letter, item)
     end
     if #found == left then return ledger.page(answer, at) end
-    if at.letter ~= 'o' then return ledger.page(answer, nil) end
-    at, left = { letter = 'g', key = 0, number = 0, group = '' }, left - #found
+    if at.letter ~= 'g' then return ledger.page(answer, nil) end
+    at, left = { letter = 'o', key = -UNBOUNDED, number = 0, group = '' }, left - #found
   end
 end
 

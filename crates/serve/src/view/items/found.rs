@@ -7,8 +7,8 @@ use crate::view::item_query::ItemQuery;
 
 /// How many rows a page lists.
 const ROWS: usize = 50;
-/// How many items a call looks at where a text is looked for.
-const STEP: u32 = 1_000;
+/// How many items a call looks at where a text is looked for: so few that nobody waits long for the store meanwhile.
+const STEP: u32 = 250;
 
 /// The items of a state that were found.
 pub(in super::super) struct FoundItems {
@@ -62,15 +62,18 @@ impl FoundItems {
         }
     }
 
-    /// Takes rows from this place on, in steps so small that few are too many, and notes where they go on.
+    /// Takes rows from this place on until there are enough, and notes where they go on. Where one page after the
+    /// other has none, as behind very many groups, it looks further at once, and there may be a few rows too many.
     async fn fill(
         &mut self,
         queue: &Queue,
         mut after: Option<ItemCursor>,
         matching: &Matching,
     ) -> Result<(), QueueError> {
+        let mut rows = ROWS as u32;
         loop {
-            let page = queue.items(self.state, after.as_ref(), ROWS as u32).await?;
+            let page = queue.items(self.state, after.as_ref(), rows).await?;
+            rows = if page.items.is_empty() { STEP } else { ROWS as u32 };
             self.shown.extend(page.items.into_iter().filter(|item| matching.has(item)));
             self.next.clone_from(&page.next);
             after = page.next;
