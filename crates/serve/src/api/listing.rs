@@ -36,7 +36,7 @@ pub(super) struct ItemListPart {
     #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
     /// `next` of the part before, of the same state.
-    #[param(max_length = 600, pattern = r"^[a-z]:-?[0-9]+:[0-9]+:[^\x00-\x1f\x7f-\x9f]*$")]
+    #[param(max_length = 600, pattern = r"^[degox]:-?[0-9]+:[0-9]+:[^\x00-\x1f\x7f-\x9f]*$")]
     after: Option<String>,
     /// How many are looked at, at most. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
