@@ -154,7 +154,9 @@ impl Queue {
     /// # use seinpaal::ItemState;
     /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
     /// let mails = seinpaal.queue("mails to list");
-    /// mails.push_all(["to: ann", "to: bob", "to: eve"]).await?;
+    /// for mail in ["to: ann", "to: bob", "to: eve"] {
+    ///     mails.push(mail).await?;
+    /// }
     /// let first = mails.items(ItemState::Ready, None, 2).await?;
     /// assert_eq!(first.items[0].payload, b"to: ann");
     /// let rest = mails.items(ItemState::Ready, first.next.as_ref(), 2).await?;

@@ -46,6 +46,14 @@ impl TopState {
         chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
     }
 
+    /// If the row that was chosen is gone, the cursor stays where it was, with the row that is there now.
+    pub(super) fn stay_at(&mut self, at: usize) {
+        let rows = self.rows();
+        if self.chosen_row.is_some_and(|chosen| !rows.contains(&chosen)) {
+            self.chosen_row = rows.get(at).or(rows.last()).copied();
+        }
+    }
+
     pub(super) fn target(&self) -> Option<CursorTarget> {
         let name = match &self.look.open {
             Some(open) => open.clone(),
