@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use seinpaal::{About, InWork, ItemState, ListedItem, ListedState, Queue, QueueError};
+use seinpaal::{About, ItemState, ListedItem, ListedState, Queue, QueueError};
 
 use crate::text::delivery_end;
 
@@ -34,18 +34,7 @@ impl Matching {
     /// Whether this item is meant.
     #[must_use]
     pub fn has(&self, item: &ListedItem) -> bool {
-        self.until.is_none_or(|until| came(item) <= until) && self.finds_item(item)
-    }
-
-    /// Whether this item in work is meant, as a snapshot shows it.
-    #[must_use]
-    pub fn has_in_work(&self, item: &InWork) -> bool {
-        self.until.is_none_or(|until| item.fence.0 <= until)
-            && self.finds(|it| {
-                it(&item.id.to_string())
-                    || item.group.as_deref().is_some_and(&it)
-                    || of(&item.worker, &it)
-            })
+        self.until.is_none_or(|until| came(item) <= until) && self.finds(item)
     }
 
     /// How many items of a state are meant.
@@ -64,20 +53,16 @@ impl Matching {
         Ok(counted)
     }
 
-    fn finds_item(&self, item: &ListedItem) -> bool {
-        self.finds(|it| {
-            it(&item.id.to_string())
-                || item.group.as_deref().is_some_and(&it)
-                || item.history.ends().iter().any(|past| it(delivery_end(&past.ending)))
-                || of(&item.pushed_by, &it)
-                || matches!(&item.state, ListedState::InWork { worker, .. } if of(worker, &it))
-                || self.with_payloads && it(&String::from_utf8_lossy(&item.payload))
-        })
-    }
-
-    fn finds(&self, look: impl Fn(&dyn Fn(&str) -> bool) -> bool) -> bool {
+    fn finds(&self, item: &ListedItem) -> bool {
         let wanted = self.text.to_lowercase();
-        self.text.is_empty() || look(&|text: &str| text.to_lowercase().contains(&wanted))
+        let it = |text: &str| text.to_lowercase().contains(&wanted);
+        self.text.is_empty()
+            || it(&item.id.to_string())
+            || item.group.as_deref().is_some_and(it)
+            || item.history.ends().iter().any(|past| it(delivery_end(&past.ending)))
+            || of(&item.pushed_by, &it)
+            || matches!(&item.state, ListedState::InWork { worker, .. } if of(worker, &it))
+            || self.with_payloads && it(&String::from_utf8_lossy(&item.payload))
     }
 }
 
