@@ -1,5 +1,6 @@
 //! Prints figures of the source: which file uses which, how many lines each crate has, which lines
-//! stand twice, which files and functions are too long, and which names several types have.
+//! stand twice, which files and functions are too long, which names several types have, and what
+//! share of the lines are comments.
 //!
 //! ```text
 //! cargo run -p house -- imports
@@ -7,6 +8,7 @@
 //! cargo run -p house -- duplicates
 //! cargo run -p house -- long
 //! cargo run -p house -- names
+//! cargo run -p house -- comments
 //! ```
 
 use std::{
@@ -20,7 +22,7 @@ use house::{
     duplicates::{Duplicate, duplicates},
     graph::{between_modules, circles, shown},
     layers::{self, Arrow, PROOF, arrows, upward},
-    lines::{Lines, count},
+    lines::{Comments, Lines, comments, count},
     long::{FILE, FUNCTION, long},
     names::{shared, twins},
     source::{Arrows, Crate, Module},
@@ -35,10 +37,11 @@ fn main() -> ExitCode {
         Some("duplicates") => print_duplicates(&root),
         Some("long") => print_long(&root),
         Some("names") => print_names(&root),
+        Some("comments") => print_comments(&root),
         _ => {
             eprintln!(
-                "house: say what to print (imports, lines, duplicates, long or names), and the \
-                 tree if it is another"
+                "house: say what to print (imports, lines, duplicates, long, names or comments), \
+                 and the tree if it is another"
             );
             return ExitCode::from(64);
         }
@@ -149,6 +152,34 @@ fn print_names(root: &Path) {
     }
     let unlisted = shared.keys().filter(|name| !twins.contains(*name)).count();
     println!("\nnames of several types: {}, not on the page of names: {unlisted}", shared.len());
+}
+
+fn print_comments(root: &Path) {
+    println!("{:<14}{:>9}{:>15}{:>9}", "crate", "lines", "documentation", "inline");
+    let (mut product, mut scripts) = (Comments::default(), Comments::default());
+    for name in layers::crates(root) {
+        let (rust, lua) = comments(&root.join("crates").join(&name).join("src"));
+        row_of_comments(&name, rust);
+        if !is_proof(&name) {
+            add(&mut product, rust);
+        }
+        add(&mut scripts, lua);
+    }
+    row_of_comments("Rust, product", product);
+    row_of_comments("Lua", scripts);
+}
+
+fn add(total: &mut Comments, own: Comments) {
+    total.lines += own.lines;
+    total.documentation += own.documentation;
+    total.inline += own.inline;
+}
+
+#[allow(clippy::cast_precision_loss, reason = "lines of source are few")]
+fn row_of_comments(name: &str, comments: Comments) {
+    let Comments { lines, documentation, inline } = comments;
+    let share = |some: usize| 100.0 * some as f64 / lines.max(1) as f64;
+    println!("{name:<14}{lines:>9}{:>14.1}%{:>8.2}%", share(documentation), share(inline));
 }
 
 fn is_proof(name: &str) -> bool {
