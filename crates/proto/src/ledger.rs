@@ -101,6 +101,7 @@ pub fn execute<S: State, C: Contacts>(
         asker: batch.inbox,
         now,
         guarded_for,
+        // No store's clock shows 0, so a head without a reading was never written.
         is_new: head.wall == 0,
         head,
         work: WORK,

@@ -151,7 +151,7 @@ pub struct Attach {
 pub struct AskHolder {
     /// The ticket whose holder is asked.
     pub ticket: Ticket,
-    /// A lease that nobody else has. The ticket stands under it until its holder has been told.
+    /// A lease that nobody else has. The ticket stands under it until its grant ends.
     pub lease: LeaseId,
     /// The person who asks, and the reason.
     pub ask: HandOverAsk,

@@ -31,6 +31,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             match lease.inbox.map(|inbox| self.contact(inbox)) {
                 Some(Contact::Alive) if self.is_by_living(&lease)? => self.vouch(lease)?,
                 Some(Contact::Alive | Contact::Listening) => self.trust(lease)?,
+                // A lease without an owner is a detached ticket's: there is no client whom a jump
+                // could hurt.
                 Some(Contact::Dead | Contact::Silent) | None => self.end_lease(lease.id)?,
             }
         }
@@ -173,6 +175,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         lease.members += 1;
         lease.digest = (lease.digest + entry.ticket.digest()) & DIGEST_MASK;
+        // Its client relies on it that the ledger's clock never advances by more in one step (rule
+        // 15).
         self.head.bound = self.head.bound.min(margin);
         self.state.put_lease(&lease)?;
         Ok(lease)

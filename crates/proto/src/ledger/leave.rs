@@ -38,6 +38,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         let freed = slots.take(some);
         if slots.is_empty() {
+            // The request names all that is left. `release_all` frees the slots that the entry has.
             slots.extend(&freed);
             self.release_all(&entry, Cause::Released)?;
             return Ok(Reply::Released { ticket, left: 0 });
@@ -89,6 +90,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         attach: Option<LeaseId>,
     ) -> Result<Reply, S::Error> {
         let entry = self.state.entry(ticket)?;
+        // With `attach`, the client gives up an attach whose outcome it does not know. If the
+        // ticket stands under another lease, that attach has not happened, and the ticket is not
+        // touched.
         let is_given_up =
             |entry: &Entry| self.may_end(entry) && attach.is_none_or(|lease| entry.lease == lease);
         match entry.filter(is_given_up) {

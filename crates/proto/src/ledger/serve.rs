@@ -101,6 +101,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         entry.standing = self.hold(entry.permits, slots)?;
         entry.since = self.now;
         let mut lease = self.join(&entry, entry.ttl, margin)?;
+        // With other tickets under it, the lease was there before, and its owner renews it.
         if let Some(place) = place.filter(|_| lease.members == 1) {
             lease.ends = lease.ends.min(place.ends);
             lease.ends_wall = lease.ends_wall.min(place.ends_wall);
