@@ -107,7 +107,7 @@ impl Permit {
     /// no names at the grant.
     #[must_use]
     pub fn slot_names(&self) -> Vec<&str> {
-        // A writer has a thousand million slots, and slots of readers and writers have no names.
+        // A writer has a million slots, and slots of readers and writers have no names.
         if self.parts.iter().all(|part| part.grant.names.is_empty()) {
             return Vec::new();
         }

@@ -47,6 +47,7 @@ impl Permit {
         if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
             return Err(ReleaseError::NotWhole);
         }
+        // Without a part, the guard releases nothing when it is dropped below.
         let GrantPart { grant, slots } = self.parts.remove(0);
         let (reply, answer) = oneshot::channel();
         let (ticket, fence) = (grant.ticket, grant.fence);

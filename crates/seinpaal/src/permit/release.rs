@@ -69,6 +69,7 @@ impl Releasing {
             handle.request(part.release(timeout, Some(reply)));
             answer
         };
+        // The parts are taken out, because the drop of the permit would release them once more.
         let answers: Vec<_> = std::mem::take(&mut permit.parts).into_iter().map(release).collect();
         async move {
             let mut result = Ok(());

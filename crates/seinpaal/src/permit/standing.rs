@@ -143,6 +143,7 @@ impl Permit {
 
     async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
         loop {
+            // Before the state is read, so that no change between the two is missed.
             let mut watches = self.watches();
             let state = self.state();
             if wanted(state) {
