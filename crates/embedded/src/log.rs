@@ -1,7 +1,7 @@
 //! SQLite's log and the disk: waiting until the log is there, and writing it back into the database.
 //!
-//! The wait goes by SQLite's own descriptor of the log, since nobody else ever has one (`database.rs`). That is the
-//! only unsafe code of this crate, with its proof.
+//! The wait goes by SQLite's own descriptor of the log, since nobody else ever has one (`database.rs`). That takes
+//! unsafe code, which is here with its proof, and otherwise only in `index.rs`.
 #![allow(unsafe_code)]
 
 use std::{

@@ -130,10 +130,13 @@ impl Parts {
         };
         if let Err(error) = self.run("COMMIT") {
             let error = self.undo(at_commit(&error), error);
+            // If the commit did not take place, the thread executes the batch.
             return (error.certainty() == Certainty::Unknown).then_some(Err(error));
         }
         let tell = turn.tell;
         drop(inside);
+        // Outside the gate, so that nobody waits for it, and after the commit, which those who are
+        // told may look for at once.
         self.send(&tell);
         Some(Ok((done, tell)))
     }

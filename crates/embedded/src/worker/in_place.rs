@@ -58,6 +58,7 @@ impl StoreThread {
     fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
         self.owed != LogNeed::Nothing
+            // A store without a thread looks around when it is dropped (`part`).
             || self.has_thread && self.was_asked && !self.has_looked_around
             || self.next_look().is_some_and(is_early)
     }
