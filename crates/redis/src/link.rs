@@ -232,6 +232,8 @@ fn config(options: &ConnectOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_pipeline_buffer_size(MOST_WRITTEN_AT_ONCE)
         .set_write_backpressure_boundary(LONGEST_WRITE)
+        // A call may wait for two confirmations of replicas, and has to have time left for its
+        // answer.
         .set_response_timeout(Some(RESPONSE_TIMEOUT.max(options.replication_timeout * 3)))
 }
 

@@ -93,6 +93,7 @@ impl Replicas {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;
         if round.covers < number {
+            // Before `WAIT` is sent. Whoever asks after this may have written after it.
             let covers = self.asked.load(Ordering::SeqCst);
             let result = wait(commands, wanted, self.timeout).await;
             // A connection that failed once answers nobody any more.

@@ -180,6 +180,7 @@ impl SentinelListeners {
 async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAddress)) {
     loop {
         if let Ok(Ok(moves)) = timeout(CHECK_EVERY, subscribe(&sentinel)).await {
+            // After the subscription: the master may have moved while nobody listened.
             if let Ok(master) = find_master(&url, CHECK_EVERY).await {
                 on_move(&master.address);
             }
