@@ -223,6 +223,7 @@ impl Quorum {
 
     /// A number from 0 to 1, different for every client and call.
     fn share(&self) -> f64 {
+        // SplitMix64, which needs no lock.
         let mut x = self.dice.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -254,6 +255,8 @@ impl Quorum {
             Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,
         });
+        // The guard's clock moves by a fifth of the guard a call at most, so a lease has the other
+        // four (decision 13).
         let (longest, most) = (ttl.max().unwrap_or(0), self.guard / 5 * 4);
         if self.guard == 0 || longest <= most {
             return Ok(());

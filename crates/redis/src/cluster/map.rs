@@ -27,6 +27,7 @@ impl ClusterLinks {
         if self.looks.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
+        // Before anybody is asked, so that a doubt that comes up meanwhile stays.
         self.is_doubtful.store(false, Ordering::Relaxed);
         let mut worst = self.trouble("has no node that answers");
         for address in self.who_knows(seen) {

@@ -152,7 +152,7 @@ impl Quorum {
     }
 
     async fn mark(&self, how: &str) -> Result<Vec<Option<NodeAnswer>>, StoreError> {
-        // No name has braces alone in its key, and what is only looked at is not made.
+        // A call is about some name. This one asks nothing about it, so nothing is made there.
         let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
         let guard = format!("{} {how}", self.guard);
         let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
@@ -199,6 +199,8 @@ impl Quorum {
                 self.hint.notify_one();
                 let _ = self.news.send(News::LookAgain);
             }
+            // A node grants nothing by itself. The fence 0 says that the ticket's turn may have
+            // come.
             News::Wakeup(Wakeup {
                 name,
                 ticket,

@@ -104,6 +104,7 @@ impl ReplyTally<'_> {
                 && holders.iter().all(|row| row.ticket != *ticket)
         });
         let mut rows: Vec<_> = found.into_values().collect();
+        // By the mean of its places, in thousandths, because the numbers are whole.
         rows.sort_by_key(|(places, _)| places.iter().sum::<usize>() * 1000 / places.len());
         rows.into_iter().map(|(_, row)| row.clone()).collect()
     }
