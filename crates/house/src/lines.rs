@@ -46,22 +46,22 @@ pub fn comments(directory: &Path) -> (Comments, Comments) {
     let (mut rust, mut lua) = (Comments::default(), Comments::default());
     visit(directory, false, &mut |file| {
         if file.is_lua {
-            add_lua(file.shipped, &mut lua)
+            add_lua(file.shipped, &mut lua);
         } else {
-            add_rust(file.shipped, &mut rust)
+            add_rust(file.shipped, &mut rust);
         }
     });
     (rust, lua)
 }
 
 /// What one file ships, and its tests.
-struct Parts<'a> {
+struct LineParts<'a> {
     is_lua: bool,
     shipped: &'a str,
     tests: &'a str,
 }
 
-fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(Parts<'_>)) {
+fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(LineParts<'_>)) {
     let entries = fs::read_dir(directory)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));
     for entry in entries.flatten() {
@@ -74,7 +74,11 @@ fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(Parts<'_>)) {
             let text = fs::read_to_string(&path)
                 .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
             let (shipped, tests) = text.split_at(if is_test { 0 } else { start_of_tests(&text) });
-            see(Parts { is_lua: path.extension().is_some_and(|end| end == "lua"), shipped, tests });
+            see(LineParts {
+                is_lua: path.extension().is_some_and(|end| end == "lua"),
+                shipped,
+                tests,
+            });
         }
     }
 }

@@ -21,5 +21,6 @@ mod planting;
 pub mod queue;
 pub mod recipes;
 pub mod story;
+mod traffic;
 pub mod walk;
 pub mod world;

@@ -3,8 +3,11 @@
 
 use seinpaal_proto::Contact;
 
-use super::{Action, Life, World};
-use crate::bounds::{Bounds, ModelFault, Steer};
+use super::{Action, World};
+use crate::{
+    bounds::{Bounds, ModelFault, Steer},
+    traffic::Life,
+};
 
 /// What did not come about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
