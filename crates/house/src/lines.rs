@@ -45,7 +45,7 @@ pub fn count(directory: &Path) -> Lines {
 pub fn comments(directory: &Path) -> (Comments, Comments) {
     let (mut rust, mut lua) = (Comments::default(), Comments::default());
     visit(directory, false, &mut |file| {
-        if file.is_lua {
+        if file.is_lua() {
             add_lua(file.shipped, &mut lua);
         } else {
             add_rust(file.shipped, &mut rust);
@@ -54,14 +54,23 @@ pub fn comments(directory: &Path) -> (Comments, Comments) {
     (rust, lua)
 }
 
-/// What one file ships, and its tests.
-struct LineParts<'a> {
-    is_lua: bool,
-    shipped: &'a str,
+/// A file of Rust or Lua.
+pub(crate) struct SourceFile<'a> {
+    pub(crate) path: &'a Path,
+    /// The part of its text that ships.
+    pub(crate) shipped: &'a str,
+    /// Its tests.
     tests: &'a str,
 }
 
-fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(LineParts<'_>)) {
+impl SourceFile<'_> {
+    fn is_lua(&self) -> bool {
+        self.path.extension().is_some_and(|end| end == "lua")
+    }
+}
+
+/// Shows every file of Rust or Lua below this directory.
+pub(crate) fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(SourceFile<'_>)) {
     let entries = fs::read_dir(directory)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));
     for entry in entries.flatten() {
@@ -74,11 +83,7 @@ fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(LineParts<'_>)) {
             let text = fs::read_to_string(&path)
                 .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
             let (shipped, tests) = text.split_at(if is_test { 0 } else { start_of_tests(&text) });
-            see(LineParts {
-                is_lua: path.extension().is_some_and(|end| end == "lua"),
-                shipped,
-                tests,
-            });
+            see(SourceFile { path: &path, shipped, tests });
         }
     }
 }

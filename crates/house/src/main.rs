@@ -1,12 +1,13 @@
 //! Prints figures of the source: which file uses which, how many lines each crate has, which lines
-//! stand twice, which files and functions are too long, which names several types have, and what
-//! share of the lines are comments.
+//! stand twice, which files and functions are too long, how long functions are, which names several
+//! types have, and what share of the lines are comments.
 //!
 //! ```text
 //! cargo run -p house -- imports
 //! cargo run -p house -- lines ../another-checkout
 //! cargo run -p house -- duplicates
 //! cargo run -p house -- long
+//! cargo run -p house -- functions
 //! cargo run -p house -- names
 //! cargo run -p house -- comments
 //! ```
@@ -23,7 +24,7 @@ use house::{
     graph::{between_modules, circles, shown},
     layers::{self, Arrow, PROOF, arrows, upward},
     lines::{Comments, Lines, comments, count},
-    long::{FILE, FUNCTION, long},
+    long::{FILE, FUNCTION, LONGISH, lengths, long},
     names::{shared, twins},
     source::{Arrows, Crate, Module},
 };
@@ -36,12 +37,13 @@ fn main() -> ExitCode {
         Some("lines") => lines(&root),
         Some("duplicates") => print_duplicates(&root),
         Some("long") => print_long(&root),
+        Some("functions") => print_functions(&root),
         Some("names") => print_names(&root),
         Some("comments") => print_comments(&root),
         _ => {
             eprintln!(
-                "house: say what to print (imports, lines, duplicates, long, names or comments), \
-                 and the tree if it is another"
+                "house: say what to print (imports, lines, duplicates, long, functions, names or \
+                 comments), and the tree if it is another"
             );
             return ExitCode::from(64);
         }
@@ -141,6 +143,24 @@ fn print_long(root: &Path) {
         "\nfiles of more than {FILE} lines and functions of more than {FUNCTION}: {}",
         found.len()
     );
+}
+
+fn print_functions(root: &Path) {
+    let mut longish = Vec::new();
+    println!("{:<14}{:>9}{:>9}{:>9}{:>10}", "crate", "number", "median", "longest", "over 25");
+    for name in layers::crates(root).into_iter().filter(|name| !is_proof(name)) {
+        let all = lengths(root, &format!("crates/{name}/src"));
+        let (longest, median) = (all.first(), all.get(all.len() / 2));
+        let [longest, median] = [longest, median].map(|one| one.map_or(0, |(lines, _)| *lines));
+        let number = all.len();
+        let over: Vec<_> = all.into_iter().filter(|(lines, _)| *lines > LONGISH).collect();
+        println!("{name:<14}{number:>9}{median:>9}{longest:>9}{:>10}", over.len());
+        longish.extend(over);
+    }
+    longish.sort_by(|one, other| other.cmp(one));
+    println!();
+    longish.iter().for_each(|(lines, place)| println!("{lines:>4}  {place}"));
+    println!("\nfunctions of more than {LONGISH} lines in the product: {}", longish.len());
 }
 
 fn print_names(root: &Path) {
