@@ -13,3 +13,4 @@ pub mod long;
 pub mod names;
 pub mod paths;
 pub mod source;
+pub mod wrap;

@@ -60,10 +60,14 @@ pub(crate) struct SourceFile<'a> {
     /// The part of its text that ships.
     pub(crate) shipped: &'a str,
     /// Its tests.
-    tests: &'a str,
+    pub(crate) tests: &'a str,
 }
 
 impl SourceFile<'_> {
+    pub(crate) fn is_rust(&self) -> bool {
+        !self.is_lua()
+    }
+
     fn is_lua(&self) -> bool {
         self.path.extension().is_some_and(|end| end == "lua")
     }

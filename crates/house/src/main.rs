@@ -11,6 +11,9 @@
 //! cargo run -p house -- names
 //! cargo run -p house -- comments
 //! ```
+//!
+//! One word changes the source instead: `cargo run -p house -- wrap` wraps the comments that are wider
+//! than 100 columns, which `cargo fmt` leaves as they are. It takes a directory.
 
 use std::{
     collections::BTreeSet,
@@ -27,6 +30,7 @@ use house::{
     long::{FILE, FUNCTION, LONGISH, lengths, long},
     names::{shared, twins},
     source::{Arrows, Crate, Module},
+    wrap::wrap,
 };
 
 fn main() -> ExitCode {
@@ -40,10 +44,11 @@ fn main() -> ExitCode {
         Some("functions") => print_functions(&root),
         Some("names") => print_names(&root),
         Some("comments") => print_comments(&root),
+        Some("wrap") => println!("files changed: {}", wrap(&root)),
         _ => {
             eprintln!(
-                "house: say what to print (imports, lines, duplicates, long, functions, names or \
-                 comments), and the tree if it is another"
+                "house: say what to print (imports, lines, duplicates, long, functions, names, \
+                 comments) or to wrap, and the tree if it is another"
             );
             return ExitCode::from(64);
         }
