@@ -1,4 +1,5 @@
-//! Files and functions that are longer than a reader can take in at once, and how long functions are.
+//! Files and functions that are longer than a reader can take in at once, and how long functions
+//! are.
 
 use std::{fs, path::Path};
 

@@ -12,8 +12,8 @@
 //! cargo run -p house -- comments
 //! ```
 //!
-//! One word changes the source instead: `cargo run -p house -- wrap` wraps the comments that are wider
-//! than 100 columns, which `cargo fmt` leaves as they are. It takes a directory.
+//! One word changes the source instead: `cargo run -p house -- wrap` wraps the comments that are
+//! wider than 100 columns, which `cargo fmt` leaves as they are. It takes a directory.
 
 use std::{
     collections::BTreeSet,

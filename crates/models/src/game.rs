@@ -39,8 +39,8 @@ pub(crate) fn are_alike(one: &impl Hash, other: &impl Hash) -> bool {
     hash_of(one) == hash_of(other)
 }
 
-/// Returns whether a world is one of the sample from which the quiet schedule is run. The sample has
-/// one world in `one_in`, chosen by their hashes.
+/// Returns whether a world is one of the sample from which the quiet schedule is run. The sample
+/// has one world in `one_in`, chosen by their hashes.
 pub(crate) fn is_sample(world: &impl Hash, one_in: u64) -> bool {
     hash_of(world).is_multiple_of(one_in)
 }

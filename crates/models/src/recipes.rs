@@ -1,5 +1,5 @@
-//! The recipes that people use instead, as small programs over a little Redis. For each the checker finds its
-//! known fault and tells the shortest history.
+//! The recipes that people use instead, as small programs over a little Redis. For each the checker
+//! finds its known fault and tells the shortest history.
 //!
 //! ```text
 //!   program of client A:  step 0, step 1, …   each an atomic look at the store, and what it says of it
@@ -200,7 +200,8 @@ fn name(who: usize) -> String {
     char::from(b'A' + u8::try_from(who).unwrap_or(0)).to_string()
 }
 
-/// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its place.
+/// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its
+/// place.
 fn chapter<R: Recipe + Copy>(recipe: R) -> String {
     let mut text = format!("## {}\n\n{}\n\n", recipe.title(), wrapped(recipe.sketch()));
     match Followed(recipe).shortest() {

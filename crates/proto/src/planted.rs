@@ -1,5 +1,6 @@
-//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the feature `planted`,
-//! which is for `crates/planted` alone: without it nothing can be chosen and [`planted`] is a constant.
+//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the
+//! feature `planted`, which is for `crates/planted` alone: without it nothing can be chosen and
+//! [`planted`] is a constant.
 
 #[cfg(feature = "planted")]
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -110,8 +111,8 @@ bugs! {
     }
 }
 
-/// The mistake of this process, and a mark that stands in every program with this feature: a test looks for it in what
-/// is shipped.
+/// The mistake of this process, and a mark that stands in every program with this feature: a test
+/// looks for it in what is shipped.
 #[cfg(feature = "planted")]
 static CHOSEN: (AtomicU8, [u8; 13]) = (AtomicU8::new(u8::MAX), *b"BUILT TO FAIL");
 

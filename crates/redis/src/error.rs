@@ -17,8 +17,9 @@ use seinpaal_store::{
 /// A code that begins a server's error, what it means, and what to do.
 struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
-/// Codes of servers and of our scripts. A server refuses with its own codes before it runs a script, and
-/// our scripts pass them on only if nothing was written: so all but a torn write are certain.
+/// Codes of servers and of our scripts. A server refuses with its own codes before it runs a
+/// script, and our scripts pass them on only if nothing was written: so all but a torn write are
+/// certain.
 #[rustfmt::skip]
 const TABLE: [ErrorRule; 31] = [
     ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),

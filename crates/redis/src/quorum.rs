@@ -7,8 +7,8 @@
 //!              └──▶ table: what this client holds and waits for; it asks again by itself
 //! ```
 //!
-//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md. What is kept
-//! where, and what is not promised: docs/internals/stores/quorum.md.
+//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md.
+//! What is kept where, and what is not promised: docs/internals/stores/quorum.md.
 
 mod answer;
 mod attach;
@@ -59,8 +59,8 @@ use seinpaal_store::{
     url::{QuorumUrl, StoreUrl},
 };
 
-/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
-/// is on its way for a while.
+/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and
+/// a request is on its way for a while.
 const AHEAD: Micros = 100_000;
 /// How long a request that this store makes by itself may be on its way.
 const LIFE: Micros = 5_000_000;
@@ -97,12 +97,12 @@ struct FenceClock {
 }
 
 impl QuorumStore {
-    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be called
-    /// inside a tokio runtime, which keeps the connections from then on.
+    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be
+    /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer than a majority will do; also if two
-    /// nodes are the same server, or were set up with another `restart-guard`.
+    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer than a majority will do;
+    /// also if two nodes are the same server, or were set up with another `restart-guard`.
     pub async fn connect(
         url: &str,
         inbox: Inbox,

@@ -1,8 +1,8 @@
 //! Replicas: whether they are there, and whether they have what was written.
 //!
-//! `WAIT` is sent on the connection that wrote, after the script was answered. One at a time is under way
-//! on a connection, and covers every script that was answered before it was sent: so however many names
-//! are asked about, a replica that hangs costs one timeout, not one a name.
+//! `WAIT` is sent on the connection that wrote, after the script was answered. One at a time is
+//! under way on a connection, and covers every script that was answered before it was sent: so
+//! however many names are asked about, a replica that hangs costs one timeout, not one a name.
 
 use std::{
     collections::HashMap,
@@ -60,8 +60,8 @@ impl Default for Replicas {
 }
 
 impl Replicas {
-    /// Asks about replicas where something depends on them, and refuses what is no master where a master
-    /// was promised. A server that will not say is believed.
+    /// Asks about replicas where something depends on them, and refuses what is no master where a
+    /// master was promised. A server that will not say is believed.
     pub(super) async fn look(
         commands: &mut Commands,
         endpoint: &RedisEndpoint,
@@ -87,8 +87,8 @@ impl Replicas {
         Ok(Self { advice, connected: there, timeout, ..Self::default() })
     }
 
-    /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for
-    /// a while.
+    /// How many replicas have everything that this connection wrote before; waits for `wanted` of
+    /// them, for a while.
     pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> CommandAnswer<u32> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;

@@ -20,7 +20,8 @@ use seinpaal_store::{
 
 /// How much later than the first answer another may come and still be heard.
 const GRACE: Duration = Duration::from_millis(250);
-/// How often a sentinel that says nothing is asked whether it is there, and tried again if it is not.
+/// How often a sentinel that says nothing is asked whether it is there, and tried again if it is
+/// not.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const MOVES: &str = "+switch-master";
 
@@ -163,8 +164,8 @@ impl Drop for SentinelListeners {
 }
 
 impl SentinelListeners {
-    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and whenever
-    /// nobody listened before and it may have.
+    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and
+    /// whenever nobody listened before and it may have.
     pub(super) fn start(
         url: &SentinelUrl,
         on_move: impl Fn(&RedisAddress) + Clone + Send + Sync + 'static,

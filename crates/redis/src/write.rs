@@ -57,7 +57,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends a group once. What was written counts only when as many replicas have it as are asked for.
+    /// Sends a group once. What was written counts only when as many replicas have it as are asked
+    /// for.
     async fn evaluate_write(
         &self,
         keys: &[Vec<u8>],

@@ -1,5 +1,5 @@
-//! What the quorum store does on real servers beyond what every store does: nodes that stop, pause, forget;
-//! votes in an order that is planted; what it refuses.
+//! What the quorum store does on real servers beyond what every store does: nodes that stop, pause,
+//! forget; votes in an order that is planted; what it refuses.
 
 #[path = "support/asks.rs"]
 mod asks;

@@ -25,8 +25,8 @@ pub struct Matching {
 pub struct Counted {
     /// How many.
     pub items: u64,
-    /// Of dead letters the instant at which the last one died, in microseconds since 1970; of items in work the
-    /// number of the last delivery.
+    /// Of dead letters the instant at which the last one died, in microseconds since 1970; of items
+    /// in work the number of the last delivery.
     pub until: u64,
 }
 

@@ -190,12 +190,14 @@ impl SessionLink {
         }
     }
 
-    /// How long a session is sure to last after a request was sent that the leader has had a hand in.
+    /// How long a session is sure to last after a request was sent that the leader has had a hand
+    /// in.
     ///
-    /// The leader knows of a client's requests only what its follower tells it every half tick, and if that
-    /// follower is cut off right after the answer, what it was told last may be from the client's ping before:
-    /// up to 0.15 of the time-out earlier. A tick is half of the shortest time-out at most, so what is
-    /// left of a time-out of one is 1 - 0.15 - 0.25; half is on the safe side.
+    /// The leader knows of a client's requests only what its follower tells it every half tick, and
+    /// if that follower is cut off right after the answer, what it was told last may be from the
+    /// client's ping before: up to 0.15 of the time-out earlier. A tick is half of the shortest
+    /// time-out at most, so what is left of a time-out of one is 1 - 0.15 - 0.25; half is on the
+    /// safe side.
     pub(super) fn longest_lease(&self) -> Micros {
         micros(self.client.session_timeout()) / 2
     }

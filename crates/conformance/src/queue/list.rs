@@ -1,8 +1,10 @@
-//! The one list of cases about queues. A new line here is a new test for every store that keeps them.
+//! The one list of cases about queues. A new line here is a new test for every store that keeps
+//! them.
 
 use crate::{Ability, Case};
 
-/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of its own.
+/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of
+/// its own.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_queue_case {

@@ -1,5 +1,6 @@
-//! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs, not for the disk. It
-//! looks at nobody's sign of life either, so whatever would queue or be refused is left to the thread.
+//! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs,
+//! not for the disk. It looks at nobody's sign of life either, so whatever would queue or be
+//! refused is left to the thread.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ impl Drop for RingOnDrop {
     }
 }
 
-/// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if the thread is to
-/// begin.
+/// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if
+/// the thread is to begin.
 pub(crate) fn call(
     room: &Room<StoreThread>,
     batch: &Batch,

@@ -1,5 +1,5 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, workers
-//! acknowledge at once, and then every item reaches one and nothing is left behind.
+//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong,
+//! workers acknowledge at once, and then every item reaches one and nothing is left behind.
 
 use seinpaal_proto::{
     Contact,

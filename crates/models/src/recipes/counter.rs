@@ -1,4 +1,5 @@
-//! A counter gives the order, a second sorted set the owners; alone, and under a lock that can expire.
+//! A counter gives the order, a second sorted set the owners; alone, and under a lock that can
+//! expire.
 
 use super::{Program, ProgramLife, Recipe, RecipeStore};
 

@@ -1,5 +1,6 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, no limit is pinned any
-//! more, whoever holds gives back at once, and then all that wait are served and nothing is left.
+//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, no
+//! limit is pinned any more, whoever holds gives back at once, and then all that wait are served
+//! and nothing is left.
 
 use seinpaal_proto::Contact;
 

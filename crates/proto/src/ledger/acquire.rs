@@ -1,5 +1,6 @@
-//! Asking for permits. One operation serves for the first try, for a retry after a lost reply, and for
-//! a look at the place in line: which of them it is depends on what the ledger knows of the ticket.
+//! Asking for permits. One operation serves for the first try, for a retry after a lost reply, and
+//! for a look at the place in line: which of them it is depends on what the ledger knows of the
+//! ticket.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -219,9 +220,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.stand_in_line(&entry, ask)
     }
 
-    /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step of
-    /// priority. The number never changes while the waiter waits. So two waiters never change their
-    /// order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
+    /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step
+    /// of priority. The number never changes while the waiter waits. So two waiters never change
+    /// their order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
     fn next_rank(&mut self, priority: i8) -> i64 {
         // At least one more than the last: two that come in the same microsecond stand in the order
         // of their coming.

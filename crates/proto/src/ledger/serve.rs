@@ -125,8 +125,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         permits: u32,
         slots: Option<Slots>,
     ) -> Result<Standing, S::Error> {
-        // All slots are free. Numbering them anew leaves one range of free slots: a writer takes all
-        // slots, and would otherwise gather every range that a reader has left.
+        // All slots are free. Numbering them anew leaves one range of free slots: a writer takes
+        // all slots, and would otherwise gather every range that a reader has left.
         if self.head.held == 0 && self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;
@@ -153,8 +153,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Fence(self.head.fence)
     }
 
-    /// Takes the lowest free slots. They are always below the limit, even if slots above it are still
-    /// held: at least as many slots below the limit are free as permits are.
+    /// Takes the lowest free slots. They are always below the limit, even if slots above it are
+    /// still held: at least as many slots below the limit are free as permits are.
     fn take_slots(&mut self, count: u32) -> Result<Slots, S::Error> {
         let mut slots = Slots::none();
         let mut missing = count;

@@ -1,4 +1,5 @@
-//! The map of a cluster: which node owns a slot. It is looked at when a request shows that it is wrong.
+//! The map of a cluster: which node owns a slot. It is looked at when a request shows that it is
+//! wrong.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

@@ -125,8 +125,9 @@ impl Quorum {
         StoreError::new(kind, Certainty::NotExecuted, message)
     }
 
-    /// Looks at every node's marker. Where no node has one they are new, and need not abstain for what they
-    /// could have forgotten before they were started. Gives the latest of the nodes' clocks.
+    /// Looks at every node's marker. Where no node has one they are new, and need not abstain for
+    /// what they could have forgotten before they were started. Gives the latest of the nodes'
+    /// clocks.
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
         let seen = self.mark("look").await?;
         self.refuse_twins(&seen)?;

@@ -50,7 +50,8 @@ fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
     }
 }
 
-/// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else this machine's.
+/// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else
+/// this machine's.
 fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> {
     let mut trusted = RootCertStore::empty();
     if let Some(path) = &options.ca {

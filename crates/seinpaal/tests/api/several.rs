@@ -60,7 +60,8 @@ pub(super) async fn all_of_several_names_or_none(url: &str) -> Result {
     let both = seinpaal.acquire_all([b.lock(), a.acquire().permits(2)]).await?;
     let names: Vec<_> = both.permits().iter().map(|permit| permit.name()).collect();
     assert_eq!(names, ["b", "a"]);
-    // Longer than a slow store takes for its answer: a wait that the store is silent through ends as its error.
+    // Longer than a slow store takes for its answer: a wait that the store is silent through ends
+    // as its error.
     let soon = Duration::from_secs(1);
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
     let refused = refused.expect_err("both are held");

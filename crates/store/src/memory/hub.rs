@@ -75,7 +75,8 @@ impl MemoryHub {
         Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
     }
 
-    /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL` another.
+    /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL`
+    /// another.
     #[must_use]
     pub fn process(label: &str) -> Arc<Self> {
         // The map is whole even after a panic: an entry is either there or not.
@@ -84,7 +85,8 @@ impl MemoryHub {
         Arc::clone(hub)
     }
 
-    /// Takes a client's subscription away, or gives it back, as a broken connection would. For tests.
+    /// Takes a client's subscription away, or gives it back, as a broken connection would. For
+    /// tests.
     #[cfg(any(test, feature = "rigged"))]
     pub fn set_hears(&self, inbox: Inbox, hears: bool) {
         let Ok(mut inner) = self.lock() else { return };

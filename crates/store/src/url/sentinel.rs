@@ -10,8 +10,8 @@ use super::{
 
 const DEFAULT_PORT: u16 = 26379;
 
-/// A master known by its name, and the sentinels that know where it is. `Debug` and the text form leave
-/// passwords out, and users without one.
+/// A master known by its name, and the sentinels that know where it is. `Debug` and the text form
+/// leave passwords out, and users without one.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SentinelUrl {

@@ -1,5 +1,5 @@
-//! Chooses the worker that a fault hits. Half of the time it is one that holds a permit at that moment, because a fault does
-//! most harm there.
+//! Chooses the worker that a fault hits. Half of the time it is one that holds a permit at that
+//! moment, because a fault does most harm there.
 
 use std::{
     collections::BTreeMap,

@@ -119,7 +119,8 @@ fn a_wakeup_does_not_repeat_what_the_reply_says() {
     assert!(matches!(outcome.replies.replies[0], Reply::Granted(_)));
 }
 
-/// A world in which the kernel vouches for clients 1 to 3, of which 1 holds and 2 and 3 stand in line.
+/// A world in which the kernel vouches for clients 1 to 3, of which 1 holds and 2 and 3 stand in
+/// line.
 fn vouched() -> World {
     let mut world = World::limited(1);
     for client in 1..=3 {
