@@ -11,7 +11,7 @@
 //! | 429 | the tenant's permits were all in use for as long as we wait |
 //! | 503 | the store did not answer, or this process shuts down |
 //! | 409 | somebody ended the permit while the work went on, which was stopped |
-//! | 500 | the store was silent for too long, and the work was stopped because its permit was lost |
+//! | 500 | the store was silent for too long, and the work was stopped: its permit was lost |
 
 use std::{collections::BTreeMap, env, error::Error, sync::Arc, time::Duration};
 
