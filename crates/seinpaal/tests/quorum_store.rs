@@ -210,7 +210,7 @@ async fn mark(nodes: &Ensemble, node: usize, guard: u64) {
 }
 
 #[tokio::test]
-async fn who_states_another_guard_is_told_both() {
+async fn a_client_that_states_another_guard_is_told_both() {
     let nodes = Ensemble::start();
     let _first = Client::connect(&nodes.url("restart-guard=2m"), 1).await.unwrap();
     let error = Client::connect(&nodes.url("restart-guard=3m"), 2).await.err().unwrap();

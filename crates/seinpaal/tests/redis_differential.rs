@@ -198,7 +198,7 @@ async fn what_a_few_have_left_is_gone_a_second_after_it_is_forgotten() {
 }
 
 #[tokio::test]
-async fn who_learns_that_all_is_taken_leaves_nothing() {
+async fn a_request_that_finds_all_taken_leaves_nothing() {
     let mut bench = Bench::new(None).await;
     let (before, after) = made_line::before_and_after_others_find_it_full();
     assert_eq!(bench.length_after(&before).await, bench.length_after(&after).await);

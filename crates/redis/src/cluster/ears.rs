@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_may_have_missed_something() {
+    fn a_client_that_comes_back_may_have_missed_something() {
         let ears = Ears::default();
         ears.want("c", 7, [TICKET]);
         ears.listens("c", at(1, 5));

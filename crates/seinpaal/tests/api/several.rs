@@ -110,7 +110,7 @@ pub(super) async fn in_the_order_given_the_narrow_name_is_waited_for_first(url: 
     Ok(())
 }
 
-pub(super) async fn who_names_several_in_another_order_waits_but_not_for_ever(url: &str) -> Result {
+pub(super) async fn several_names_in_another_order_wait_but_not_for_ever(url: &str) -> Result {
     let rounds = (0..4_usize).map(async |turn| {
         let seinpaal = connect(url).await;
         for round in 0..25 {
