@@ -184,7 +184,7 @@ impl fmt::Display for BadSlotNames {
                 "the name {name:?} for a slot: a comma, a control character, or a space at either \
                  end is not allowed"
             ),
-            Self::Twice(name) => write!(f, "the name {name:?} for a slot stands there twice"),
+            Self::Twice(name) => write!(f, "the name {name:?} is given to two slots"),
         }
     }
 }

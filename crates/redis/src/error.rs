@@ -59,7 +59,7 @@ const TABLE: [ErrorRule; 31] = [
 /// None of these was executed.
 #[rustfmt::skip]
 const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
-    ("ERR", "max number of clients", Unreachable, "the server has as many clients as it takes: raise its maxclients, or close some"),
+    ("ERR", "max number of clients", Unreachable, "the server takes no more clients: raise its maxclients, or close some"),
     ("ERR", "unknown command", Misconfigured, "the server does not know a command that is needed: it is no Redis or Valkey of 6.2 or newer, or the command was renamed"),
     ("ERR", "unknown subcommand", Misconfigured, "the server does not know a command that is needed: it is no Redis or Valkey of 6.2 or newer, or a proxy stands before it"),
     ("ERR", "only (P|S)SUBSCRIBE", Unreachable, "a proxy mixes up connections: connect to the server itself"),

@@ -116,7 +116,7 @@ async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> Comma
 /// The grant may be stored, but a fail-over could undo it. So nobody may believe in it.
 pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
     let advice = if had_enough {
-        "see that they run and are connected, or wait for them"
+        "check that they run and are connected, or wait for them"
     } else {
         "connect more replicas, or lower replicated"
     };

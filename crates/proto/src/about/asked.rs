@@ -112,7 +112,7 @@ pub(super) fn said_by_the_holder(about: &str) -> &str {
 impl fmt::Display for BadAsk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::By => "who asks is named with 1 to 128 bytes and no control characters",
+            Self::By => "the name of who asks has 1 to 128 bytes and no control characters",
             Self::Reason => "a reason has 1 to 512 bytes and no control characters",
         })
     }

@@ -77,7 +77,7 @@ impl ClusterLinks {
         let answer =
             timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
         let map = SlotMap::parse(&answer, address);
-        map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
+        map.ok_or_else(|| self.trouble("has a node that does not answer with its slots"))
     }
 
     async fn greet(&self, node: &ClusterNode) -> Result<(), StoreError> {

@@ -57,8 +57,9 @@ fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> 
     if let Some(path) = &options.ca {
         for authority in certificates(path)? {
             let added = trusted.add(authority);
-            added
-                .map_err(|error| file(path, format!("has a certificate that is none ({error})")))?;
+            added.map_err(|error| {
+                file(path, format!("has a certificate that cannot be read ({error})"))
+            })?;
         }
         return Ok(trusted);
     }
