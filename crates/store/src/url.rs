@@ -186,6 +186,7 @@ fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
     let (place, query) = UrlQuery::split(rest)?;
     query.finish("file:", &[])?;
     let path = place.strip_prefix("//").unwrap_or(place);
+    // `file:` is this user's own directory. `file://` names none.
     if path.is_empty() && place.is_empty() {
         return Ok(StoreUrl::Embedded(None));
     }

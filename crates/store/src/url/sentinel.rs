@@ -80,6 +80,7 @@ impl SentinelUrl {
     #[must_use]
     pub fn sentinel(&self, host: String, port: u16) -> RedisUrl {
         let (user, password) = (self.sentinel_user.clone(), self.sentinel_password.clone());
+        // The URL's database is one of the master. A sentinel has only 0.
         RedisUrl { user, password, database: 0, ..self.server(host, port) }
     }
 
