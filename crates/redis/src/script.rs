@@ -139,6 +139,7 @@ pub(super) fn is_anywhere(text: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
+    /// Three have no row in the table: together, queue and bundle.
     hashed: [OnceLock<Script>; SCRIPTS.len() + 3],
     /// In microseconds.
     guard: Option<u64>,

@@ -1,5 +1,6 @@
-//! The Redis scripts are compared with the ledger, operation by operation, on random histories on a real
-//! server with a clock of the test's own. A difference is made as short as it goes and printed.
+//! The Redis scripts are compared with the ledger, operation by operation, on random histories on a
+//! real server with a clock of the test's own. A difference is made as short as it goes and
+//! printed.
 
 #[path = "redis_differential/bench.rs"]
 mod bench;
@@ -210,7 +211,7 @@ async fn what_a_few_have_left_is_gone_a_second_after_it_is_forgotten() {
 }
 
 #[tokio::test]
-async fn who_learns_that_all_is_taken_leaves_nothing() {
+async fn a_request_that_finds_all_taken_leaves_nothing() {
     let mut bench = Bench::new(None).await;
     let (before, after) = made_line::before_and_after_others_find_it_full();
     assert_eq!(bench.length_after(&before).await, bench.length_after(&after).await);

@@ -57,7 +57,8 @@ async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }
 
-/// Few of the drawn histories find most mistakes. The others are found by one that is made for them, or by one of the rest.
+/// Few of the drawn histories find most mistakes. The others are found by one that is made for
+/// them, or by one of the rest.
 pub(super) fn some_drawn_then_made(
     drawn: impl Fn(u64) -> Vec<Event> + Copy,
 ) -> impl Iterator<Item = Vec<Event>> {

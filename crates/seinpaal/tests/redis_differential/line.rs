@@ -1,7 +1,9 @@
-//! Histories in which a few sessions hand a name's permits to each other: what the scripts keep as a line.
+//! Histories in which a few sessions hand a name's permits to each other: what the scripts keep as
+//! a line.
 //!
-//! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds, proves what it was
-//! handed, and renews what it has. Time ends just before, at and after the moments at which a lease ends.
+//! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds,
+//! proves what it was handed, and renews what it has. Time ends just before, at and after the
+//! moments at which a lease ends.
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{

@@ -1,4 +1,5 @@
-//! Mistakes that are planted in the scripts, one at a time, and the histories that have to find them.
+//! Mistakes that are planted in the scripts, one at a time, and the histories that have to find
+//! them.
 
 use super::{
     history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
@@ -15,7 +16,8 @@ pub(super) enum Drawn {
     Pair,
     /// Four of them, where few rows are many.
     Few,
-    /// One session holds many tickets, and renews them again and again. In half of them a second comes now and then.
+    /// One session holds many tickets, and renews them again and again. In half of them a second
+    /// comes now and then.
     Holding,
     /// The same, where few rows are many, and few tickets more than one value keeps.
     HoldingRows,
@@ -60,7 +62,8 @@ impl Drawn {
     }
 }
 
-/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.
+/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history
+/// is without them.
 pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
 
 /// Six tickets, or few bytes, are more than one value keeps.

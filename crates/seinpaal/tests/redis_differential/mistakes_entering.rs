@@ -1,4 +1,5 @@
-//! Mistakes that are planted where somebody comes to a line: in the clock, in whose request it is, and where it is let in or waits; and the histories that have to find them.
+//! Mistakes that are planted where somebody comes to a line: in the clock, in whose request it is,
+//! and where it is let in or waits; and the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Line, Pair};
 

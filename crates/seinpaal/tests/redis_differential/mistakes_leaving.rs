@@ -1,4 +1,5 @@
-//! Mistakes that are planted where somebody at a line gives back or renews, and where the line is written; and the histories that have to find them.
+//! Mistakes that are planted where somebody at a line gives back or renews, and where the line is
+//! written; and the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Line, TightLine};
 
