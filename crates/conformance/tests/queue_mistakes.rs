@@ -5,13 +5,14 @@
 
 mod queue_mistakes {
     pub(super) mod harness;
+    pub(super) mod mistake;
     pub(super) mod spoil;
 }
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
-use queue_mistakes::{harness::SpoilingHarness, spoil::Mistake};
+use queue_mistakes::{harness::SpoilingHarness, mistake::Mistake};
 use seinpaal_conformance::{CaseStage, QUEUE_CASES};
 
 /// Longer than a case waits for what must happen. The clock of these tests jumps, so this costs no
@@ -101,4 +102,19 @@ noticed! {
         ["payloads::queues_do_not_share_items_whatever_is_in_their_names"];
     answers_without_a_bound_are_noticed: AnswersWithoutBound
         ["payloads::the_answers_to_a_batch_hold_four_mebibytes_of_payload"];
+    an_item_that_is_left_out_of_a_list_is_noticed: ListsOneTooFew
+        ["lists::ready_items_are_listed_once_those_of_groups_before_the_others"
+         "lists::a_long_list_comes_in_bounded_steps"];
+    an_item_that_is_listed_twice_is_noticed: ListsOneTwice
+        ["lists::dead_letters_are_listed_page_by_page"];
+    a_list_that_ends_with_its_first_page_is_noticed: ListsOnePage
+        ["lists::delayed_items_are_listed_as_they_fall_due"
+         "lists::a_page_reads_no_more_payload_than_four_mebibytes"];
+    a_list_in_another_order_is_noticed: ListsOutOfOrder
+        ["lists::delayed_items_are_listed_as_they_fall_due"];
+    times_that_are_lost_in_a_list_are_noticed: ListsNoTimes
+        ["lists::delayed_items_are_listed_as_they_fall_due"
+         "lists::items_in_work_are_listed_with_their_workers"];
+    a_cancel_that_takes_what_is_in_work_is_noticed: SparesNobody
+        ["cancel::a_cancel_that_spares_work_takes_what_waits_and_nothing_else"];
 }

@@ -15,9 +15,11 @@ mod fingerprint;
 mod item;
 mod ledger;
 mod line;
+mod listing;
 mod memory;
 mod reply;
 mod request;
+mod row;
 pub mod session;
 mod sound;
 mod state;
@@ -29,9 +31,11 @@ pub use item::{
 };
 pub use ledger::{AGING, CALL_WAIT, MOST_PAYLOAD, Outcome, PLACE_TTL, execute};
 pub use line::BadReplyLine;
+pub use listing::{BadItemPosition, BadItemState, ItemPosition, ItemState};
 pub use memory::MemoryQueue;
-pub use reply::{DeadRow, GroupRow, Popped, Replies, Reply, Snapshot, Wakeup, Was, What, WorkRow};
+pub use reply::{Popped, Replies, Reply, Snapshot, Wakeup, What};
 pub use request::{
     Batch, Configure, Dedup, Due, How, MAX_WINDOW, Pop, Purge, Push, Renew, Request,
 };
+pub use row::{GroupRow, ItemRow, RowState, WorkRow};
 pub use state::{Dedupped, Group, Head, Place, SessionRecord, State, WorkerCall};

@@ -89,7 +89,7 @@ impl RedisStore {
 /// Payloads of one batch, what its makers said of them, and the rows that were asked for.
 fn room_of(batch: &Batch) -> usize {
     let rows = batch.requests.iter().map(|request| match request {
-        Request::Inspect { rows } | Request::Dead { rows, .. } => *rows as usize,
+        Request::Inspect { rows } | Request::List { rows, .. } => *rows as usize,
         _ => 0,
     });
     let items = MOST_PAYLOAD + MAX_PAYLOAD_BYTES + Batch::MOST_ITEMS as usize * ROW_ROOM;
@@ -105,7 +105,7 @@ fn need_of(reply: &Reply) -> ReplicaNeed {
         | Reply::Lost { .. }
         | Reply::Unknown { .. }
         | Reply::Snapshot(_)
-        | Reply::Dead(_) => ReplicaNeed::Nothing,
+        | Reply::Items { .. } => ReplicaNeed::Nothing,
         Reply::Popped { items, .. } if items.is_empty() => ReplicaNeed::Nothing,
         _ => ReplicaNeed::Confirmed,
     }

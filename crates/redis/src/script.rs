@@ -28,6 +28,7 @@ const LEAN: &str = concat!(
     include_str!("lua/line_acquire.lua"),
     include_str!("lua/line_release.lua"),
     include_str!("lua/line_renew.lua"),
+    include_str!("lua/line_serve.lua"),
     include_str!("lua/line_end.lua"),
     include_str!("lua/lean_renew.lua"),
     include_str!("lua/lean_words.lua"),

@@ -116,16 +116,18 @@ pub use permit_state::{Lost, PermitState};
 #[cfg(feature = "serde")]
 pub use queue::BadJson;
 pub use queue::{
-    BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
-    PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,
-    QueueSnapshot, Spread, TryPop, WorkError, Worker,
+    BackOff, BadItemCursor, Counts, Failed, FinishError, GiveBack, GroupCount, InWork, Item,
+    ItemCursor, ItemPage, ListedItem, ListedState, Pop, PopError, PopMany, Push, PushAll,
+    PushError, PushRequest, Pushed, Queue, QueueError, QueueSnapshot, Spread, TryPop, WorkError,
+    Worker,
 };
 pub use run::RunError;
 pub use rwlock::RwLock;
 pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto::queue::{
-    DeliveryHistory, Ending, FailureReason, ItemId, MAX_PAYLOAD_BYTES, PastDelivery, Was,
+    BadItemState, DeliveryHistory, Ending, FailureReason, ItemId, ItemState, MAX_PAYLOAD_BYTES,
+    PastDelivery,
 };
 #[doc(inline)]
 pub use seinpaal_proto::why;

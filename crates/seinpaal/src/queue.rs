@@ -4,6 +4,7 @@ mod back_off;
 mod error;
 mod inspect;
 mod item;
+mod listing;
 mod matching;
 mod pop;
 mod push;
@@ -21,8 +22,9 @@ pub use back_off::BackOff;
 #[cfg(feature = "serde")]
 pub use error::BadJson;
 pub use error::{FinishError, PopError, PushError, QueueError, WorkError};
-pub use inspect::{DeadLetter, GroupCount, InWork, QueueSnapshot};
+pub use inspect::{GroupCount, InWork, QueueSnapshot};
 pub use item::{Failed, Item};
+pub use listing::{BadItemCursor, ItemCursor, ItemPage, ListedItem, ListedState};
 pub use pop::{Pop, PopMany, TryPop};
 pub use push::{Push, PushAll, PushRequest, Pushed};
 pub use spread::Spread;

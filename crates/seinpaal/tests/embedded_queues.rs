@@ -256,7 +256,7 @@ async fn a_queue_with_only_memories_left_costs_nothing_after_a_while() {
     };
     let replies = a.store.call_queue(&used(1, vec![Request::Push(push("x"))])).await.unwrap();
     let Reply::Pushed { id } = replies.replies[0] else { panic!("{replies:?}") };
-    a.store.call_queue(&used(2, vec![Request::Cancel { id }])).await.unwrap();
+    a.store.call_queue(&used(2, vec![Request::Cancel { id, spares_work: false }])).await.unwrap();
     now.fetch_add(61 * SECOND, Ordering::Relaxed);
     let other = Batch { name: Name::new("other").unwrap(), ..used(1, Vec::new()) };
     a.store.call_queue(&other).await.unwrap();

@@ -34,6 +34,8 @@ mod mistakes_entering;
 mod mistakes_leaving;
 #[path = "redis_differential/mistakes_of_rows.rs"]
 mod mistakes_of_rows;
+#[path = "redis_differential/mistakes_of_sizes.rs"]
+mod mistakes_of_sizes;
 #[path = "support/model.rs"]
 mod model;
 #[path = "redis_differential/named.rs"]
@@ -167,6 +169,17 @@ async fn the_scripts_do_what_the_ledger_does_where_a_few_hand_over_to_each_other
     for few in [FEW_ARE_MANY, FEW_IN_LINE] {
         let mut bench = Bench::new(Some(few)).await;
         compare_many_on(&mut bench, 0..histories() / 2, Drawn::Line(3)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_readers_and_writers_wait() {
+    for sessions in 1..=4 {
+        compare_many(0..histories() / 2, Drawn::Sizes(sessions)).await;
+    }
+    for changes in [NO_LINES, FEW_ARE_MANY, FEW_IN_LINE] {
+        let mut bench = Bench::new(Some(changes)).await;
+        compare_many_on(&mut bench, 0..histories() / 2, Drawn::Sizes(4)).await;
     }
 }
 

@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use seinpaal::{MAX_TTL, MIN_TTL, store::url::parse_duration};
+use seinpaal::{ItemState, MAX_TTL, MIN_TTL, store::url::parse_duration};
 use seinpaal_words::{
     matching::{Counted, Matching},
     ticket::DIGITS,
@@ -24,7 +24,7 @@ use crate::{
     deed::{NameDeed, Undone, WebDeed, is_reason},
     page::{self, FieldMap, PageFrame, named, notice},
     shared::HandlerState,
-    view::{encoded, grouped, shown},
+    view::{ItemQuery, encoded, grouped, shown},
 };
 use verb::Verb;
 use words::ActionWords;
@@ -39,6 +39,7 @@ struct Confirm<'a> {
     consequence: &'a str,
     csrf: &'a str,
     /// Which items are meant, and how far they were counted.
+    state: &'static str,
     matching: &'a str,
     until: String,
     verb: &'a str,
@@ -76,13 +77,17 @@ pub(crate) async fn confirm(
         frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &wish.name,
         back: wish.page(base),
-        question: match (words.verb.of_many(), counted) {
+        question: match (words.verb.of_many(wish.state), counted) {
             (Some(question), Some(counted)) => question.replace('*', &wish.many(counted)),
             _ => words.question.replace('*', short),
         },
         matching: &wish.matching.text,
         until: counted.map_or_else(String::new, |counted| counted.until.to_string()),
-        consequence: words.consequence,
+        consequence: words.consequence(wish.state),
+        state: match words.verb {
+            Verb::CancelAll => wish.state.word(),
+            _ => "",
+        },
         csrf: &inner.csrf,
         verb: words.word,
         target: &wish.target,
@@ -141,6 +146,8 @@ struct CheckedAction {
     words: &'static ActionWords,
     name: String,
     target: String,
+    /// Of which state items are cancelled, where it is not one.
+    state: ItemState,
     matching: Matching,
     deed: WebDeed,
     reason: String,
@@ -164,20 +171,21 @@ impl CheckedAction {
         let name = named(fields).map_err(|words| bad(&words))?;
         let target = field("t").to_owned();
         let matching = matching(inner, fields);
-        let deed = words.verb.deed(&target, None, &matching);
+        let state = field("state").parse().unwrap_or(ItemState::InWork);
+        let deed = words.verb.deed(&target, None, (state, &matching));
         let deed = deed.ok_or_else(|| bad("This is not a ticket or an item."))?;
-        Ok(Self { words, name, target, matching, deed, reason: String::new() })
+        Ok(Self { words, name, target, state, matching, deed, reason: String::new() })
     }
 
     /// How many items are concerned, where it is not one. Only these are touched later.
     async fn count(&self, inner: &HandlerState) -> Result<Option<Counted>, ActionRefused> {
         let queue = inner.seinpaal.queue(&self.name);
         let counted = match self.words.verb {
-            Verb::CancelAll => self.matching.count_in_work(&queue).await,
-            Verb::ReplayAll | Verb::DropAll => self.matching.count_dead(&queue).await,
+            Verb::CancelAll => self.state,
+            Verb::ReplayAll | Verb::DropAll => ItemState::Dead,
             _ => return Ok(None),
         };
-        match counted {
+        match self.matching.count(&queue, counted).await {
             Ok(Counted { items: 0, .. }) => Err(bad("There is nothing that matches.")),
             Ok(counted) => Ok(Some(counted)),
             Err(error) => {
@@ -221,7 +229,10 @@ impl CheckedAction {
         };
         let deed = match verb {
             Verb::Reserve => reserve(number, field("for"))?,
-            verb => verb.deed(&self.target, number, &self.matching).unwrap_or(self.deed),
+            verb => {
+                let many = (self.state, &self.matching);
+                verb.deed(&self.target, number, many).unwrap_or(self.deed)
+            }
         };
         Ok(Self { deed, reason: reason.to_owned(), ..self })
     }
@@ -239,7 +250,11 @@ impl CheckedAction {
 /// Which items of a queue the fields mean.
 fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
     let until = fields.get("until").and_then(|text| text.parse().ok());
-    Matching { text: page::matching(fields), with_payloads: inner.options.payloads, until }
+    Matching {
+        text: ItemQuery::from_fields(fields).text,
+        with_payloads: inner.options.payloads,
+        until,
+    }
 }
 
 fn reserve(number: Option<u32>, length: &str) -> Result<WebDeed, ActionRefused> {

@@ -7,6 +7,7 @@ mod document;
 mod hold;
 mod items;
 mod letters;
+mod listing;
 mod names;
 mod permits;
 mod queues;
@@ -57,7 +58,7 @@ fn described() -> OpenApiRouter<Arc<HandlerState>> {
         .routes(routes!(deliveries::renew))
         .routes(routes!(steer::set_queue_limit, steer::unset_queue_limit))
         .routes(routes!(steer::pause_queue, steer::resume_queue))
-        .routes(routes!(letters::list))
+        .routes(routes!(listing::list))
         .routes(routes!(letters::replay))
         .routes(routes!(letters::drop_one))
         .routes(routes!(letters::cancel))

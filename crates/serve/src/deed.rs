@@ -4,7 +4,7 @@ use std::{fmt, io, time::Duration};
 
 use rustix::system::uname;
 use seinpaal::{
-    AdminError, ItemId, Queue, QueueError, Semaphore, SlotNames, Ticket,
+    AdminError, ItemId, ItemState, Queue, QueueError, Semaphore, SlotNames, Ticket,
     store::{StoreError, StoreErrorKind},
 };
 use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
@@ -51,8 +51,8 @@ pub(crate) enum QueueDeed {
     Resume,
     Purge,
     Cancel(ItemId),
-    /// The items in work that match, not only those on a page; and so with dead letters below.
-    CancelAll(Matching),
+    /// The items of a state that match, not only those on a page; and so with dead letters below.
+    CancelAll(ItemState, Matching),
     Replay(ItemId),
     ReplayAll(Matching),
     Drop(ItemId),
@@ -208,12 +208,12 @@ impl QueueDeed {
 
     async fn make_with_many(self, queue: &Queue) -> Result<u64, QueueError> {
         match self {
-            Self::CancelAll(matching) => {
-                queue.cancel_in_work(|item| matching.has_in_work(item)).await
+            Self::CancelAll(state, matching) => {
+                queue.remove_all(state, |item| matching.has(item)).await
             }
-            Self::ReplayAll(matching) => queue.replay_all(|letter| matching.has_dead(letter)).await,
+            Self::ReplayAll(matching) => queue.replay_all(|item| matching.has(item)).await,
             Self::DropAll(matching) => {
-                queue.drop_all_dead(|letter| matching.has_dead(letter)).await
+                queue.remove_all(ItemState::Dead, |item| matching.has(item)).await
             }
             _ => queue.purge().await,
         }
@@ -248,7 +248,9 @@ impl fmt::Display for WebDeed {
             Self::Queue(QueueDeed::Purge) => f.write_str("purge"),
             Self::Queue(QueueDeed::Cancel(item)) => write!(f, "cancel {item}"),
             Self::Queue(QueueDeed::Replay(item)) => write!(f, "replay {item}"),
-            Self::Queue(QueueDeed::CancelAll(matching)) => all(f, "cancel-all", matching),
+            Self::Queue(QueueDeed::CancelAll(state, matching)) => {
+                all(f, &format!("cancel-all {state}"), matching)
+            }
             Self::Queue(QueueDeed::ReplayAll(matching)) => all(f, "replay-all", matching),
             Self::Queue(QueueDeed::Drop(item)) => write!(f, "drop {item}"),
             Self::Queue(QueueDeed::DropAll(matching)) => all(f, "drop-all", matching),

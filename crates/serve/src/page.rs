@@ -9,15 +9,14 @@ use axum::{
     http::StatusCode,
     response::{Html, IntoResponse, Response},
 };
-use seinpaal::Name;
-use seinpaal_words::matching::MOST;
+use seinpaal::{ItemState, Name};
 
 use crate::{
     access::Visitor,
     act::words::done,
     audit::AuditEntry,
     shared::HandlerState,
-    view::{self, ListQuery, PageChoices, PageSubject, encoded},
+    view::{self, ItemQuery, ListQuery, PageChoices, PageSubject, encoded},
     watch::{self, Frame, PagePart},
 };
 
@@ -52,13 +51,15 @@ struct Overview<'a> {
 struct One<'a> {
     frame: PageFrame<'a>,
     parts: &'a [PagePart],
-    up: &'static str,
-    up_label: &'static str,
+    up: String,
+    up_label: String,
     done: String,
     changes: Vec<AuditEntry>,
     /// The name of a queue, whose items can be looked for by this text.
     queue: Option<&'a str>,
     matching: &'a str,
+    /// Of which state alone they are shown.
+    state: &'static str,
     all_items: String,
 }
 
@@ -155,17 +156,22 @@ async fn one(
         Ok(name) => name,
         Err(words) => return notice(inner, visitor, StatusCode::BAD_REQUEST, "Not a name", &words),
     };
+    let items = ItemQuery::from_fields(fields);
     let (kind, subject, up, up_label) = match tab {
         "names" => ("name", PageSubject::Name(name.clone()), "", "Names"),
-        _ => ("queue", PageSubject::Queue(name.clone(), matching(fields)), "queues", "Queues"),
+        _ => ("queue", PageSubject::Queue(name.clone(), items.clone()), "queues", "Queues"),
     };
-    let matching = matching(fields);
     let frame = match look(inner, subject).await {
         Ok(frame) => frame,
         Err(refused) => return *refused,
     };
-    let (base, by) = (&inner.options.base_path, encoded(&matching));
-    let stream = format!("{base}/live?of={kind}&n={}&match={by}", encoded(&name));
+    let (base, link) = (&inner.options.base_path, encoded(&name));
+    let stream = format!("{base}/live?of={kind}&n={link}{}", items.link());
+    // A list of one state stands below its queue.
+    let (up, up_label) = match items.only {
+        Some(_) if kind == "queue" => (format!("queue?n={link}"), view::shown(&name)),
+        _ => (up.to_owned(), up_label.to_owned()),
+    };
     let page = One {
         frame: PageFrame {
             trouble: trouble(&frame),
@@ -178,20 +184,15 @@ async fn one(
         done: done(field(fields, "done"), field(fields, "count")),
         changes: inner.audit.last(Some((kind, &name)), FEW),
         queue: (kind == "queue").then_some(&name),
-        matching: &matching,
-        all_items: format!("{base}/queue?n={}", encoded(&name)),
+        matching: &items.text,
+        state: items.only.map_or("", ItemState::word),
+        all_items: format!("{base}/queue?n={link}"),
     };
     whole(&page)
 }
 
 fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
     fields.get(name).map_or("", String::as_str)
-}
-
-/// The text by which items of a queue are looked for.
-pub(crate) fn matching(fields: &FieldMap) -> String {
-    let typed = field(fields, "match").trim().chars().filter(|c| !c.is_control());
-    typed.take(MOST).collect()
 }
 
 /// The name in the fields, or why it is none.
@@ -230,7 +231,10 @@ pub(crate) fn subject(fields: &FieldMap) -> Option<PageSubject> {
         "names" => Some(PageSubject::Names(ListQuery::from_fields(fields))),
         "queues" => Some(PageSubject::Queues(ListQuery::from_fields(fields))),
         "name" => named(fields).ok().map(PageSubject::Name),
-        "queue" => named(fields).ok().map(|name| PageSubject::Queue(name, matching(fields))),
+        "queue" => {
+            let items = ItemQuery::from_fields(fields);
+            named(fields).ok().map(|name| PageSubject::Queue(name, items))
+        }
         _ => None,
     }
 }

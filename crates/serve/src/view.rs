@@ -2,6 +2,8 @@
 
 mod gate;
 mod headline;
+mod item_query;
+mod items;
 mod name;
 mod overview;
 mod past;
@@ -15,6 +17,7 @@ use seinpaal_words::text::{age, plain};
 
 use crate::source::StoreSource;
 pub(crate) use headline::{Headline, about};
+pub(crate) use item_query::ItemQuery;
 pub(crate) use query::{ListQuery, PageChoices};
 
 /// The subject of a page.
@@ -26,8 +29,8 @@ pub(crate) enum PageSubject {
     Queues(ListQuery),
     /// One name.
     Name(String),
-    /// One queue, and the text that its listed items match.
-    Queue(String, String),
+    /// One queue, and which of its items.
+    Queue(String, ItemQuery),
 }
 
 /// Pieces of a page by their ids, for visitors who may only read and for those who may act.
@@ -40,7 +43,8 @@ impl PageSubject {
             Self::Names(_) => &["attention", "totals", "table"],
             Self::Queues(_) => &["table"],
             Self::Name(_) => &["head", "holders", "waiters", "past"],
-            Self::Queue(..) => &["head", "work", "past", "dead"],
+            Self::Queue(_, query) if query.only.is_some() => &["head", "items"],
+            Self::Queue(..) => &["head", "work", "past", "ready", "delayed", "dead"],
         }
     }
 }
@@ -54,7 +58,7 @@ pub(crate) async fn read(
         PageSubject::Names(query) => overview::names(inner, query).await,
         PageSubject::Queues(query) => queues::queues(inner, query).await,
         PageSubject::Name(name) => name::read(inner, name).await,
-        PageSubject::Queue(name, text) => queue::read(inner, name, text).await,
+        PageSubject::Queue(name, query) => queue::read(inner, name, query).await,
     }
 }
 
@@ -77,9 +81,9 @@ pub(crate) fn grouped(number: impl Into<u64>) -> String {
 }
 
 /// How many are not listed; nothing if all are.
-fn more(total: u32, listed: usize) -> String {
-    let rest = (total as usize).saturating_sub(listed);
-    if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
+fn more(total: impl Into<u64>, listed: usize) -> String {
+    let rest = total.into().saturating_sub(listed as u64);
+    if rest == 0 { String::new() } else { format!("{} more", grouped(rest)) }
 }
 
 /// How long a lease lasts yet.

@@ -29,7 +29,7 @@ const LINGER: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_secs(8);
 /// How long the store may take for one name or queue.
 const SILENCE: Duration = Duration::from_secs(6);
-/// How long it may take for a list: 100 000 names take tens of seconds on a busy machine.
+/// How long it may take for a list, or for all items of a queue: 100 000 names take tens of seconds on a busy machine.
 const LIST_SILENCE: Duration = Duration::from_secs(120);
 /// How many watches there may be.
 const MOST: usize = 1000;
@@ -133,11 +133,12 @@ async fn read_on(
     loop {
         // Before the reading: a page that asks during it gets another one.
         asks.borrow_and_update();
+        let began = Instant::now();
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
         // However many pages ask, the store is read ten times in an interval at most.
-        let interval = interval(&subject);
+        let interval = interval(&subject, began.elapsed());
         tokio::time::sleep(interval / 10).await;
         // One receiver is kept among the watches.
         let patience = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
@@ -148,9 +149,12 @@ async fn read_on(
     }
 }
 
-fn interval(subject: &PageSubject) -> Duration {
+/// After a reading that took so long.
+fn interval(subject: &PageSubject, took: Duration) -> Duration {
     match subject {
         PageSubject::Names(_) | PageSubject::Queues(_) => INTERVAL,
+        // All items of a queue were read. There may be very many.
+        PageSubject::Queue(_, items) if items.searches() => SHORT_INTERVAL.max(10 * took),
         PageSubject::Name(_) | PageSubject::Queue(..) => SHORT_INTERVAL,
     }
 }
@@ -158,6 +162,7 @@ fn interval(subject: &PageSubject) -> Duration {
 fn silence(subject: &PageSubject) -> Duration {
     match subject {
         PageSubject::Names(_) | PageSubject::Queues(_) => LIST_SILENCE,
+        PageSubject::Queue(_, items) if items.searches() => LIST_SILENCE,
         PageSubject::Name(_) | PageSubject::Queue(..) => SILENCE,
     }
 }

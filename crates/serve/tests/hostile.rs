@@ -23,6 +23,10 @@ async fn what_others_named_is_text_on_every_page() -> Outcome {
     let queue = seinpaal.queue(hostile);
     queue.push("<script>alert(3)</script>").deliveries(1).group("<i>").await?;
     queue.pop().await?.fail("<script>alert(4)</script>", Duration::ZERO).await?;
+    for delay in [0, 60] {
+        let pushing = queue.push("<script>alert(7)</script>").group("</td><img src=x>");
+        pushing.label("<b>", hostile).delay(Duration::from_secs(delay)).await?;
+    }
     let site = Site::open(seinpaal, Options { allow_actions: true, ..Options::default() }).await?;
     let encoded = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%22'%26%7B%7D";
     for page in [
@@ -30,6 +34,10 @@ async fn what_others_named_is_text_on_every_page() -> Outcome {
         "/queues",
         &format!("/name?n={encoded}"),
         &format!("/queue?n={encoded}"),
+        &format!("/queue?n={encoded}&state=ready&match={encoded}"),
+        &format!("/queue?n={encoded}&state=delayed&after={encoded}"),
+        &format!("/queue?n={encoded}&state={encoded}"),
+        &format!("/confirm?do=cancel-all&state=ready&n={encoded}&match=%3Cscript"),
         &format!("/?q={encoded}"),
         &format!("/confirm?do=pause&n={encoded}"),
         &format!("/confirm?do=ask&n={encoded}&t={}", held.ticket()),

@@ -2,6 +2,10 @@
 
 #[path = "pages/all_that_match.rs"]
 mod all_that_match;
+#[path = "pages/lists.rs"]
+mod lists;
+#[path = "pages/mounted.rs"]
+mod mounted;
 mod support;
 
 use std::time::Duration;

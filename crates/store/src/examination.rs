@@ -151,14 +151,17 @@ pub fn found_in_state(state: &MemoryState) -> Vec<String> {
     first.map(|text| text.chars().take(LONGEST).collect()).into_iter().collect()
 }
 
-/// The batch that looks at a queue, and at its dead letters in the same step. It is nobody's.
+/// The lists of items that are read with a snapshot. It has those in work itself.
+const LISTED: [queue::ItemState; 3] =
+    [queue::ItemState::Ready, queue::ItemState::Delayed, queue::ItemState::Dead];
+
+/// The batch that looks at a queue, and lists its items in the same step. It is nobody's.
 #[doc(hidden)]
 #[must_use]
 pub fn look_at_queue(name: &Name) -> queue::Batch {
-    let requests = vec![
-        queue::Request::Inspect { rows: ROWS },
-        queue::Request::Dead { after: queue::ItemId(0), rows: ROWS },
-    ];
+    let list = |after| queue::Request::List { after, rows: ROWS };
+    let lists = LISTED.map(queue::ItemPosition::before).map(list);
+    let requests = [queue::Request::Inspect { rows: ROWS }].into_iter().chain(lists).collect();
     let (name, not_after) = (name.clone(), Micros::MAX);
     queue::Batch { name, session: Inbox(0), number: 0, not_after, seen: 0, requests }
 }
@@ -167,10 +170,12 @@ pub fn look_at_queue(name: &Name) -> queue::Batch {
 #[doc(hidden)]
 #[must_use]
 pub fn found_in_queue(replies: &queue::Replies) -> Vec<String> {
-    match &replies.replies[..] {
-        [queue::Reply::Snapshot(snapshot), queue::Reply::Dead(dead)] => {
-            snapshot.contradictions(dead, ROWS)
-        }
-        _ => Vec::new(),
-    }
+    let Some((queue::Reply::Snapshot(snapshot), lists)) = replies.replies.split_first() else {
+        return Vec::new();
+    };
+    let whole = LISTED.into_iter().zip(lists).filter_map(|(state, list)| match list {
+        queue::Reply::Items { rows, next: None } => Some((state, &rows[..])),
+        _ => None,
+    });
+    snapshot.contradictions(&whole.collect::<Vec<_>>(), ROWS)
 }

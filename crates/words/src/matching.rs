@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use seinpaal::{About, DeadLetter, InWork, Queue, QueueError};
+use seinpaal::{About, ItemState, ListedItem, ListedState, Queue, QueueError};
 
 use crate::text::delivery_end;
 
@@ -25,70 +25,44 @@ pub struct Matching {
 pub struct Counted {
     /// How many.
     pub items: u64,
-    /// Of dead letters the instant at which the last one died, in microseconds since 1970; of items
-    /// in work the number of the last delivery.
+    /// Of ready and delayed items the highest number, of items in work the number of the last delivery, and of dead
+    /// letters the instant at which the last one died, in microseconds since 1970.
     pub until: u64,
 }
 
 impl Matching {
-    /// Whether this dead letter is meant.
+    /// Whether this item is meant.
     #[must_use]
-    pub fn has_dead(&self, letter: &DeadLetter) -> bool {
-        self.until.is_none_or(|until| died(letter) <= until) && self.finds_dead(letter)
+    pub fn has(&self, item: &ListedItem) -> bool {
+        self.until.is_none_or(|until| came(item) <= until) && self.finds(item)
     }
 
-    /// Whether this item in work is meant.
-    #[must_use]
-    pub fn has_in_work(&self, item: &InWork) -> bool {
-        self.until.is_none_or(|until| item.fence.0 <= until)
-            && self.finds(|it| {
-                it(&item.id.to_string())
-                    || item.group.as_deref().is_some_and(&it)
-                    || of(&item.worker, &it)
-            })
-    }
-
-    /// How many dead letters are meant.
+    /// How many items of a state are meant.
     ///
     /// # Errors
-    /// As [`Queue::each_dead`].
-    pub async fn count_dead(&self, queue: &Queue) -> Result<Counted, QueueError> {
+    /// As [`Queue::each_item`].
+    pub async fn count(&self, queue: &Queue, state: ItemState) -> Result<Counted, QueueError> {
         let mut counted = Counted::default();
-        queue
-            .each_dead(|letter| {
-                if self.has_dead(letter) {
-                    counted.items += 1;
-                    counted.until = counted.until.max(died(letter));
-                }
-            })
-            .await?;
+        let count = |item: &ListedItem| {
+            if self.has(item) {
+                counted.items += 1;
+                counted.until = counted.until.max(came(item));
+            }
+        };
+        queue.each_item(state, count).await?;
         Ok(counted)
     }
 
-    /// How many items in work are meant, of those that a snapshot lists.
-    ///
-    /// # Errors
-    /// As [`Queue::snapshot`].
-    pub async fn count_in_work(&self, queue: &Queue) -> Result<Counted, QueueError> {
-        let seen = queue.snapshot().await?;
-        let meant: Vec<_> = seen.work.iter().filter(|item| self.has_in_work(item)).collect();
-        let until = meant.iter().map(|item| item.fence.0).max().unwrap_or(0);
-        Ok(Counted { items: meant.len() as u64, until })
-    }
-
-    fn finds_dead(&self, letter: &DeadLetter) -> bool {
-        self.finds(|it| {
-            it(&letter.id.to_string())
-                || letter.group.as_deref().is_some_and(&it)
-                || letter.history.ends().iter().any(|past| it(delivery_end(&past.ending)))
-                || of(&letter.pushed_by, &it)
-                || self.with_payloads && it(&String::from_utf8_lossy(&letter.payload))
-        })
-    }
-
-    fn finds(&self, look: impl Fn(&dyn Fn(&str) -> bool) -> bool) -> bool {
+    fn finds(&self, item: &ListedItem) -> bool {
         let wanted = self.text.to_lowercase();
-        self.text.is_empty() || look(&|text: &str| text.to_lowercase().contains(&wanted))
+        let it = |text: &str| text.to_lowercase().contains(&wanted);
+        self.text.is_empty()
+            || it(&item.id.to_string())
+            || item.group.as_deref().is_some_and(it)
+            || item.history.ends().iter().any(|past| it(delivery_end(&past.ending)))
+            || of(&item.pushed_by, &it)
+            || matches!(&item.state, ListedState::InWork { worker, .. } if of(worker, &it))
+            || self.with_payloads && it(&String::from_utf8_lossy(&item.payload))
     }
 }
 
@@ -98,9 +72,16 @@ fn of(about: &About, it: &dyn Fn(&str) -> bool) -> bool {
     it(&about.client) || it(&about.host) || labels.any(|label| it(&label))
 }
 
-fn died(letter: &DeadLetter) -> u64 {
-    let since = letter.died_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+/// What tells that an item came into its state after others were counted.
+fn came(item: &ListedItem) -> u64 {
+    match &item.state {
+        ListedState::InWork { fence, .. } => fence.0,
+        ListedState::Dead { died_at } => {
+            let since = died_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+        }
+        _ => item.id.0,
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +110,11 @@ mod tests {
             ("nobody", true, 0),
         ] {
             let matching = Matching { text: text.to_owned(), with_payloads, until: None };
-            assert_eq!(matching.count_dead(&mails).await.unwrap().items, found, "{text}");
+            assert_eq!(
+                matching.count(&mails, ItemState::Dead).await.unwrap().items,
+                found,
+                "{text}"
+            );
         }
     }
 
@@ -138,10 +123,10 @@ mod tests {
         let mails = seinpaal::Seinpaal::in_memory().queue("mails");
         a_dead_letter(&mails, "acme", ("job", "1"), "down").await;
         let matching = Matching::default();
-        let counted = matching.count_dead(&mails).await.unwrap();
+        let counted = matching.count(&mails, ItemState::Dead).await.unwrap();
         a_dead_letter(&mails, "acme", ("job", "2"), "down").await;
         let matching = Matching { until: Some(counted.until), ..matching };
-        assert_eq!(mails.drop_all_dead(|letter| matching.has_dead(letter)).await.unwrap(), 1);
+        assert_eq!(mails.remove_all(ItemState::Dead, |item| matching.has(item)).await.unwrap(), 1);
         assert_eq!(mails.snapshot().await.unwrap().dead, 1);
     }
 
@@ -153,11 +138,40 @@ mod tests {
         }
         let _first = (mails.pop().await.unwrap(), mails.pop().await.unwrap());
         let matching = Matching { text: "acme".to_owned(), ..Matching::default() };
-        let counted = matching.count_in_work(&mails).await.unwrap();
+        let counted = matching.count(&mails, ItemState::InWork).await.unwrap();
         let _late = mails.pop().await.unwrap();
-        assert_eq!((counted.items, matching.count_in_work(&mails).await.unwrap().items), (1, 2));
+        assert_eq!(
+            (counted.items, matching.count(&mails, ItemState::InWork).await.unwrap().items),
+            (1, 2)
+        );
         let matching = Matching { until: Some(counted.until), ..matching };
-        assert_eq!(mails.cancel_in_work(|item| matching.has_in_work(item)).await.unwrap(), 1);
+        assert_eq!(
+            mails.remove_all(ItemState::InWork, |item| matching.has(item)).await.unwrap(),
+            1
+        );
         assert_eq!(mails.snapshot().await.unwrap().in_work, 2);
+    }
+
+    #[tokio::test]
+    async fn a_text_finds_items_that_wait_and_not_those_pushed_after_the_count() {
+        let mails = seinpaal::Seinpaal::in_memory().queue("mails");
+        let later = std::time::Duration::from_secs(60);
+        for group in ["acme", "other", "acme"] {
+            mails.push(format!("to: {group}")).group(group).label("job", "42").await.unwrap();
+            mails.push("x").group(group).delay(later).await.unwrap();
+        }
+        for (text, ready, delayed) in [("acme", 2, 2), ("job=42", 3, 0), ("to: other", 1, 0)] {
+            let matching = Matching { text: text.to_owned(), with_payloads: true, until: None };
+            let count = async |state| matching.count(&mails, state).await.unwrap().items;
+            let counted = (count(ItemState::Ready).await, count(ItemState::Delayed).await);
+            assert_eq!(counted, (ready, delayed), "{text}");
+        }
+        let matching = Matching { text: "acme".to_owned(), ..Matching::default() };
+        let counted = matching.count(&mails, ItemState::Ready).await.unwrap();
+        mails.push("late").group("acme").await.unwrap();
+        let matching = Matching { until: Some(counted.until), ..matching };
+        let removed = mails.remove_all(ItemState::Ready, |item| matching.has(item)).await.unwrap();
+        let left = mails.snapshot().await.unwrap();
+        assert_eq!((removed, left.ready, left.delayed), (2, 2, 3));
     }
 }

@@ -6,7 +6,7 @@ CLOCK = "it sets the clock of a store, or waits for minutes of it; a store here 
 WIRE = "it sends what a client's session sends by itself: Python has no word in renewals, batches and repetitions"
 PARTS = "Python gives back all permits of a ticket at once"
 LIST = "Python does not list names"
-COMMAND = "Python leaves it to the command line: dead letters, purges, cancelled items, paused queues, limits of groups"
+COMMAND = "Python leaves it to the command line: dead letters, lists of items, purges, cancelled items, paused queues, limits of groups"
 ROWS = "Python's snapshots have tickets and counts, and no more of each holder, waiter or worker"
 MODEL = "it holds a store against the ledger, which is Rust's"
 
@@ -159,13 +159,25 @@ QUEUES: dict[str, dict[str, list[str]]] = {
         COMMAND: [
             "after_its_last_delivery_an_item_is_dead_with_the_reasons_in_their_order",
             "the_latest_eight_ends_are_remembered",
-            "dead_letters_are_listed_page_by_page",
             "a_dead_letter_shows_what_it_was_and_how_its_payload_begins",
             "a_dead_letter_that_is_replayed_has_all_its_deliveries_and_is_last_in_line",
             "a_dead_letter_can_be_dropped",
             "only_dead_letters_are_replayed_and_dropped_and_they_are_not_cancelled",
             "a_purge_takes_what_waits_and_nothing_else_in_bounded_steps",
             "a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_steps",
+        ]
+    },
+    "lists": {
+        COMMAND: [
+            "ready_items_are_listed_once_those_of_groups_before_the_others",
+            "delayed_items_are_listed_as_they_fall_due",
+            "items_in_work_are_listed_with_their_workers",
+            "dead_letters_are_listed_page_by_page",
+            "a_listed_item_shows_what_it_was_and_how_its_payload_begins",
+            "a_list_goes_on_where_its_page_ended_whatever_went_before",
+            "a_long_list_comes_in_bounded_steps",
+            "a_page_reads_no_more_payload_than_four_mebibytes",
+            "a_place_that_no_item_has_is_as_good_as_any",
         ]
     },
     "cancel": {
@@ -175,6 +187,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
             "cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery",
             "cancelling_an_item_in_work_makes_room_for_the_next",
             "cancelling_the_first_of_a_group_brings_in_its_next_one",
+            "a_cancel_that_spares_work_takes_what_waits_and_nothing_else",
         ]
     },
     "dedup": {

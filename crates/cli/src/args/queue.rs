@@ -3,7 +3,7 @@
 use std::{ffi::OsString, time::Duration, time::SystemTime};
 
 use clap::{Args, Subcommand};
-use seinpaal::Name;
+use seinpaal::{ItemState, Name};
 
 pub(crate) use super::values::{Most, Which};
 use super::{ENVIRONMENT, Width, after, run::KILL_AFTER, values};
@@ -69,7 +69,18 @@ const CANCEL_EXAMPLES: &str = "\
 Examples:
   seinpaal queue cancel mails 1733000000000017
   seinpaal queue cancel mails all --matching job=42
-      all that are in work now and match";
+      all that match: ready, delayed or in work now
+  seinpaal queue cancel mails all --state delayed
+      all of one state; list them first, with `queue items`";
+
+const ITEMS_EXAMPLES: &str = "\
+Examples:
+  seinpaal queue items mails --state ready
+      in the order in which they are delivered; those of groups first
+  seinpaal queue items mails --matching job=42
+      of every state; `queue cancel` removes the same ones
+  seinpaal queue items mails --state delayed --json | head -n 100
+      read page by page: the queue may be as long as it likes";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueSubcommand {
@@ -88,6 +99,9 @@ pub(crate) enum QueueSubcommand {
     /// List the queues in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     List(QueueListArgs),
+    /// List items by their state: what is ready, delayed, in work or dead
+    #[command(after_long_help = after(&[ITEMS_EXAMPLES, ENVIRONMENT, TABLE]))]
+    Items(QueueItemsArgs),
     /// List dead letters, replay them or drop them
     #[command(after_long_help = after(&[DEAD_EXAMPLES, ENVIRONMENT, TABLE]))]
     Dead(DeadArgs),
@@ -103,7 +117,7 @@ pub(crate) enum QueueSubcommand {
     /// Remove all items that are ready or delayed, and print how many
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Purge(OneQueue),
-    /// Remove one item, or all that are in work and match; their workers learn of it at once
+    /// Remove one item, or all that match; those who work on one learn of it at once
     #[command(after_long_help = after(&[CANCEL_EXAMPLES, ENVIRONMENT, TABLE]))]
     Cancel(QueueCancelArgs),
 }
@@ -208,6 +222,22 @@ pub(crate) struct QueueListArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct QueueItemsArgs {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// Only items in this state: ready, delayed, in-work or dead (default: all)
+    #[arg(long, value_name = "STATE", value_parser = values::state())]
+    pub(crate) state: Option<ItemState>,
+    /// Only items in which this text stands: in the number, the group, a label (KEY=VALUE), who pushed it or works on
+    /// it, how a delivery ended or the beginning of the payload
+    #[arg(long, value_name = "TEXT", value_parser = values::text)]
+    pub(crate) matching: Option<String>,
+    #[command(flatten)]
+    pub(crate) width: Width,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct DeadArgs {
     /// The queue
     #[arg(value_parser = values::name)]
@@ -256,10 +286,13 @@ pub(crate) struct QueueCancelArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The item, as `push` printed it; `all` removes all that are in work and match, and prints how many
+    /// The item, as `push` printed it; `all` removes all that match, and prints how many
     #[arg(value_parser = values::which)]
     pub(crate) id: Which,
-    /// Only items in work in which this text stands: in the number, the group, the worker or a label of it
+    /// Only items in this state: ready, delayed or in-work (default: all three)
+    #[arg(long, value_name = "STATE", value_parser = values::state())]
+    pub(crate) state: Option<ItemState>,
+    /// Only items in which this text stands, as with `queue items`
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) matching: Option<String>,
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use clap::builder::RangedI64ValueParser;
+use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use seinpaal::{
-    ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, SlotNames, store::url::parse_duration,
+    ItemId, ItemState, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, SlotNames,
+    store::url::parse_duration,
 };
 use seinpaal_words::ticket::TicketStart;
 
@@ -56,6 +57,12 @@ pub(super) fn ticket(text: &str) -> Result<TicketStart, String> {
 pub(super) fn item(text: &str) -> Result<ItemId, String> {
     let id = text.parse().ok().filter(|_| is_number(text));
     id.ok_or_else(|| "an item is a number, as `queue push` printed it".to_owned())
+}
+
+/// The word of a state.
+pub(super) fn state() -> impl TypedValueParser<Value = ItemState> {
+    PossibleValuesParser::new(ItemState::ALL.map(ItemState::word))
+        .try_map(|word: String| word.parse::<ItemState>())
 }
 
 pub(super) fn which(text: &str) -> Result<Which, String> {

@@ -1,6 +1,7 @@
 //! `queue`: one module a command, but for `work`, which is in [`run`].
 
 pub(crate) mod dead;
+pub(crate) mod items;
 mod limit;
 mod lines;
 mod list;
@@ -25,6 +26,7 @@ pub(super) fn queue(
         QueueSubcommand::Work(args) => run::work(global, args, voice),
         QueueSubcommand::Show(args) => show::show(global, args, voice),
         QueueSubcommand::List(args) => list::list(global, args, voice),
+        QueueSubcommand::Items(args) => items::items(global, args, voice),
         QueueSubcommand::Dead(args) => dead::dead(global, args, voice),
         QueueSubcommand::Limit(args) => limit::limit(global, args, voice),
         QueueSubcommand::Pause(args) => steer::pause(global, args, voice),

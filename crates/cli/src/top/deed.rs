@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
+use seinpaal::{ItemId, ItemState, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
 use seinpaal_words::{reservation::Reservation, text::age};
 
 use crate::command::steer::this_user;
@@ -64,7 +64,7 @@ impl TopDeed {
                 )
             }
             Self::CancelAll => format!(
-                "queue cancel {name} all? Everything that is in work is deleted, and the workers are told"
+                "queue cancel {name} all --state in-work? Everything that is in work is deleted, and the workers are told"
             ),
             Self::Purge => {
                 format!("queue purge {name}? All items that are ready or delayed are deleted")
@@ -140,7 +140,9 @@ impl TopDeed {
             Self::QueuePause(reason) => queue.pause(&reason).await.map(|()| "paused".to_owned())?,
             Self::QueueResume => queue.resume().await.map(|()| "resumed".to_owned())?,
             Self::Cancel(id) => queue.cancel(id).await.map(|_| format!("cancelled item {id}"))?,
-            Self::CancelAll => format!("cancelled {}", queue.cancel_in_work(|_| true).await?),
+            Self::CancelAll => {
+                format!("cancelled {}", queue.remove_all(ItemState::InWork, |_| true).await?)
+            }
             Self::Purge => format!("purged {}", queue.purge().await?),
             Self::Replay(id) => queue.replay(id).await.map(|()| format!("replayed {id}"))?,
             Self::ReplayAll => format!("replayed {}", queue.replay_all(|_| true).await?),

@@ -28,6 +28,8 @@ pub(super) struct TicketRow {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum QueueTarget {
     InWork(ItemId),
+    /// Ready or delayed.
+    Waiting(ItemId),
     Dead(ItemId),
 }
 
@@ -243,6 +245,9 @@ fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
         Some(QueueTarget::InWork(id)) => {
             choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
             choices.push(confirm('C', "cancel all in work", TopDeed::CancelAll));
+        }
+        Some(QueueTarget::Waiting(id)) => {
+            choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
         }
         Some(QueueTarget::Dead(id)) => choices.extend([
             confirm('t', &format!("replay {id}"), TopDeed::Replay(id)),

@@ -87,6 +87,7 @@ impl TopState {
 
     /// Takes what the store said.
     pub(super) fn take(&mut self, seen: StoreAnswer) {
+        let at = self.row();
         match seen {
             StoreAnswer::Nothing(error) => return self.error = Some(error),
             StoreAnswer::Names { names, open } => {
@@ -100,6 +101,7 @@ impl TopState {
                 self.queue = open.filter(|open| Some(&open.seen.name) == self.look.open.as_ref());
             }
         }
+        self.stay_at(at);
         self.error = None;
         (self.heard, self.has_heard) = (Instant::now(), true);
     }

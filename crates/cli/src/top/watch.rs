@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{DeadLetter, HoldTimes, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
+use seinpaal::{
+    HoldTimes, ItemState, ListedItem, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot,
+};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
@@ -28,11 +30,13 @@ pub(super) struct StoreQuestion {
     pub(super) open: Option<Name>,
 }
 
-/// A queue that is open, and its first dead letters.
+/// A queue that is open, and its first items that nobody works on.
 #[derive(Clone, Debug)]
 pub(super) struct OpenQueue {
     pub(super) seen: QueueSnapshot,
-    pub(super) dead: Vec<DeadLetter>,
+    pub(super) ready: Vec<ListedItem>,
+    pub(super) delayed: Vec<ListedItem>,
+    pub(super) dead: Vec<ListedItem>,
 }
 
 /// The last answer of the store.
@@ -46,8 +50,8 @@ pub(super) enum StoreAnswer {
     Nothing(String),
 }
 
-/// How many dead letters of an open queue are read.
-const LETTERS: u32 = 100;
+/// How many items of a state are read of an open queue.
+const ITEMS: u32 = 100;
 
 /// The past of the names that were opened.
 struct OpenedNames {
@@ -164,6 +168,12 @@ async fn queues(
 async fn queue(seinpaal: &Seinpaal, name: &Name) -> Result<OpenQueue, QueueError> {
     let queue = seinpaal.queue(name);
     let seen = queue.snapshot().await?;
-    let dead = if seen.dead == 0 { Vec::new() } else { queue.dead(None, LETTERS).await? };
-    Ok(OpenQueue { seen, dead })
+    let first = async |state, total| match total {
+        0 => Ok(Vec::new()),
+        _ => queue.items(state, None, ITEMS).await.map(|page| page.items),
+    };
+    let ready = first(ItemState::Ready, seen.ready).await?;
+    let delayed = first(ItemState::Delayed, seen.delayed).await?;
+    let dead = first(ItemState::Dead, seen.dead).await?;
+    Ok(OpenQueue { seen, ready, delayed, dead })
 }

@@ -16,6 +16,7 @@ mod manners;
 mod once;
 mod outlets;
 mod planted;
+mod queue_items;
 mod queue_lease;
 mod queue_push;
 mod queue_signals;

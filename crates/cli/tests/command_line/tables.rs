@@ -83,9 +83,14 @@ fn the_tables_of_queues_fit_too() {
         let pushed = world.seinpaal(&["queue", "push", "queue", "--deliveries", "1", payload]);
         assert_eq!(pushed.code, 0, "{pushed:?}");
         assert_eq!(world.work("queue", "exit 1").code, 0);
-        for args in
-            [&["queue", "list"][..], &["queue", "dead", "queue"], &["queue", "show", "queue"]]
-        {
+        let pushed = world.seinpaal(&["queue", "push", "queue", "--delay", "1h", payload]);
+        assert_eq!(pushed.code, 0, "{pushed:?}");
+        for args in [
+            &["queue", "list"][..],
+            &["queue", "dead", "queue"],
+            &["queue", "items", "queue"],
+            &["queue", "show", "queue"],
+        ] {
             let done = world.seinpaal(args);
             assert_eq!(done.code, 0, "{done:?}");
             assert!(done.out.lines().all(|line| line.chars().count() <= 80), "{}", done.out);

@@ -11,6 +11,7 @@ pub mod leases;
 pub mod ledger;
 pub mod limits;
 pub mod line;
+pub mod lists;
 pub mod numbers;
 pub mod once;
 pub mod order;

@@ -9,8 +9,8 @@ use seinpaal::store::{News, Store};
 use seinpaal_proto::{
     Inbox,
     queue::{
-        Batch, DeadRow, Delivery, How, ItemId, Pop, Popped, Push, Replies, Reply, Request,
-        Snapshot, What,
+        Batch, Delivery, How, ItemId, ItemPosition, ItemRow, ItemState, Pop, Popped, Push, Replies,
+        Reply, Request, Snapshot, What,
     },
     time::micros,
 };
@@ -173,11 +173,31 @@ impl<'a> QueueClient<'a> {
         [seen.ready, seen.delayed, seen.in_work, seen.dead]
     }
 
-    pub(crate) async fn dead(&self, after: u64, rows: u32) -> Vec<DeadRow> {
-        let request = Request::Dead { after: ItemId(after), rows };
-        match self.read(vec![request]).await.replies.pop() {
-            Some(Reply::Dead(rows)) => rows,
-            other => panic!("no dead letters: {other:?}"),
+    /// The dead letters.
+    pub(crate) async fn dead(&self) -> Vec<ItemRow> {
+        self.list(ItemState::Dead, 9).await.concat()
+    }
+
+    /// All items of a state, in pages of so many rows at most.
+    pub(crate) async fn list(&self, state: ItemState, rows: u32) -> Vec<Vec<ItemRow>> {
+        let (mut pages, mut next) = (Vec::new(), Some(ItemPosition::before(state)));
+        while let Some(after) = next {
+            let (page, behind) = self.page(after, rows).await;
+            assert!(page.len() <= rows as usize, "{} rows, and not {rows}", page.len());
+            pages.push(page);
+            next = behind;
+        }
+        pages
+    }
+
+    pub(crate) async fn page(
+        &self,
+        after: ItemPosition,
+        rows: u32,
+    ) -> (Vec<ItemRow>, Option<ItemPosition>) {
+        match self.read(vec![Request::List { after, rows }]).await.replies.pop() {
+            Some(Reply::Items { rows, next }) => (rows, next),
+            other => panic!("no items: {other:?}"),
         }
     }
 
@@ -219,7 +239,7 @@ impl<'a> QueueClient<'a> {
         let marked = vec![Request::Push(ranked("marker", 100)), Request::Pop(pop(1))];
         let marker = popped(self.send(marked).await.replies.remove(1)).remove(0);
         assert_eq!(marker.payload, b"marker");
-        self.one(Request::Cancel { id: marker.delivery.id }).await;
+        self.one(Request::Cancel { id: marker.delivery.id, spares_work: false }).await;
         let mut heard = Vec::new();
         loop {
             match self.told_more_than_to_watch().await {

@@ -73,7 +73,6 @@ macro_rules! with_every_queue_case {
                 after_its_last_delivery_an_item_is_dead_with_the_reasons_in_their_order [];
                 giving_back_is_no_delivery [];
                 the_latest_eight_ends_are_remembered [];
-                dead_letters_are_listed_page_by_page [];
                 a_dead_letter_shows_what_it_was_and_how_its_payload_begins [];
                 a_dead_letter_that_is_replayed_has_all_its_deliveries_and_is_last_in_line [];
                 a_dead_letter_can_be_dropped [];
@@ -81,12 +80,24 @@ macro_rules! with_every_queue_case {
                 a_purge_takes_what_waits_and_nothing_else_in_bounded_steps [];
                 a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_steps [];
             }
+            lists {
+                ready_items_are_listed_once_those_of_groups_before_the_others [];
+                delayed_items_are_listed_as_they_fall_due [];
+                items_in_work_are_listed_with_their_workers [];
+                dead_letters_are_listed_page_by_page [];
+                a_listed_item_shows_what_it_was_and_how_its_payload_begins [];
+                a_list_goes_on_where_its_page_ended_whatever_went_before [];
+                a_long_list_comes_in_bounded_steps [];
+                a_page_reads_no_more_payload_than_four_mebibytes [];
+                a_place_that_no_item_has_is_as_good_as_any [];
+            }
             cancel {
                 what_is_ready_can_be_cancelled [];
                 what_is_delayed_can_be_cancelled [];
                 cancelling_an_item_in_work_tells_its_worker_and_voids_its_delivery [];
                 cancelling_an_item_in_work_makes_room_for_the_next [];
                 cancelling_the_first_of_a_group_brings_in_its_next_one [];
+                a_cancel_that_spares_work_takes_what_waits_and_nothing_else [];
             }
             dedup {
                 a_key_is_refused_for_its_window_and_not_a_moment_longer [];

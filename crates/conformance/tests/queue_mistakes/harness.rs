@@ -7,7 +7,7 @@ use seinpaal_conformance::{Ability, Harness, MemoryHarness};
 use seinpaal_proto::{Contact, Inbox};
 use seinpaal_rig::{Between, Interposed, news_through};
 
-use super::spoil::{Mistake, Spoiler};
+use super::{mistake::Mistake, spoil::Spoiler};
 
 /// Makes stores that all have the same mistake.
 #[derive(Debug)]

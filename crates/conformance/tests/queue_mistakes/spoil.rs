@@ -20,38 +20,7 @@ use seinpaal_proto::{
 };
 use seinpaal_rig::{Between, seam::SeamResult};
 
-/// One mistake.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Mistake {
-    None,
-    ForgetsAcknowledgements,
-    DeliversTwice,
-    IgnoresLimit,
-    IgnoresGroupLimit,
-    LosesOrder,
-    IgnoresPriority,
-    DropsCalls,
-    CallsEverybody,
-    TellsNobodyToLook,
-    TellsOfNoLoss,
-    RepeatsBatches,
-    IgnoresDeadlines,
-    RoundsDelays,
-    ForgetsKeys,
-    TakesPayloadsForText,
-    CutsPayloadsAtZero,
-    IgnoresPauses,
-    NeverBuries,
-    ForgetsReasons,
-    CountsGivingBack,
-    GivesBackToTheEnd,
-    BelievesLateWorkers,
-    ForgetsRenewals,
-    NeverEndsLeases,
-    ListsFull,
-    CutsNames,
-    AnswersWithoutBound,
-}
+use super::mistake::Mistake;
 
 /// Spoils what passes through all stores of one harness.
 #[derive(Debug)]
@@ -150,6 +119,9 @@ impl Spoiler {
             Request::Renew(renew) if self.mistake == Mistake::ForgetsRenewals => {
                 renew.deliveries.clear();
             }
+            Request::Cancel { spares_work, .. } if self.mistake == Mistake::SparesNobody => {
+                *spares_work = false;
+            }
             Request::Configure(change) => self.change(change),
             Request::Finish { delivery, how } => {
                 self.end(how);
@@ -216,6 +188,7 @@ impl Spoiler {
                 }
             }
             (_, Reply::Popped { items, .. }) => self.popped(items),
+            (_, Reply::Items { rows, next }) => self.mistake.spoil_page(rows, next),
             _ => {}
         }
     }

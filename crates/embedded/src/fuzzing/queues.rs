@@ -4,8 +4,8 @@ use rusqlite::{Connection, Result};
 use seinpaal_proto::{
     Fence, Inbox, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, Pop, Purge, Push,
-        Renew, Reply, Request, execute,
+        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, ItemPosition,
+        ItemState, Pop, Purge, Push, Renew, Reply, Request, execute,
     },
     time::SECOND,
 };
@@ -70,7 +70,7 @@ pub(super) fn fill(db: &Connection) -> Result<()> {
 /// The requests of an ordinary day: pushing, working, steering, looking, and the ends of leases.
 pub(super) fn use_it(db: &Connection) -> Result<()> {
     let rows = |rows| Request::Inspect { rows };
-    send(db, 4, 9, vec![rows(9), Request::Dead { after: ItemId(0), rows: 9 }])?;
+    send(db, 4, 9, [rows(9)].into_iter().chain(ItemState::ALL.map(list)).collect())?;
     let popped = send(db, 5, 4, vec![Request::Pop(pop(3)), Request::Push(push(1))])?;
     let deliveries = deliveries(&popped);
     let renew = Renew { ttl: 30 * SECOND, margin: SECOND, deliveries: deliveries.clone() };
@@ -80,7 +80,11 @@ pub(super) fn use_it(db: &Connection) -> Result<()> {
     let finish = finish.map(|(delivery, how)| Request::Finish { delivery, how });
     send(db, 7, 4, finish.collect())?;
     let id = ItemId(NOW + 3);
-    let ends = vec![Request::Cancel { id }, Request::Replay { id }, Request::Drop { id }];
+    let ends = vec![
+        Request::Cancel { id, spares_work: false },
+        Request::Replay { id },
+        Request::Drop { id },
+    ];
     send(db, 8, 6, ends)?;
     send(db, 9, 6, vec![Request::Leave])?;
     list::queues(db, "")?;
@@ -92,6 +96,10 @@ pub(super) fn use_it(db: &Connection) -> Result<()> {
     }
     let purges = vec![Request::Purge(Purge::Waiting), Request::Purge(Purge::Dead)];
     send(db, 301, 9, purges).map(drop)
+}
+
+fn list(state: ItemState) -> Request {
+    Request::List { after: ItemPosition::before(state), rows: 9 }
 }
 
 /// A batch, and then what is due.

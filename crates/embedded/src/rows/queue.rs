@@ -11,7 +11,7 @@ mod tests;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 use seinpaal_proto::{
     Inbox, Name,
-    queue::{Dedupped, Group, Head, Item, ItemId, Place, SessionRecord, State},
+    queue::{Dedupped, Group, Head, Item, ItemId, ItemPosition, Place, SessionRecord, State},
     time::Micros,
 };
 
@@ -139,12 +139,8 @@ impl State for QueueRows<'_> {
         self.find_first_work(items::FIRST_BY_WALL)
     }
 
-    fn work(&mut self, rows: u32) -> Result<Vec<Item>> {
-        self.list_work(rows)
-    }
-
-    fn dead(&mut self, after: ItemId, rows: u32) -> Result<Vec<Item>> {
-        self.list_dead(after, rows)
+    fn items_after(&mut self, after: &ItemPosition, rows: u32) -> Result<Vec<Item>> {
+        self.list_items(after, rows)
     }
 
     fn group(&mut self, group: &Name) -> Result<Group> {

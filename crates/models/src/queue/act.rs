@@ -72,7 +72,7 @@ impl World {
     fn cancel(&mut self, nth: usize) {
         self.cancels_left -= 1;
         let id = self.ghost.items[nth].id.map_or(ItemId(0), ItemId);
-        self.ask(ModelRequest::Cancel(nth), Request::Cancel { id });
+        self.ask(ModelRequest::Cancel(nth), Request::Cancel { id, spares_work: false });
     }
 
     fn ask(&mut self, asked: ModelRequest, request: Request) {

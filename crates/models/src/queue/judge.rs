@@ -70,7 +70,8 @@ impl Step<'_> {
             let after = find(self.after, item.id);
             let over = item.work().is_some_and(|work| self.is_over(work, clients));
             let how = item.work().filter(|_| !over).and_then(|work| self.how(item.id, work));
-            let cancelled = self.batch.requests.contains(&Request::Cancel { id: item.id });
+            let cancelled =
+                self.batch.requests.contains(&Request::Cancel { id: item.id, spares_work: false });
             let Some(after) = after else {
                 match (how, cancelled, item.work(), &item.standing) {
                     (Some(How::Acknowledge), _, Some(work), _) => {

@@ -63,7 +63,9 @@ impl View<'_> {
                 (4_u8, renew.ttl, renew.margin).hash(hasher);
                 renew.deliveries.iter().for_each(|it| self.delivery(*it).hash(hasher));
             }
-            Request::Cancel { id } => (5_u8, (self.item)(*id)).hash(hasher),
+            Request::Cancel { id, spares_work } => {
+                (5_u8, (self.item)(*id), spares_work).hash(hasher);
+            }
             other => other.hash(hasher),
         }
     }

@@ -14,6 +14,7 @@ mod expire;
 mod finish;
 mod first;
 mod inspect;
+mod list;
 mod order;
 mod pop;
 mod push;
@@ -170,13 +171,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Request::Renew(renew) => self.renew(renew),
             Request::Finish { delivery, how } => self.finish_delivery(*delivery, how),
             Request::Leave => self.leave(),
-            Request::Cancel { id } => self.cancel(*id),
+            Request::Cancel { id, spares_work } => self.cancel(*id, *spares_work),
             Request::Replay { id } => self.replay(*id),
             Request::Drop { id } => self.drop_dead(*id),
             Request::Purge(what) => self.purge(*what),
             Request::Configure(change) => self.configure(change),
             Request::Inspect { rows } => self.inspect(*rows),
-            Request::Dead { after, rows } => self.list_dead(*after, *rows),
+            Request::List { after, rows } => self.list(after, *rows),
         }
     }
 

@@ -9,7 +9,7 @@ use core::fmt;
 
 use super::{
     item::{Delivery, ItemId},
-    reply::{Popped, Reply, Was},
+    reply::{Popped, Reply},
 };
 use crate::{count::Priority, id::Fence, time::Micros};
 
@@ -46,7 +46,7 @@ impl Reply {
                 let items = items.iter().map(|popped| Popped::bare(popped.delivery)).collect();
                 Self::Popped { items, valid_for: None, left: 0 }
             }
-            Self::Snapshot(_) | Self::Dead(_) => Self::Left,
+            Self::Snapshot(_) | Self::Items { .. } => Self::Left,
             reply => reply.clone(),
         }
     }
@@ -79,7 +79,7 @@ impl Reply {
                 format!("configured {} {}", number(limit), number(group_limit))
             }
             Self::Late => "late".into(),
-            Self::Left | Self::Snapshot(_) | Self::Dead(_) => "left".into(),
+            Self::Left | Self::Snapshot(_) | Self::Items { .. } => "left".into(),
         }
     }
 
@@ -100,9 +100,10 @@ impl Reply {
             "renewed" => {
                 Ok(Self::Renewed { valid_for: maybe(next()?)?, lost: deliveries(next()?)? })
             }
-            "cancelled" => {
-                Ok(Self::Cancelled { id: ItemId(number(next()?)?), was: Was::of_word(next()?)? })
-            }
+            "cancelled" => Ok(Self::Cancelled {
+                id: ItemId(number(next()?)?),
+                was: next()?.parse().map_err(|_| BadReplyLine)?,
+            }),
             "purged" => Ok(Self::Purged { removed: small(next()?)?, more: next()? == "1" }),
             "configured" => {
                 let mut limit = || maybe(next()?)?.map(narrow).transpose();
@@ -126,23 +127,6 @@ fn about_item(word: &str, id: ItemId) -> Result<Reply, BadReplyLine> {
         "dropped" => Reply::Dropped { id },
         _ => return Err(BadReplyLine),
     })
-}
-
-impl Was {
-    /// Its word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Delayed => "delayed",
-            Self::InWork => "in-work",
-        }
-    }
-
-    fn of_word(word: &str) -> Result<Self, BadReplyLine> {
-        let all = [Self::Ready, Self::Delayed, Self::InWork];
-        all.into_iter().find(|was| was.word() == word).ok_or(BadReplyLine)
-    }
 }
 
 impl Popped {
@@ -187,7 +171,7 @@ fn narrow(number: u64) -> Result<u32, BadReplyLine> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::listing::ItemState, *};
 
     #[test]
     fn what_is_kept_of_an_answer_comes_back_from_its_line() {
@@ -206,7 +190,7 @@ mod tests {
             Reply::Died { id },
             Reply::Lost { id },
             Reply::Left,
-            Reply::Cancelled { id, was: Was::InWork },
+            Reply::Cancelled { id, was: ItemState::InWork },
             Reply::Unknown { id },
             Reply::Replayed { id },
             Reply::Dropped { id },

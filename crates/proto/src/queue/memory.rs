@@ -2,15 +2,17 @@
 
 mod check;
 mod fingerprint;
+mod order;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
-use core::{convert::Infallible, ops::Bound};
+use core::convert::Infallible;
 
 use super::{
     item::{Item, ItemId, Standing},
+    listing::ItemPosition,
     state::{Dedupped, Group, Head, Place, SessionRecord, State, WorkerCall},
 };
 use crate::{id::Inbox, name::Name, time::Micros};
@@ -185,14 +187,8 @@ impl State for MemoryQueue {
         self.first(self.by_wall.first().map(|(_, id)| *id))
     }
 
-    fn work(&mut self, rows: u32) -> Kept<Vec<Item>> {
-        let ids = self.by_end.iter().take(rows as usize);
-        Ok(ids.filter_map(|(_, id)| self.items.get(id).cloned()).collect())
-    }
-
-    fn dead(&mut self, after: ItemId, rows: u32) -> Kept<Vec<Item>> {
-        let ids = self.dead.range((Bound::Excluded(after), Bound::Unbounded)).take(rows as usize);
-        Ok(ids.filter_map(|id| self.items.get(id).cloned()).collect())
+    fn items_after(&mut self, after: &ItemPosition, rows: u32) -> Kept<Vec<Item>> {
+        Ok(self.behind(after, rows))
     }
 
     fn group(&mut self, group: &Name) -> Kept<Group> {

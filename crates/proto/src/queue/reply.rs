@@ -2,13 +2,12 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::item::{Delivery, DeliveryHistory, ItemId};
-use crate::{
-    count::Priority,
-    id::{Fence, Inbox},
-    name::Name,
-    time::Micros,
+use super::{
+    item::{Delivery, ItemId},
+    listing::{ItemPosition, ItemState},
+    row::{GroupRow, ItemRow, WorkRow},
 };
+use crate::{count::Priority, id::Inbox, name::Name, time::Micros};
 
 /// The answers to one [`Batch`](super::Batch).
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -80,7 +79,7 @@ pub enum Reply {
         /// Which.
         id: ItemId,
         /// What the item was.
-        was: Was,
+        was: ItemState,
     },
     /// No such item, or no such dead letter. Nothing was written.
     Unknown {
@@ -113,8 +112,13 @@ pub enum Reply {
     },
     /// About the queue.
     Snapshot(Snapshot),
-    /// Dead letters.
-    Dead(Vec<DeadRow>),
+    /// A page of items of one state.
+    Items {
+        /// In their order. Some that were looked at may stand elsewhere.
+        rows: Vec<ItemRow>,
+        /// Where the next page begins; `None` after the last.
+        next: Option<ItemPosition>,
+    },
     /// The batch arrived after its deadline, or after a later one of its session. Nothing was written.
     Late,
 }
@@ -138,18 +142,6 @@ pub struct Popped {
     pub pushed: Micros,
     /// What is to be done.
     pub payload: Vec<u8>,
-}
-
-/// What a cancelled item was.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Was {
-    /// Ready.
-    Ready,
-    /// Delayed.
-    Delayed,
-    /// In work.
-    InWork,
 }
 
 /// A queue at one moment.
@@ -191,68 +183,6 @@ impl Snapshot {
             || self.group_limit.is_some()
             || self.paused.is_some()
     }
-}
-
-/// An item in work, for people.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct WorkRow {
-    /// Which.
-    pub id: ItemId,
-    /// Which delivery.
-    pub fence: Fence,
-    /// Which delivery, from 1.
-    pub attempt: u32,
-    /// The group.
-    pub group: Option<Name>,
-    /// The inbox of the worker.
-    pub by: Inbox,
-    /// The worker's description of itself.
-    pub about: String,
-    /// For how long.
-    pub worked: Micros,
-    /// How long its lease lasts without renewal; `None`: for as long as the worker's process lives.
-    pub valid_for: Option<Micros>,
-}
-
-/// A group, for people.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct GroupRow {
-    /// The key.
-    pub group: Name,
-    /// Items of it in work.
-    pub in_work: u32,
-    /// Items of it that are ready.
-    pub ready: u32,
-}
-
-/// A dead letter, for people.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct DeadRow {
-    /// Which.
-    pub id: ItemId,
-    /// Deliveries that it had.
-    pub attempt: u32,
-    /// The priority.
-    pub priority: Priority,
-    /// The group.
-    pub group: Option<Name>,
-    /// What its maker said of itself, and its labels.
-    pub about: String,
-    /// When it was pushed, on the store's clock.
-    pub pushed: Micros,
-    /// When it died, on the store's clock.
-    pub died: Micros,
-    /// How its latest deliveries ended.
-    pub history: DeliveryHistory,
-    /// How long its payload is.
-    pub bytes: u32,
-    /// The first [`DeadRow::PREVIEW`] bytes of it.
-    pub payload: Vec<u8>,
-}
-
-impl DeadRow {
-    /// How much of a payload is shown.
-    pub const PREVIEW: usize = 256;
 }
 
 /// A hint to one session. It may be lost, late or repeated; the ledger is the truth.

@@ -2,7 +2,10 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::item::{Delivery, FailureReason, ItemId};
+use super::{
+    item::{Delivery, FailureReason, ItemId},
+    listing::ItemPosition,
+};
 use crate::{
     count::{Limit, Priority},
     id::Inbox,
@@ -40,6 +43,8 @@ impl Batch {
     pub const MOST_ITEMS: u32 = 64;
     /// The most deliveries in one [`Renew`].
     pub const MOST_DELIVERIES: usize = 500;
+    /// The most items that one [`List`](Request::List) looks at.
+    pub const MOST_ROWS: u32 = 1_000;
 }
 
 /// One request.
@@ -61,10 +66,12 @@ pub enum Request {
     },
     /// Want no more items. Answers `Left`.
     Leave,
-    /// Take an item out of the queue, whoever works on it. Answers `Cancelled` or `Unknown`.
+    /// Take an item out of the queue, unless it is dead. Answers `Cancelled` or `Unknown`.
     Cancel {
         /// Which.
         id: ItemId,
+        /// Whether it stays if somebody works on it.
+        spares_work: bool,
     },
     /// Make a dead letter an item again, with all its deliveries before it. Answers `Replayed` or `Unknown`.
     Replay {
@@ -85,11 +92,11 @@ pub enum Request {
         /// The most rows of a kind to list.
         rows: u32,
     },
-    /// Read dead letters in the order of their numbers. Answers `Dead`.
-    Dead {
-        /// Only dead letters with a greater number than this.
-        after: ItemId,
-        /// How many at most.
+    /// Read items of one state. Answers `Items`.
+    List {
+        /// Only what stands behind this place in its order.
+        after: ItemPosition,
+        /// How many are looked at, at most; 1 to [`Batch::MOST_ROWS`].
         rows: u32,
     },
 }
@@ -213,6 +220,6 @@ impl Request {
     /// Returns whether it only reads.
     #[must_use]
     pub fn reads(&self) -> bool {
-        matches!(self, Self::Inspect { .. } | Self::Dead { .. })
+        matches!(self, Self::Inspect { .. } | Self::List { .. })
     }
 }

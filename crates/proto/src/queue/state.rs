@@ -4,6 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use super::{
     item::{Item, ItemId},
+    listing::ItemPosition,
     reply::Reply,
 };
 use crate::{
@@ -155,10 +156,8 @@ pub trait State {
     fn first_work_by_end(&mut self) -> Result<Option<Item>, Self::Error>;
     /// The item in work with the smallest (`ends_wall`, number).
     fn first_work_by_wall(&mut self) -> Result<Option<Item>, Self::Error>;
-    /// Up to `rows` items in work by (`ends`, number).
-    fn work(&mut self, rows: u32) -> Result<Vec<Item>, Self::Error>;
-    /// Up to `rows` dead letters with numbers above `after`, by number.
-    fn dead(&mut self, after: ItemId, rows: u32) -> Result<Vec<Item>, Self::Error>;
+    /// Up to `rows` items behind this place, in the order that the place belongs to.
+    fn items_after(&mut self, after: &ItemPosition, rows: u32) -> Result<Vec<Item>, Self::Error>;
 
     /// The counts of a group, 0 if there is no record.
     fn group(&mut self, group: &Name) -> Result<Group, Self::Error>;

@@ -145,7 +145,8 @@ fn words(request: &Request) -> String {
     match request {
         Request::Finish { delivery, how } => finish_line(*delivery, how),
         Request::Leave => "leave".into(),
-        Request::Cancel { id } => format!("cancel {id}"),
+        Request::Cancel { id, spares_work: false } => format!("cancel {id}"),
+        Request::Cancel { id, spares_work: true } => format!("cancel {id} waiting"),
         Request::Replay { id } => format!("replay {id}"),
         Request::Drop { id } => format!("drop {id}"),
         Request::Purge(Purge::Waiting) => "purge waiting".into(),
@@ -157,7 +158,7 @@ fn words(request: &Request) -> String {
         Request::Configure(Configure::Pause(reason)) => format!("configure pause {reason}"),
         Request::Configure(Configure::Resume) => "configure resume ".into(),
         Request::Inspect { rows } => format!("inspect {rows}"),
-        Request::Dead { after, rows } => format!("dead {} {rows}", after.0.min(MOST_EXACT)),
+        Request::List { after, rows } => format!("list {rows} {after}"),
         // The script refuses it, and says so, should the ledger ever know more than we do.
         _ => "unknown".into(),
     }

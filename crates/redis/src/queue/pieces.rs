@@ -23,6 +23,7 @@ pub(crate) const QUEUE: &str = concat!(
     include_str!("../lua/queue/finish.lua"),
     include_str!("../lua/queue/steer.lua"),
     include_str!("../lua/queue/inspect.lua"),
+    include_str!("../lua/queue/list.lua"),
     include_str!("../lua/refusal.lua"),
     include_str!("../lua/queue/step.lua"),
 );

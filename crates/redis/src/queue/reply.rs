@@ -4,8 +4,8 @@ use redis::Value;
 use seinpaal_proto::{
     Fence, Name, Priority,
     queue::{
-        DeadRow, Delivery, DeliveryHistory, GroupRow, ItemId, Popped, Replies, Reply, Request,
-        Snapshot, WorkRow,
+        Delivery, DeliveryHistory, GroupRow, ItemId, ItemRow, Popped, Replies, Reply, Request,
+        RowState, Snapshot, WorkRow,
     },
 };
 
@@ -50,7 +50,7 @@ fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
     let read = ReplyWords::of(first).and_then(|mut words| match words.word()? {
         "popped" => popped(words, rest),
         "snapshot" => snapshot(words, rest),
-        "dead" => dead(rest),
+        "items" => items(&words, rest),
         _ => None,
     });
     read.ok_or(Value::Array(parts))
@@ -141,29 +141,57 @@ fn work(mut words: ReplyWords<'_>) -> Option<WorkRow> {
     Some(WorkRow { id, fence, attempt, group, by, about, worked, valid_for })
 }
 
-fn dead(rest: &[Value]) -> Option<Reply> {
-    in_pairs(rest)?.map(dead_row).collect::<Option<Vec<_>>>().map(Reply::Dead)
+/// Where the next page begins, and the rows.
+fn items(words: &ReplyWords<'_>, rest: &[Value]) -> Option<Reply> {
+    let next = match words.rest() {
+        "-" => None,
+        place => Some(place.parse().ok()?),
+    };
+    let rows = in_pairs(rest)?.map(item_row).collect::<Option<Vec<_>>>()?;
+    Some(Reply::Items { rows, next })
 }
 
-fn dead_row((line, payload): (&Value, &Value)) -> Option<DeadRow> {
+fn item_row((line, payload): (&Value, &Value)) -> Option<ItemRow> {
     let mut words = ReplyWords::of(line)?;
-    let (id, attempt) = (ItemId(words.number()?), words.parsed()?);
+    let standing = words.word()?;
+    let (id, attempt, most) = (ItemId(words.number()?), words.parsed()?, words.parsed()?);
     let priority = priority(&mut words)?;
-    let (pushed, died, bytes_of_it) = (words.number()?, words.number()?, words.parsed()?);
-    let (group_bytes, about_bytes): (usize, usize) = (words.parsed()?, words.parsed()?);
-    let (group, rest) = words.rest().split_at_checked(group_bytes)?;
-    let (about, history) = rest.split_at_checked(about_bytes)?;
-    Some(DeadRow {
+    let (pushed, length, said) = (words.number()?, words.parsed()?, words.word()?);
+    let sizes: [usize; 3] = [words.parsed()?, words.parsed()?, words.parsed()?];
+    let (group, rest) = words.rest().split_at_checked(sizes[0])?;
+    let (about, rest) = rest.split_at_checked(sizes[1])?;
+    let (history, worker) = rest.split_at_checked(sizes[2])?;
+    Some(ItemRow {
         id,
+        state: state(standing, said, worker)?,
         attempt,
+        most,
         priority,
         group: name(group)?,
         about: about.to_owned(),
         pushed,
-        died,
         history: DeliveryHistory::decode(history),
-        bytes: bytes_of_it,
+        bytes: length,
         payload: bytes(payload)?.to_vec(),
+    })
+}
+
+fn state(standing: &str, said: &str, worker: &str) -> Option<RowState> {
+    Some(match standing {
+        "o" | "r" => RowState::Ready,
+        "d" => RowState::Delayed { due: said.parse().ok()? },
+        "x" => RowState::Dead { at: said.parse().ok()? },
+        "w" => {
+            let mut parts = said.splitn(4, ':');
+            RowState::InWork {
+                fence: Fence(parts.next()?.parse().ok()?),
+                worked: parts.next()?.parse().ok()?,
+                valid_for: Some(parts.next()?.parse().ok()?),
+                by: parts.next()?.parse().ok()?,
+                about: worker.to_owned(),
+            }
+        }
+        _ => return None,
     })
 }
 

@@ -1,10 +1,10 @@
 //! Snapshots of queues, for people.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use seinpaal_proto::{
     About, Fence, Name,
-    queue::{DeadRow, DeliveryHistory, GroupRow, ItemId, Snapshot, WorkRow},
+    queue::{GroupRow, ItemId, Snapshot, WorkRow},
 };
 
 /// Everything about a queue at one moment.
@@ -69,32 +69,6 @@ pub struct GroupCount {
     pub in_work: u32,
     /// Items of it that are ready.
     pub ready: u32,
-}
-
-/// An item that has had all its deliveries.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct DeadLetter {
-    /// The number.
-    pub id: ItemId,
-    /// Deliveries that it had.
-    pub attempt: u32,
-    /// The priority.
-    pub priority: i8,
-    /// The group.
-    pub group: Option<Name>,
-    /// The client that pushed the item, and the item's labels.
-    pub pushed_by: About,
-    /// When it was pushed, by the store's clock.
-    pub pushed_at: SystemTime,
-    /// When it died, by the store's clock.
-    pub died_at: SystemTime,
-    /// How its latest deliveries ended, oldest first, at most eight.
-    pub history: DeliveryHistory,
-    /// How long its payload is, in bytes.
-    pub bytes: u32,
-    /// The first 256 bytes of it.
-    pub payload: Vec<u8>,
 }
 
 impl QueueSnapshot {
@@ -164,22 +138,5 @@ impl From<WorkRow> for InWork {
 impl From<GroupRow> for GroupCount {
     fn from(row: GroupRow) -> Self {
         Self { group: row.group, in_work: row.in_work, ready: row.ready }
-    }
-}
-
-impl From<DeadRow> for DeadLetter {
-    fn from(row: DeadRow) -> Self {
-        Self {
-            id: row.id,
-            attempt: row.attempt,
-            priority: row.priority.get(),
-            group: row.group,
-            pushed_by: About::decode(&row.about),
-            pushed_at: UNIX_EPOCH + Duration::from_micros(row.pushed),
-            died_at: UNIX_EPOCH + Duration::from_micros(row.died),
-            history: row.history,
-            bytes: row.bytes,
-            payload: row.payload,
-        }
     }
 }

@@ -1,45 +1,16 @@
 //! Acts on all items that a program chooses, and not on one.
 
+use std::collections::HashSet;
+
 use futures_util::future::join_all;
-use seinpaal_proto::queue::ItemId;
+use seinpaal_proto::queue::{ItemId, ItemState};
 
-use super::{DeadLetter, InWork, Queue, QueueError};
+use super::{ListedItem, Queue, QueueError};
 
-/// How many dead letters are asked for at once.
-const PAGE: u32 = 100;
 /// How many requests are made at once.
 const AT_ONCE: usize = 64;
 
 impl Queue {
-    /// Shows every dead letter to `look`, in the order of their numbers.
-    ///
-    /// # Cancel safety
-    /// Yes: it only reads.
-    ///
-    /// # Errors
-    /// As [`limit`](Self::limit).
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let mut groups = Vec::new();
-    /// seinpaal.queue("letters").each_dead(|letter| groups.push(letter.group.clone())).await?;
-    /// assert!(groups.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn each_dead(&self, mut look: impl FnMut(&DeadLetter)) -> Result<(), QueueError> {
-        let mut after: Option<ItemId> = None;
-        loop {
-            let letters = self.dead(after, PAGE).await?;
-            letters.iter().for_each(&mut look);
-            match letters.last() {
-                Some(last) => after = Some(last.id),
-                None => return Ok(()),
-            }
-        }
-    }
-
     /// Replays the dead letters that `is_wanted` chooses, and says how many. They are chosen once, at the beginning. So
     /// an item that dies again in the meantime is not replayed twice.
     ///
@@ -63,40 +34,22 @@ impl Queue {
     /// let replayed = mails.replay_all(|letter| letter.group.as_deref() == Some("acme")).await?;
     /// assert_eq!((replayed, mails.snapshot().await?.dead), (1, 1));
     /// # mails.pop().await?.acknowledge().await?;
-    /// # assert_eq!(mails.drop_all_dead(|_| true).await?, 1);
+    /// # assert_eq!(mails.remove_all(seinpaal::ItemState::Dead, |_| true).await?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub async fn replay_all(
         &self,
-        is_wanted: impl FnMut(&DeadLetter) -> bool,
+        is_wanted: impl FnMut(&ListedItem) -> bool,
     ) -> Result<u64, QueueError> {
-        let chosen = self.chosen(is_wanted).await?;
+        let chosen = self.chosen(ItemState::Dead, is_wanted).await?;
         many_at_once(&chosen, |id| self.replay(id)).await
     }
 
-    /// Forgets the dead letters that `is_wanted` chooses, and says how many. [`purge_dead`](Self::purge_dead) forgets
-    /// all of them with fewer calls.
+    /// Takes the items of a state that `is_wanted` chooses out of the queue, and says how many. They are chosen once, at
+    /// the beginning. [`purge`](Self::purge) and [`purge_dead`](Self::purge_dead) take out everything with fewer calls.
     ///
-    /// # Cancel safety
-    /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
-    /// not done.
-    ///
-    /// # Errors
-    /// As [`limit`](Self::limit); then some may have been forgotten.
-    ///
-    /// # Examples
-    /// As in [`replay_all`](Self::replay_all).
-    pub async fn drop_all_dead(
-        &self,
-        is_wanted: impl FnMut(&DeadLetter) -> bool,
-    ) -> Result<u64, QueueError> {
-        let chosen = self.chosen(is_wanted).await?;
-        many_at_once(&chosen, |id| self.drop_dead(id)).await
-    }
-
-    /// Takes the items in work that `is_wanted` chooses out of the queue, and says how many. Their workers learn of it
-    /// at once. Of a queue with more than 1000 items in work those are looked at whose leases end first, again as long
-    /// as some of them are chosen.
+    /// Of ready and delayed items those are left alone that a worker took in the meantime. The worker of an item that was
+    /// chosen in work learns of it at once.
     ///
     /// # Cancel safety
     /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
@@ -106,31 +59,48 @@ impl Queue {
     /// As [`limit`](Self::limit); then some may have been taken out.
     ///
     /// # Examples
-    /// As in [`replay_all`](Self::replay_all).
-    pub async fn cancel_in_work(
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # use seinpaal::ItemState;
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails of two customers");
+    /// mails.push("to: ann").label("job", "42").await?;
+    /// mails.push("to: bob").label("job", "43").await?;
+    /// let of_job = |job: &str, item: &seinpaal::ListedItem| {
+    ///     item.pushed_by.labels.iter().any(|(key, value)| key == "job" && value == job)
+    /// };
+    /// let removed = mails.remove_all(ItemState::Ready, |item| of_job("42", item)).await?;
+    /// assert_eq!((removed, mails.snapshot().await?.ready), (1, 1));
+    /// # mails.purge().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn remove_all(
         &self,
-        mut is_wanted: impl FnMut(&InWork) -> bool,
+        state: ItemState,
+        is_wanted: impl FnMut(&ListedItem) -> bool,
     ) -> Result<u64, QueueError> {
-        let mut total = 0;
-        loop {
-            let seen = self.snapshot().await?;
-            let chosen = seen.work.iter().filter(|item| is_wanted(item)).map(|item| item.id);
-            let chosen: Vec<_> = chosen.collect();
-            let cancel = async |id| self.cancel(id).await.map(drop);
-            let cancelled = many_at_once(&chosen, cancel).await?;
-            total += cancelled;
-            if cancelled == 0 || seen.work.len() == seen.in_work as usize {
-                return Ok(total);
-            }
+        let chosen = self.chosen(state, is_wanted).await?;
+        many_at_once(&chosen, |id| self.remove(state, id)).await
+    }
+
+    /// Takes out an item that was found in this state.
+    async fn remove(&self, state: ItemState, id: ItemId) -> Result<(), QueueError> {
+        match state {
+            ItemState::Dead => self.drop_dead(id).await,
+            _ => self.cancel_if(id, state != ItemState::InWork).await.map(drop),
         }
     }
 
+    /// Each once, though an item in work can be listed again.
     async fn chosen(
         &self,
-        mut is_wanted: impl FnMut(&DeadLetter) -> bool,
+        state: ItemState,
+        mut is_wanted: impl FnMut(&ListedItem) -> bool,
     ) -> Result<Vec<ItemId>, QueueError> {
         let mut ids = Vec::new();
-        self.each_dead(|letter| ids.extend(is_wanted(letter).then_some(letter.id))).await?;
+        self.each_item(state, |item| ids.extend(is_wanted(item).then_some(item.id))).await?;
+        let mut seen = HashSet::new();
+        ids.retain(|id| seen.insert(*id));
         Ok(ids)
     }
 }

@@ -2,10 +2,10 @@
 
 use seinpaal_proto::{
     Limit,
-    queue::{Configure, ItemId, Purge, Reply, Request, Was},
+    queue::{Configure, ItemId, ItemState, Purge, Reply, Request},
 };
 
-use super::{DeadLetter, Queue, QueueError, QueueSnapshot};
+use super::{Queue, QueueError, QueueSnapshot};
 use crate::error::BadSetting;
 
 /// The most items in work, and groups, that [`Queue::snapshot`] lists.
@@ -136,42 +136,6 @@ impl Queue {
         Ok(QueueSnapshot::new(self.name.clone()?, seen))
     }
 
-    /// Reads up to `rows` dead letters in the order of their numbers, those after `after`; `None`: from the first.
-    ///
-    /// # Cancel safety
-    /// Yes: it only reads.
-    ///
-    /// # Errors
-    /// As [`limit`](Self::limit).
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # use std::time::Duration;
-    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let mails = seinpaal.queue("mails that fail");
-    /// mails.push("to: ann").deliveries(1).await?;
-    /// mails.pop().await?.fail("no route to host", Duration::ZERO).await?;
-    ///
-    /// for letter in mails.dead(None, 10).await? {
-    ///     println!("{}: {:?}", letter.id, letter.history);
-    ///     mails.replay(letter.id).await?;
-    /// }
-    /// # mails.pop().await?.acknowledge().await?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn dead(
-        &self,
-        after: Option<ItemId>,
-        rows: u32,
-    ) -> Result<Vec<DeadLetter>, QueueError> {
-        let after = after.unwrap_or(ItemId(0));
-        let Reply::Dead(letters) = self.ask(Request::Dead { after, rows }).await? else {
-            return Err(QueueError::misfit());
-        };
-        Ok(letters.into_iter().map(DeadLetter::from).collect())
-    }
-
     /// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
     ///
     /// # Cancel safety
@@ -224,8 +188,17 @@ impl Queue {
     /// assert!(mails.try_pop().await?.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
-    pub async fn cancel(&self, id: ItemId) -> Result<Was, QueueError> {
-        match self.ask(Request::Cancel { id }).await? {
+    pub async fn cancel(&self, id: ItemId) -> Result<ItemState, QueueError> {
+        self.cancel_if(id, false).await
+    }
+
+    /// Perhaps only if nobody works on it.
+    pub(super) async fn cancel_if(
+        &self,
+        id: ItemId,
+        spares_work: bool,
+    ) -> Result<ItemState, QueueError> {
+        match self.ask(Request::Cancel { id, spares_work }).await? {
             Reply::Cancelled { was, .. } => Ok(was),
             other => Err(no_such(&other)),
         }

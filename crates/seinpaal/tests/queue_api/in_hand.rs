@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::{Failed, FinishError, QueueError, Was};
+use seinpaal::{Failed, FinishError, ItemState, QueueError};
 
 use super::{Result, connect, is_left_empty, queue};
 
@@ -49,7 +49,7 @@ pub(super) async fn a_cancelled_item_is_lost_by_its_worker_at_once(url: &str) ->
     let item = queue.pop().await?;
     let (was, worked) =
         tokio::join!(queue.cancel(id), item.while_held(std::future::pending::<()>()));
-    assert_eq!(was?, Was::InWork);
+    assert_eq!(was?, ItemState::InWork);
     assert!(worked.is_err() && !item.is_held());
     item.danger().await;
     assert_eq!(item.acknowledge().await, Err(FinishError::Lost));

@@ -13,7 +13,7 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{
     Inbox,
-    queue::{Batch, Configure, Delivery, Pop, Wakeup, What, execute},
+    queue::{Batch, Configure, Delivery, ItemState, Pop, Wakeup, What, execute},
     time::SECOND,
 };
 use tokio::sync::mpsc;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::{
     RedisServer,
     model::{Listening, Model},
-    queue_history::{Ask, Event, Seen, Turn, inbox},
+    queue_history::{Ask, Event, ListPlace, Seen, Turn, inbox},
 };
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
@@ -225,7 +225,9 @@ impl Bench {
     /// Everything that is left: what is dead, and what is popped when nothing holds it back.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let rows = 10_000;
-        let looks = [Ask::Inspect { rows }, Ask::Dead { after: usize::MAX, rows }];
+        let list = |state| Ask::List { after: ListPlace::Before(state), rows };
+        let looks = [Ask::Inspect { rows }].into_iter().chain(ItemState::ALL.map(list));
+        let looks: Vec<_> = looks.collect();
         let frees = [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume];
         let mut batches = vec![looks.to_vec(), frees.map(Ask::Configure).to_vec()];
         batches.extend((0..6).map(|_| vec![Ask::Pop(everything())]));

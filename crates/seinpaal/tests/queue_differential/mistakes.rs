@@ -40,6 +40,38 @@ async fn a_mistake_in_a_script_of_queues_does_not_stay_hidden() {
 }
 
 #[tokio::test]
+async fn a_mistake_in_a_list_of_items_does_not_stay_hidden() {
+    let mistakes = [
+        ("o = 'o', g = 'or', d", "o = 'o', g = 'r', d", SMALL),
+        ("max(key + RANK_BIAS, 0)", "max(key, 0)", SMALL),
+        (
+            "place.group == '' and '' or place.group .. '\\0' .. rank",
+            "place.group == '' and '' or place.group",
+            SMALL,
+        ),
+        ("pack(TWO, max(key, 0), number) end", "pack(TWO, max(key, 0), 0) end", SMALL),
+        ("then return pack(NUMBER, number) end", "then return pack(NUMBER, 0) end", SMALL),
+        ("if letter == 'd' then key = item.at elseif", "if", SMALL),
+        ("group = letter == 'g' and item.group or ''", "group = item.group", SMALL),
+        ("== 'o' and item.group ~= ''", "== 'p'", SMALL),
+        ("'items ' .. (place and", "'items ' .. (false and", SMALL),
+        ("if #found == left then return", "if #found == left + 1 then return", SMALL),
+        (
+            "if at.letter ~= 'g' then return ledger.page(answer, nil) end",
+            "if true then return ledger.page(answer, nil) end",
+            SMALL,
+        ),
+        ("left - #found", "left", SMALL),
+        ("min(max(rows, 1), MOST_ROWS)", "rows", SMALL),
+        ("1, PREVIEW)\n      end\n      at", "1, PREVIEW + 1)\n      end\n      at", SMALL),
+        ("and item.worked_about or ''", "and ''", SMALL),
+        ("(item.standing == 'w' and spares_work)", "false", SMALL),
+        ("which == 'waiting') end", "true) end", SMALL),
+    ];
+    must_be_found(&mistakes).await;
+}
+
+#[tokio::test]
 async fn a_mistake_in_whether_a_queue_is_plain_does_not_stay_hidden() {
     let mistakes = [
         ("if not (number > before and not_after", "if not (not_after", LONE),

@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use seinpaal_proto::{
     Contact, Contacts, Fence, Inbox, Name,
-    queue::{Batch, Delivery, Due, How, ItemId, MemoryQueue, Push, Renew, Reply, Request},
+    queue::{
+        Batch, Delivery, Due, How, ItemId, ItemPosition, MemoryQueue, Push, Renew, Reply, Request,
+        Standing, State,
+    },
     time::SECOND,
 };
 
-use super::queue_history::{Ask, Seen, Turn};
+use super::queue_history::{Ask, ListPlace, Seen, Turn};
 
 /// The ledger, who listens, and what was answered.
 #[derive(Default)]
@@ -77,14 +80,33 @@ impl Model {
             Ask::GiveBack(at, delay) => finish(at, How::GiveBack { delay }),
             Ask::Fail(at, delay, reason) => finish(at, How::Fail { delay, reason }),
             Ask::Leave => Request::Leave,
-            Ask::Cancel(at) => Request::Cancel { id: self.id(at) },
+            Ask::Cancel(at, spares_work) => Request::Cancel { id: self.id(at), spares_work },
             Ask::Replay(at) => Request::Replay { id: self.id(at) },
             Ask::Drop(at) => Request::Drop { id: self.id(at) },
             Ask::Purge(what) => Request::Purge(what),
             Ask::Configure(change) => Request::Configure(change),
             Ask::Inspect { rows } => Request::Inspect { rows },
-            Ask::Dead { after: usize::MAX, rows } => Request::Dead { after: ItemId(0), rows },
-            Ask::Dead { after, rows } => Request::Dead { after: self.id(after), rows },
+            Ask::List { after, rows } => Request::List { after: self.place(after), rows },
+        }
+    }
+
+    fn place(&self, place: ListPlace) -> ItemPosition {
+        let item = |at| self.state.clone().item(self.id(at)).ok().flatten();
+        match place {
+            ListPlace::Before(state) => ItemPosition::before(state),
+            ListPlace::At(place) => place,
+            ListPlace::Behind(at) => match item(at) {
+                Some(item) => match (item.standing, item.group) {
+                    (Standing::Ready { .. }, None) => ItemPosition::Open(item.rank, item.id),
+                    (Standing::Ready { .. }, group) => {
+                        ItemPosition::Grouped(group, item.rank, item.id)
+                    }
+                    (Standing::Delayed { due }, _) => ItemPosition::Delayed(due, item.id),
+                    (Standing::InWork(work), _) => ItemPosition::InWork(work.ends, item.id),
+                    (Standing::Dead { .. }, _) => ItemPosition::Dead(item.id),
+                },
+                None => ItemPosition::Dead(ItemId(1)),
+            },
         }
     }
 

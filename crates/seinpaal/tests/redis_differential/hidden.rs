@@ -10,6 +10,7 @@ use super::{
     mistakes_entering::ENTERING,
     mistakes_leaving::LEAVING,
     mistakes_of_rows::OF_ROWS,
+    mistakes_of_sizes::OF_SIZES,
 };
 
 const FIRST_DRAWN: u64 = 4;
@@ -37,6 +38,11 @@ async fn a_mistake_between_lines_and_rows_does_not_stay_hidden() {
 #[tokio::test]
 async fn a_mistake_where_what_is_renewed_stands_apart_does_not_stay_hidden() {
     no_mistake_stays_hidden(APART).await;
+}
+
+#[tokio::test]
+async fn a_mistake_where_sizes_differ_does_not_stay_hidden() {
+    no_mistake_stays_hidden(OF_SIZES).await;
 }
 
 async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)]) {

@@ -27,8 +27,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "            if now + till - clock < due then due = now + till - clock end\n          end\n          if waiting",
-        "          end\n          if waiting",
+        "            if now + till - clock < due then due = now + till - clock end\n          end\n          local heir",
+        "          end\n          local heir",
         Line(3),
     ),
     (

@@ -2,7 +2,11 @@
 
 use redis::cmd;
 use seinpaal::store::{Certainty, Store, StoreErrorKind};
-use seinpaal_proto::queue::{Reply, Request};
+use seinpaal_proto::{
+    Name,
+    queue::{Due, Push, Reply, Request},
+    time::SECOND,
+};
 use seinpaal_rig::RedisServer;
 
 use super::{
@@ -95,7 +99,7 @@ async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled()
             "{error}"
         );
     }
-    send(&client, 5, Request::Cancel { id }).await.unwrap();
+    send(&client, 5, Request::Cancel { id, spares_work: false }).await.unwrap();
     let rest = popped(send(&client, 6, pop(2, false)).await.unwrap());
     assert_eq!(rest.iter().map(|item| item.payload.as_slice()).collect::<Vec<_>>(), [b""]);
 }
@@ -117,4 +121,41 @@ async fn a_queue_that_contradicts_itself_is_found_and_a_whole_one_is_not() {
     assert_eq!(seen.contradictions.len(), 1, "{seen:?}");
     let found = &seen.contradictions[0];
     assert!(found.is_queue && found.to_string().starts_with("the queue n: "), "{found}");
+}
+
+/// What an operator should know of items that nobody has come for yet.
+#[tokio::test]
+async fn ready_and_delayed_items_that_are_gone_in_part_are_found() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
+    let found = async || {
+        let seen = client.store.examine(10).await.unwrap();
+        seen.contradictions.iter().map(|found| found.text.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
+        panic!("it is new")
+    };
+    let group = Name::new("g").ok();
+    send(&client, 2, Request::Push(Push { group, ..push(b"y") })).await.unwrap();
+    let due = Due::In(3_600 * SECOND);
+    send(&client, 3, Request::Push(Push { due, ..push(b"z") })).await.unwrap();
+    assert_eq!(found().await, "");
+    let payload = [b"p", &id.0.to_be_bytes()[..]].concat();
+    say::<()>(&mut behind, cmd("HDEL").arg(RECORDS).arg(&payload)).await;
+    assert_eq!(found().await, format!("the item {id} has 0 of the 1 bytes of its payload"));
+    let order = format!("{RECORDS}:o");
+    for (first, words) in
+        [("o", "the head counts 2 ready, and there are records of 1"), ("d", "1 delayed, and")]
+    {
+        let mut listed = cmd("ZRANGEBYLEX");
+        listed.arg(&order).arg(format!("[{first}")).arg("+").arg("LIMIT").arg(0).arg(1);
+        let member: Vec<Vec<u8>> = say(&mut behind, &mut listed).await;
+        say::<()>(&mut behind, cmd("ZREM").arg(&order).arg(&member[0])).await;
+        let found = found().await;
+        assert!(found.contains(words), "{words}: {found}");
+    }
+    // As a server does that evicts keys.
+    say::<()>(&mut behind, cmd("DEL").arg(&order)).await;
+    assert_ne!(found().await, "");
 }

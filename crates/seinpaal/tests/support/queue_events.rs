@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Inbox,
-    queue::{Configure, FailureReason, Pop, Purge, Push},
+    queue::{Configure, FailureReason, ItemPosition, ItemState, Pop, Purge, Push},
 };
 
 /// An event.
@@ -55,7 +55,8 @@ pub enum Ask {
     GiveBack(usize, u64),
     Fail(usize, u64, FailureReason),
     Leave,
-    Cancel(usize),
+    /// Whether it spares what is in work.
+    Cancel(usize, bool),
     Replay(usize),
     Drop(usize),
     Purge(Purge),
@@ -63,8 +64,18 @@ pub enum Ask {
     Inspect {
         rows: u32,
     },
-    Dead {
-        after: usize,
+    List {
+        after: ListPlace,
         rows: u32,
     },
+}
+
+/// A place in a list of items.
+#[derive(Clone, Debug)]
+pub enum ListPlace {
+    /// Before all items of a state.
+    Before(ItemState),
+    /// Behind one of the latest items, wherever it stands.
+    Behind(usize),
+    At(ItemPosition),
 }

@@ -6,11 +6,13 @@ mod queue_events;
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Inbox, Limit, Name, Priority,
-    queue::{Configure, Dedup, Due, FailureReason, Pop, Purge, Push},
+    queue::{
+        Configure, Dedup, Due, FailureReason, ItemId, ItemPosition, ItemState, Pop, Purge, Push,
+    },
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
-pub use queue_events::{Ask, Event, Seen, Turn};
+pub use queue_events::{Ask, Event, ListPlace, Seen, Turn};
 
 /// The scale of a history.
 #[derive(Clone, Copy, Debug)]
@@ -152,15 +154,34 @@ fn ask(draw: &mut Draw, scale: Scale) -> Ask {
         42..44 => Ask::GiveBack(at(draw), delay(draw)),
         44..47 => Ask::Fail(at(draw), delay(draw), reason(draw)),
         47 => Ask::Leave,
-        48 | 49 => Ask::Cancel(at(draw)),
+        48 => Ask::Cancel(at(draw), false),
+        49 => Ask::Cancel(at(draw), true),
         50 => Ask::Replay(at(draw)),
         51 => Ask::Drop(at(draw)),
         52 if draw.one_in(3) => {
             Ask::Purge(draw.pick(&[Purge::Waiting, Purge::Waiting, Purge::Dead]))
         }
-        53..57 => Ask::Configure(change(draw)),
-        57 => Ask::Dead { after: at(draw), rows: draw.pick(&[0, 1, 3, 1000]) },
+        53..56 => Ask::Configure(change(draw)),
+        56 | 57 => Ask::List { after: place(draw), rows: draw.pick(&[0, 1, 2, 3, 1000]) },
         _ => Ask::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
+    }
+}
+
+/// Before an order, behind one of the latest items, or at a place that none has.
+fn place(draw: &mut Draw) -> ListPlace {
+    let state = draw.pick(&ItemState::ALL);
+    match draw.below(8) {
+        0..4 => ListPlace::Before(state),
+        4..7 => ListPlace::Behind(at(draw)),
+        _ => ListPlace::At(draw.pick(&[
+            ItemPosition::Open(i64::MAX >> 11, ItemId(UNBOUNDED)),
+            ItemPosition::Open(0, ItemId(5)),
+            ItemPosition::before_open(),
+            ItemPosition::Grouped(Name::new("ab").ok(), -(1 << 53), ItemId(0)),
+            ItemPosition::Grouped(Name::new("no such: 1").ok(), 1 << 53, ItemId(7)),
+            ItemPosition::Delayed(UNBOUNDED, ItemId(0)),
+            ItemPosition::InWork(1, ItemId(UNBOUNDED)),
+        ])),
     }
 }
 
@@ -200,7 +221,10 @@ fn group(draw: &mut Draw) -> Name {
 
 fn dedup(draw: &mut Draw) -> Dedup {
     let key = Name::new(draw.pick(&["k", "k 1", "ké", "l"])).unwrap();
-    Dedup { key, window: draw.pick(&[0, 1, 100 * MILLISECOND, SECOND, 5 * SECOND]) }
+    Dedup {
+        key,
+        window: draw.pick(&[0, 1, 5 * MILLISECOND, 100 * MILLISECOND, SECOND, 5 * SECOND]),
+    }
 }
 
 fn about(draw: &mut Draw) -> String {

@@ -1,6 +1,6 @@
 //! The actions: what each needs, and what it does.
 
-use seinpaal::{ItemId, MIN_TTL};
+use seinpaal::{ItemId, ItemState, MIN_TTL};
 use seinpaal_words::matching::Matching;
 
 use crate::deed::{NameDeed, QueueDeed, WebDeed};
@@ -33,7 +33,7 @@ impl Verb {
         self,
         target: &str,
         number: Option<u32>,
-        matching: &Matching,
+        (state, matching): (ItemState, &Matching),
     ) -> Option<WebDeed> {
         let item = || target.parse().ok().map(ItemId);
         let deed = match self {
@@ -51,7 +51,8 @@ impl Verb {
             Self::QueuePause => WebDeed::Queue(QueueDeed::Pause),
             Self::QueueResume => WebDeed::Queue(QueueDeed::Resume),
             Self::Purge => WebDeed::Queue(QueueDeed::Purge),
-            Self::CancelAll => WebDeed::Queue(QueueDeed::CancelAll(matching.clone())),
+            Self::CancelAll if state == ItemState::Dead => return None,
+            Self::CancelAll => WebDeed::Queue(QueueDeed::CancelAll(state, matching.clone())),
             Self::ReplayAll => WebDeed::Queue(QueueDeed::ReplayAll(matching.clone())),
             Self::DropAll => WebDeed::Queue(QueueDeed::DropAll(matching.clone())),
         };
@@ -88,9 +89,13 @@ impl Verb {
     }
 
     /// What it concerns all of, if it does not concern one: `*` stands for how many and which.
-    pub(crate) fn of_many(self) -> Option<&'static str> {
+    pub(crate) fn of_many(self, state: ItemState) -> Option<&'static str> {
         match self {
-            Self::CancelAll => Some("Cancel * in work?"),
+            Self::CancelAll => Some(match state {
+                ItemState::Ready => "Cancel * ready?",
+                ItemState::Delayed => "Cancel * delayed?",
+                _ => "Cancel * in work?",
+            }),
             Self::ReplayAll => Some("Replay * dead?"),
             Self::DropAll => Some("Drop * dead?"),
             _ => None,

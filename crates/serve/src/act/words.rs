@@ -1,5 +1,7 @@
 //! The words of the actions: the question of each, its effect, and the sentence about its result.
 
+use seinpaal::ItemState;
+
 use super::verb::Verb;
 use crate::view::grouped;
 
@@ -9,7 +11,7 @@ pub(crate) struct ActionWords {
     /// In addresses.
     pub(crate) word: &'static str,
     pub(crate) question: &'static str,
-    pub(crate) consequence: &'static str,
+    consequence: &'static str,
     pub(crate) button: &'static str,
     pub(crate) keep: &'static str,
     pub(crate) done: &'static str,
@@ -22,7 +24,17 @@ impl ActionWords {
     pub(crate) fn find(word: &str) -> Option<&'static Self> {
         WORDS.iter().find(|words| words.word == word)
     }
+
+    /// What comes of it, if it is done to items of this state.
+    pub(crate) fn consequence(&self, state: ItemState) -> &'static str {
+        match self.verb {
+            Verb::CancelAll if state != ItemState::InWork => CANCELS_WAITING,
+            _ => self.consequence,
+        }
+    }
 }
+
+const CANCELS_WAITING: &str = "All of them, not only those on the page, are taken out for good. What a worker takes in the meantime stays, and so does what is pushed from now on.";
 
 /// One for each action.
 const WORDS: [ActionWords; 16] = [
@@ -139,7 +151,7 @@ const WORDS: [ActionWords; 16] = [
     ActionWords {
         verb: Verb::CancelAll,
         word: "cancel-all",
-        question: "Cancel what is in work?",
+        question: "Cancel what matches?",
         consequence: "All of them, not only those on the page, are taken out for good, and their workers are told at once. What is delivered from now on stays.",
         button: "Cancel all of them",
         keep: "Keep them",

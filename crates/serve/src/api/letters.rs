@@ -8,17 +8,14 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use seinpaal::{DeadLetter, ItemId};
-use seinpaal_words::{
-    json::queue::DeadLetterJson,
-    matching::{MOST, Matching},
-};
+use seinpaal::{ItemId, ItemState};
+use seinpaal_words::matching::{MOST, Matching};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::{
     address::{OfItem, OfName},
-    body::{Body, FromPath, FromQuery, Operator},
+    body::{Body, FromPath, Operator},
     queues::queue,
     steer::{ReasonBody, make, make_counted},
 };
@@ -29,37 +26,8 @@ use crate::{
     shared::HandlerState,
 };
 
-const MOST_ROWS: u32 = 1000;
-const ROWS: u32 = 100;
 /// No item has a higher number.
 const UNBOUNDED: u64 = 1 << 53;
-
-/// Which part of the dead letters.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct LetterPart {
-    /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it, how a delivery ended or the
-    /// beginning of the payload. All dead letters if it is left out.
-    #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
-    matching: Option<String>,
-    /// The last item of the part before.
-    #[param(minimum = 0, maximum = 9_007_199_254_740_992_u64)]
-    after: Option<u64>,
-    /// How many are looked at, at most. Default: 100.
-    #[param(minimum = 1, maximum = 1000)]
-    rows: Option<u32>,
-}
-
-/// Dead letters.
-#[derive(Serialize, ToSchema)]
-#[schema(as = DeadLetters)]
-pub(super) struct DeadLettersPart<'a> {
-    /// In the order of their numbers. Some that were looked at may not match.
-    dead: Vec<DeadLetterJson<'a>>,
-    /// The value of `after` for the next part; `null` after the last.
-    next: Option<u64>,
-}
 
 /// Which items, all of which are concerned.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -77,6 +45,43 @@ pub(super) struct MatchingBody {
     reason: String,
 }
 
+/// Which items are cancelled.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CancelBody {
+    /// Of which state.
+    state: StateToCancel,
+    /// A text that stands in what is known of the item; all items of the state if it is left out.
+    #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    matching: Option<String>,
+    /// 1 to 200 characters, none of them a control character.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
+    reason: String,
+}
+
+/// The state of items that can be cancelled.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+enum StateToCancel {
+    Ready,
+    Delayed,
+    InWork,
+}
+
+impl StateToCancel {
+    fn state(self) -> ItemState {
+        match self {
+            Self::Ready => ItemState::Ready,
+            Self::Delayed => ItemState::Delayed,
+            Self::InWork => ItemState::InWork,
+        }
+    }
+}
+
 /// How many items it was done to.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Touched {
@@ -91,7 +96,7 @@ impl MatchingBody {
     }
 }
 
-fn matching(inner: &HandlerState, text: Option<String>) -> Result<Matching, Problem> {
+pub(super) fn matching(inner: &HandlerState, text: Option<String>) -> Result<Matching, Problem> {
     let text = text.unwrap_or_default();
     if text.chars().count() > MOST || text.chars().any(char::is_control) {
         let words = "matching has at most 200 characters, none of them a control character";
@@ -100,40 +105,9 @@ fn matching(inner: &HandlerState, text: Option<String>) -> Result<Matching, Prob
     Ok(Matching { text, with_payloads: inner.options.payloads, until: None })
 }
 
-/// The items that had all their deliveries.
-#[utoipa::path(
-    get, path = "/queues/{name}/dead", operation_id = "listDead", tag = "queues", params(OfName, LetterPart),
-    responses((status = 200, body = DeadLettersPart<'_>), Problem)
-)]
-pub(super) async fn list(
-    State(inner): State<Arc<HandlerState>>,
-    FromPath(OfName { name }): FromPath<OfName>,
-    FromQuery(part): FromQuery<LetterPart>,
-) -> Result<Response, Problem> {
-    let rows = part.rows.unwrap_or(ROWS);
-    if !(1..=MOST_ROWS).contains(&rows) {
-        return Err(Problem::bad(format!("rows is {rows}, and may be 1 to {MOST_ROWS}")));
-    }
-    let after = part.after.map(item).transpose()?;
-    let matching = matching(&inner, part.matching)?;
-    let mut letters = queue(&inner, &name)?.dead(after, rows).await?;
-    let is_whole = letters.len() == rows as usize;
-    let next = letters.last().filter(|_| is_whole).map(|letter| letter.id.0);
-    letters.retain(|letter| matching.has_dead(letter));
-    if !inner.options.payloads {
-        letters.iter_mut().for_each(hide);
-    }
-    let dead = letters.iter().map(DeadLetterJson::new).collect();
-    Ok(Json(DeadLettersPart { dead, next }).into_response())
-}
-
 fn item(number: u64) -> Result<ItemId, Problem> {
     let words = "there is no such item: its number is too high";
     if number <= UNBOUNDED { Ok(ItemId(number)) } else { Err(Problem::bad(words)) }
-}
-
-fn hide(letter: &mut DeadLetter) {
-    letter.payload.clear();
 }
 
 /// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
@@ -210,20 +184,21 @@ pub(super) async fn drop_all(
     touch(&inner, &visitor, &name, QueueDeed::DropAll(matching), reason).await
 }
 
-/// Takes all items in work that match out of the queue. Their workers are told at once.
+/// Takes all items of a state that match out of the queue. Those who work on one are told at once.
 #[utoipa::path(
-    post, path = "/queues/{name}/in-work/cancel", operation_id = "cancelAll", tag = "operate", params(OfName), request_body = MatchingBody,
+    post, path = "/queues/{name}/items/cancel", operation_id = "cancelAll", tag = "operate", params(OfName), request_body = CancelBody,
     responses((status = 200, body = Touched), Problem)
 )]
 pub(super) async fn cancel_all(
     State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
     FromPath(OfName { name }): FromPath<OfName>,
-    Body(which): Body<MatchingBody>,
+    Body(CancelBody { state, matching, reason }): Body<CancelBody>,
 ) -> Result<Response, Problem> {
-    let (matching, reason) = which.checked(&inner)?;
-    let until = Some(matching.count_in_work(&queue(&inner, &name)?).await?.until);
-    let deed = QueueDeed::CancelAll(Matching { until, ..matching });
+    let (matching, reason) = MatchingBody { matching, reason }.checked(&inner)?;
+    let state = state.state();
+    let counted = matching.count(&queue(&inner, &name)?, state).await?;
+    let deed = QueueDeed::CancelAll(state, Matching { until: Some(counted.until), ..matching });
     touch(&inner, &visitor, &name, deed, reason).await
 }
 

@@ -98,14 +98,15 @@ async fn over_http_one_item_or_all_that_match_are_steered_and_each_change_is_not
     let mails = seinpaal.queue("mails");
     dead(&mails, 4, "acme", "no route to host").await?;
     dead(&mails, 2, "other", "timed out").await?;
-    let listed = object(&site.get("/v1/queues/mails/dead?matching=timed&rows=5").await?);
-    assert_eq!(listed["dead"].as_array().map(Vec::len), Some(1), "of the first five: {listed}");
-    let after = &listed["next"];
-    let address = format!("/v1/queues/mails/dead?matching=timed&after={after}");
+    let listed =
+        object(&site.get("/v1/queues/mails/items?state=dead&matching=timed&rows=5").await?);
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1), "of the first five: {listed}");
+    let after = listed["next"].as_str().ok_or("no next part")?;
+    let address = format!("/v1/queues/mails/items?state=dead&matching=timed&after={after}");
     let rest = object(&site.get(&address).await?);
-    assert_eq!(rest["dead"].as_array().map(Vec::len), Some(1), "{rest}");
+    assert_eq!(rest["items"].as_array().map(Vec::len), Some(1), "{rest}");
     assert!(rest["next"].is_null(), "{rest}");
-    let (one, other) = (&listed["dead"][0]["id"], &rest["dead"][0]["id"]);
+    let (one, other) = (&listed["items"][0]["id"], &rest["items"][0]["id"]);
     let dead = |what: &str| format!("/v1/queues/mails/dead/{what}");
     let because = r#"{"reason": "hangs"}"#;
     assert_eq!(site.call("POST", &dead(&format!("{one}/replay")), "").await?.status, 204);
@@ -116,7 +117,8 @@ async fn over_http_one_item_or_all_that_match_are_steered_and_each_change_is_not
     let replayed = site.call("POST", &dead("replay"), matching).await?;
     assert_eq!((replayed.status, &object(&replayed)["items"]), (200, &4.into()));
     let _working = [mails.pop().await?, mails.pop().await?];
-    let cancelled = site.call("POST", "/v1/queues/mails/in-work/cancel", because).await?;
+    let in_work = r#"{"state": "in-work", "reason": "hangs"}"#;
+    let cancelled = site.call("POST", "/v1/queues/mails/items/cancel", in_work).await?;
     assert_eq!(object(&cancelled)["items"], 2);
     let next = mails.pop().await?;
     let cancel = format!("/v1/queues/mails/items/{}/cancel", next.id());
@@ -129,7 +131,7 @@ async fn over_http_one_item_or_all_that_match_are_steered_and_each_change_is_not
     for words in [
         "replay-all “ROUTE”: 4 items",
         "the network is back",
-        "cancel-all: 2 items",
+        "cancel-all in-work: 2 items",
         "purge: 2 items",
     ] {
         assert!(changes.contains(words), "{words}: {changes}");
@@ -143,10 +145,10 @@ async fn what_is_hidden_is_neither_listed_nor_found() -> Outcome {
     let secrets = seinpaal.queue("secrets");
     dead(&secrets, 1, "acme", "no").await?;
     let site = Site::open(seinpaal, Options { payloads: false, ..Options::default() }).await?;
-    let listed = site.get("/v1/queues/secrets/dead").await?.body;
+    let listed = site.get("/v1/queues/secrets/items?state=dead").await?.body;
     assert!(listed.contains("acme") && !listed.contains("to: acme"), "{listed}");
-    let found = object(&site.get("/v1/queues/secrets/dead?matching=to:").await?);
-    assert_eq!(found["dead"].as_array().map(Vec::len), Some(0), "{found}");
+    let found = object(&site.get("/v1/queues/secrets/items?state=dead&matching=to:").await?);
+    assert_eq!(found["items"].as_array().map(Vec::len), Some(0), "{found}");
     let page = text(&site.get("/queue?n=secrets&match=to:").await?.body);
     assert!(page.contains("None of them matches."), "{page}");
     let refused = site.call("POST", "/v1/queues/secrets/dead/replay", r#"{"reason": "x"}"#).await?;

@@ -3,6 +3,7 @@
 
 use std::{io, time::Duration};
 
+use axum::Router;
 use seinpaal::{Acquire, Seinpaal};
 use seinpaal_serve::{Dashboard, Options};
 use serde_json::Value;
@@ -45,6 +46,14 @@ impl Site {
         Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router)) })
     }
 
+    /// A service that has the pages among its own, as it would serve them.
+    pub(crate) async fn around(service: Router) -> Fallible<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        let serving = async move { axum::serve(listener, service).await };
+        Ok(Self { port, task: tokio::spawn(serving) })
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
@@ -55,7 +64,11 @@ impl Site {
     }
 
     pub(crate) async fn post(&self, form: &str) -> Fallible<Answer> {
-        self.ask(&format!("POST /act HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}", form.len())).await
+        self.post_to("/act", form).await
+    }
+
+    pub(crate) async fn post_to(&self, address: &str, form: &str) -> Fallible<Answer> {
+        self.ask(&format!("POST {address} HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}", form.len())).await
     }
 
     /// Asks as a program does.

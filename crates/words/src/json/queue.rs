@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use seinpaal::{DeadLetter, QueueSnapshot};
+use seinpaal::{ListedItem, ListedState, QueueSnapshot};
 use serde::Serialize;
 
 use super::{Labels, labels};
@@ -84,36 +84,61 @@ impl<'a> QueueJson<'a> {
     }
 }
 
-/// `queue dead`: one a line. Instants are in milliseconds since 1970, by the store's clock.
+/// `queue items` and `queue dead`: one a line. Instants are in milliseconds since 1970, by the store's clock.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = DeadLetter))]
-pub struct DeadLetterJson<'a> {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ListedItem))]
+pub struct ItemJson<'a> {
     /// The id of the item in its queue.
     id: u64,
+    /// `ready`, `delayed`, `in-work` or `dead`.
+    state: &'static str,
     /// How often it was given to a worker.
     deliveries: u32,
-    /// Why, in a word or the worker's words.
+    /// How often it is given to a worker at most.
+    most_deliveries: u32,
+    /// Why the last delivery that ended was no success, in a word or the worker's words; empty if none has ended.
     reason: &'a str,
     /// The larger, the sooner; 0 unless stated.
     priority: i8,
     /// The group.
     group: Option<&'a str>,
-    /// What the process says of itself.
+    /// What the process that pushed it says of it.
     labels: Labels<'a>,
-    /// The host of the process.
+    /// The host of the process that pushed it.
     host: &'a str,
-    /// The id of the process.
+    /// The id of the process that pushed it.
     pid: u32,
     /// When it was pushed, in milliseconds since 1970.
     pushed_at_ms: u128,
-    /// When it died, in milliseconds since 1970.
-    died_at_ms: u128,
+    /// When it can be delivered, in milliseconds since 1970; `null` unless it is delayed.
+    due_at_ms: Option<u128>,
+    /// When it died, in milliseconds since 1970; `null` unless it is dead.
+    died_at_ms: Option<u128>,
+    /// Who works on it; `null` unless it is in work.
+    worker: Option<WorkerJson<'a>>,
     /// How its deliveries ended.
     history: Vec<DeliveryEndJson<'a>>,
     /// The size of the payload in bytes.
     bytes: u32,
     /// The first 256 bytes, as text.
     payload: String,
+}
+
+/// Who works on an item.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = ItemWorker))]
+struct WorkerJson<'a> {
+    /// The number of the delivery.
+    fence: u64,
+    /// The host of the process.
+    host: &'a str,
+    /// The id of the process.
+    pid: u32,
+    /// For how long, in milliseconds.
+    worked_ms: u128,
+    /// How long the lease lasts without renewal, in milliseconds; `null`: as long as the process lives.
+    valid_for_ms: Option<u128>,
 }
 
 /// How a delivery ended.
@@ -129,30 +154,55 @@ struct DeliveryEndJson<'a> {
     reason: &'a str,
 }
 
-impl<'a> DeadLetterJson<'a> {
-    /// What is said of this dead letter.
+impl<'a> ItemJson<'a> {
+    /// What is said of this item.
     #[must_use]
-    pub fn new(letter: &'a DeadLetter) -> Self {
-        let history = letter.history.ends().iter().map(|past| DeliveryEndJson {
+    pub fn new(item: &'a ListedItem) -> Self {
+        let history = item.history.ends().iter().map(|past| DeliveryEndJson {
             attempt: past.attempt,
             at_ms: Duration::from_micros(past.at).as_millis(),
             reason: delivery_end(&past.ending),
         });
         Self {
-            id: letter.id.0,
-            deliveries: letter.attempt,
-            reason: letter.history.ends().last().map_or("", |past| delivery_end(&past.ending)),
-            priority: letter.priority,
-            group: letter.group.as_deref(),
-            labels: labels(&letter.pushed_by.labels),
-            host: &letter.pushed_by.host,
-            pid: letter.pushed_by.pid,
-            pushed_at_ms: since_1970(letter.pushed_at),
-            died_at_ms: since_1970(letter.died_at),
+            id: item.id.0,
+            state: item.state.state().word(),
+            deliveries: item.attempt,
+            most_deliveries: item.deliveries,
+            reason: item.history.ends().last().map_or("", |past| delivery_end(&past.ending)),
+            priority: item.priority,
+            group: item.group.as_deref(),
+            labels: labels(&item.pushed_by.labels),
+            host: &item.pushed_by.host,
+            pid: item.pushed_by.pid,
+            pushed_at_ms: since_1970(item.pushed_at),
+            due_at_ms: match item.state {
+                ListedState::Delayed { due_at } => Some(since_1970(due_at)),
+                _ => None,
+            },
+            died_at_ms: match item.state {
+                ListedState::Dead { died_at } => Some(since_1970(died_at)),
+                _ => None,
+            },
+            worker: WorkerJson::of(&item.state),
             history: history.collect(),
-            bytes: letter.bytes,
-            payload: String::from_utf8_lossy(&letter.payload).into_owned(),
+            bytes: item.bytes,
+            payload: String::from_utf8_lossy(&item.payload).into_owned(),
         }
+    }
+}
+
+impl<'a> WorkerJson<'a> {
+    fn of(state: &'a ListedState) -> Option<Self> {
+        let ListedState::InWork { fence, worker, worked_for, valid_for } = state else {
+            return None;
+        };
+        Some(Self {
+            fence: fence.0,
+            host: &worker.host,
+            pid: worker.pid,
+            worked_ms: worked_for.as_millis(),
+            valid_for_ms: valid_for.map(|left| left.as_millis()),
+        })
     }
 }
 

@@ -1,8 +1,11 @@
 //! `queue pause`, `resume`, `purge` and `cancel`.
 
-use seinpaal::{ItemId, Name, Was};
+use seinpaal::ItemState;
 
-use super::dead::{all_that_match, count, one_has_a_number};
+use super::{
+    dead::{count, one_has_a_number},
+    items::all_that_match,
+};
 use crate::{
     args::{
         Global,
@@ -39,33 +42,59 @@ pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Ex
     output::print(&format!("{removed}\n")).map(|()| Exit::Success)
 }
 
-/// Takes out one item, or all in work that match.
+/// In this order: an item that moves on meanwhile is met again.
+const NOT_DEAD: [ItemState; 3] = [ItemState::Delayed, ItemState::Ready, ItemState::InWork];
+
+/// Takes out one item, or all that match.
 pub(super) fn cancel(
     global: &Global,
     args: &QueueCancelArgs,
     voice: Voice,
 ) -> Result<Exit, Failure> {
     let matching = all_that_match(args.matching.as_deref());
-    if args.matching.is_some() && args.id != Which::All {
-        return Err(one_has_a_number());
-    }
+    only_of_some(args)?;
+    let states = args.state.as_ref().map_or(&NOT_DEAD[..], std::slice::from_ref);
     ask(global, voice, "seinpaal queue cancel", &args.name, async |seinpaal| {
         let queue = seinpaal.queue(&args.name);
-        match args.id {
-            Which::One(id) => voice.explain(cancelled(&args.name, id, queue.cancel(id).await?)),
+        let id = match args.id {
+            Which::One(id) => id,
             Which::All => {
-                count(queue.cancel_in_work(|item| matching.has_in_work(item)).await?)?;
+                let mut cancelled = 0;
+                for state in states {
+                    cancelled += queue.remove_all(*state, |item| matching.has(item)).await?;
+                }
+                count(cancelled)?;
+                return Ok(Exit::Success);
             }
-        }
+        };
+        let was = queue.cancel(id).await?;
+        voice.explain(format!("{}: cancelled item {id}, which was {}", args.name, words(was)));
         Ok(Exit::Success)
     })
 }
 
-fn cancelled(name: &Name, id: ItemId, was: Was) -> String {
-    let was = match was {
-        Was::Delayed => "delayed",
-        Was::InWork => "in work",
-        _ => "ready",
-    };
-    format!("{name}: cancelled item {id}, which was {was}")
+/// Whoever writes `all` says of what.
+fn only_of_some(args: &QueueCancelArgs) -> Result<(), Failure> {
+    let chooses = args.matching.is_some() || args.state.is_some();
+    let usage = |words: &str| Err(Failure::new(Exit::Usage, words));
+    match args.id {
+        Which::One(_) if args.state.is_some() => {
+            usage("--state chooses among all: write `all` instead of a number")
+        }
+        Which::One(_) if chooses => Err(one_has_a_number()),
+        Which::All if args.state == Some(ItemState::Dead) => {
+            usage("dead letters are dropped: write `queue dead NAME --drop all`")
+        }
+        Which::All if !chooses => {
+            usage("`all` needs --matching, or --state: ready, delayed or in-work")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn words(was: ItemState) -> &'static str {
+    match was {
+        ItemState::InWork => "in work",
+        was => was.word(),
+    }
 }

@@ -16,11 +16,14 @@ use crate::output::{ticket::short, why::origin};
 pub(super) enum OpenRow {
     Ticket(Ticket),
     InWork(ItemId),
+    /// Ready or delayed.
+    Waiting(ItemId),
     Dead(ItemId),
 }
 
 impl TopState {
-    /// The rows of the open name or queue: holders and then waiters, or items in work and then dead letters.
+    /// The rows of the open name or queue: holders and then waiters, or items in work, ready and delayed
+    /// ones, and dead letters.
     pub(super) fn rows(&self) -> Vec<OpenRow> {
         if let Some(seen) = &self.seen {
             let holders = seen.holders.iter().map(|row| OpenRow::Ticket(row.ticket));
@@ -30,7 +33,9 @@ impl TopState {
         }
         let Some(queue) = &self.queue else { return Vec::new() };
         let in_work = queue.seen.work.iter().map(|row| OpenRow::InWork(row.id));
-        in_work.chain(queue.dead.iter().map(|row| OpenRow::Dead(row.id))).collect()
+        let waiting = queue.ready.iter().chain(&queue.delayed).map(|row| OpenRow::Waiting(row.id));
+        let dead = queue.dead.iter().map(|row| OpenRow::Dead(row.id));
+        in_work.chain(waiting).chain(dead).collect()
     }
 
     /// Where the cursor is among them: at first with the first waiter, of whom most is told.
@@ -39,6 +44,14 @@ impl TopState {
         let chosen = rows.iter().position(|row| Some(*row) == self.chosen_row);
         let first_waiter = self.seen.as_ref().map_or(0, |seen| seen.holders.len());
         chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
+    }
+
+    /// If the row that was chosen is gone, the cursor stays where it was, with the row that is there now.
+    pub(super) fn stay_at(&mut self, at: usize) {
+        let rows = self.rows();
+        if self.chosen_row.is_some_and(|chosen| !rows.contains(&chosen)) {
+            self.chosen_row = rows.get(at).or(rows.last()).copied();
+        }
     }
 
     pub(super) fn target(&self) -> Option<CursorTarget> {
@@ -57,6 +70,7 @@ impl TopState {
                 let is_paused = seen.is_some_and(|seen| seen.paused.is_some());
                 let row = row.and_then(|row| match row {
                     OpenRow::InWork(id) => Some(QueueTarget::InWork(id)),
+                    OpenRow::Waiting(id) => Some(QueueTarget::Waiting(id)),
                     OpenRow::Dead(id) => Some(QueueTarget::Dead(id)),
                     OpenRow::Ticket(_) => None,
                 });

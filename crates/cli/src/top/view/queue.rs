@@ -1,18 +1,20 @@
-//! The view of all queues, or of one with its items in work and its dead letters.
+//! The view of all queues, or of one with its first items of each state.
 
 use std::time::SystemTime;
 
-use seinpaal::{DeadLetter, InWork, QueueSnapshot};
+use seinpaal::{InWork, ListedItem, ListedState, QueueSnapshot};
 
 use super::{
-    super::state::TopState, Columns, GAP, ViewLine, matches_filter, name_width, nothing,
-    open::head, row, window,
+    super::{state::TopState, watch::OpenQueue},
+    Columns, GAP, ViewLine, matches_filter, name_width, nothing,
+    open::head,
+    row, window,
 };
 use crate::{
-    command::queue::show,
+    command::queue::{items::glimpse, show},
     output::{
         json,
-        text::{age, delivery_end},
+        text::{age, delivery_end, plain},
     },
 };
 
@@ -57,31 +59,65 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
     };
     let mut lines = head(&show::head(&queue.seen), columns);
     lines.push(ViewLine::Plain(String::new()));
-    let (at, working) = (state.row(), queue.seen.work.len());
-    let left = rows.saturating_sub(lines.len() + 4);
-    let for_work = if queue.dead.is_empty() { left } else { (left / 2).max(1) }.min(working);
-    state.page = for_work.max(1);
-    match working {
-        0 => lines.push(ViewLine::Plain(" nothing is in work".to_owned())),
-        _ => lines.push(ViewLine::Head(" IN WORK           DELIVERY   SINCE  WHO".to_owned())),
+    let blocks = blocks(&queue);
+    let left = rows.saturating_sub(lines.len() + 2 * blocks.len());
+    if queue.seen.work.is_empty() {
+        lines.push(ViewLine::Plain(" nothing is in work".to_owned()));
     }
-    let from = if at < working { window(at, working, for_work) } else { 0 };
-    let items = queue.seen.work.iter().enumerate().skip(from).take(for_work);
-    lines.extend(items.map(|(here, item)| ViewLine::row(here == at, &in_work(item))));
-    lines.extend(letters(&queue.dead, at.checked_sub(working), left.saturating_sub(for_work)));
+    let (at, mut first) = (state.row(), 0);
+    for (place, room) in room_of(&blocks, at, left).into_iter().enumerate() {
+        let block = &blocks[place];
+        let here = at.checked_sub(first).filter(|at| *at < block.rows.len());
+        if here.is_some() {
+            state.page = room.max(1);
+        }
+        if place > 0 || first > 0 || queue.seen.work.is_empty() {
+            lines.push(ViewLine::Plain(String::new()));
+        }
+        lines.push(ViewLine::Head(block.head.to_owned()));
+        let from = here.map_or(0, |at| window(at, block.rows.len(), room.max(1)));
+        let shown = block.rows.iter().enumerate().skip(from).take(room);
+        lines.extend(shown.map(|(row, text)| ViewLine::row(Some(row) == here, text)));
+        first += block.rows.len();
+    }
     lines
 }
 
-fn letters(dead: &[DeadLetter], at: Option<usize>, rows: usize) -> Vec<ViewLine> {
-    if dead.is_empty() {
-        return Vec::new();
+/// The items of a state, a line each.
+struct Block {
+    head: &'static str,
+    rows: Vec<String>,
+}
+
+fn blocks(queue: &OpenQueue) -> Vec<Block> {
+    let lines = |items: &[ListedItem]| items.iter().map(listed).collect::<Vec<_>>();
+    let work = queue.seen.work.iter().map(in_work).collect();
+    let all = [
+        (" IN WORK           DELIVERY   SINCE  WHO", work),
+        (" READY             DELIVERY  PUSHED  WHAT", lines(&queue.ready)),
+        (" DELAYED           DELIVERY  DUE IN  WHAT", lines(&queue.delayed)),
+        (" DEAD              DELIVERY    DIED  HOW IT ENDED", lines(&queue.dead)),
+    ];
+    let blocks = all.into_iter().map(|(head, rows)| Block { head, rows });
+    blocks.filter(|block| !block.rows.is_empty()).collect()
+}
+
+/// How many rows of each block are shown: of that with the cursor as many as there is room for, and a few of the others.
+fn room_of(blocks: &[Block], at: usize, rows: usize) -> Vec<usize> {
+    let few = (rows / (2 * blocks.len().max(1))).max(1);
+    let mut room: Vec<_> = blocks.iter().map(|block| block.rows.len().min(few)).collect();
+    let mut left = rows.saturating_sub(room.iter().sum());
+    let mut first = 0;
+    let with_cursor = blocks.iter().position(|block| {
+        first += block.rows.len();
+        at < first
+    });
+    for place in with_cursor.into_iter().chain(0..blocks.len()) {
+        let more = left.min(blocks[place].rows.len() - room[place]);
+        room[place] += more;
+        left -= more;
     }
-    let head = " DEAD              DELIVERY    DIED  HOW IT ENDED";
-    let mut lines = vec![ViewLine::Plain(String::new()), ViewLine::Head(head.to_owned())];
-    let from = window(at.unwrap_or(0), dead.len(), rows.max(1));
-    let shown = dead.iter().enumerate().skip(from).take(rows.max(1));
-    lines.extend(shown.map(|(here, it)| ViewLine::row(Some(here) == at, &letter(it))));
-    lines
+    room
 }
 
 fn in_work(item: &InWork) -> String {
@@ -90,10 +126,29 @@ fn in_work(item: &InWork) -> String {
     format!("{id:<16}  {attempt:>8}  {since:>6}  {}@{}", worker.pid, worker.host)
 }
 
-fn letter(letter: &DeadLetter) -> String {
-    let since = age(SystemTime::now().duration_since(letter.died_at).unwrap_or_default());
-    let last = letter.history.ends().last();
-    let end = last.map_or("", |past| delivery_end(&past.ending));
-    let (id, attempt) = (letter.id, letter.attempt);
-    format!("{id:<16}  {attempt:>8}  {since:>6}  {end}")
+fn listed(item: &ListedItem) -> String {
+    let since = |at: SystemTime| age(SystemTime::now().duration_since(at).unwrap_or_default());
+    let (when, what) = match &item.state {
+        ListedState::Dead { died_at } => {
+            let last = item.history.ends().last();
+            (
+                since(*died_at),
+                last.map_or(String::new(), |past| plain(delivery_end(&past.ending)).into_owned()),
+            )
+        }
+        ListedState::Delayed { due_at } => {
+            (age(due_at.duration_since(SystemTime::now()).unwrap_or_default()), told(item))
+        }
+        _ => (since(item.pushed_at), told(item)),
+    };
+    let (id, attempt) = (item.id, item.attempt);
+    format!("{id:<16}  {attempt:>8}  {when:>6}  {what}")
+}
+
+/// The group, the labels and the beginning of the payload.
+fn told(item: &ListedItem) -> String {
+    let labels = item.pushed_by.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    let words = item.group.iter().map(ToString::to_string).chain(labels);
+    let words = words.chain([glimpse(item)]).collect::<Vec<_>>();
+    plain(&words.join("  ")).into_owned()
 }

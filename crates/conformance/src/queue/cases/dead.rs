@@ -1,6 +1,6 @@
 use seinpaal_proto::{
     Name,
-    queue::{Ending, FailureReason, ItemId, Purge, Push, Reply, Request},
+    queue::{Ending, FailureReason, ItemId, Purge, Push, Reply, Request, RowState},
 };
 
 use crate::{
@@ -59,11 +59,12 @@ pub async fn after_its_last_delivery_an_item_is_dead_with_the_reasons_in_their_o
     stage.advance(TTL);
     client.settle().await;
     assert_eq!(fail_one(&client, "").await, Reply::Died { id });
-    let row = client.dead(0, 9).await.remove(0);
+    let row = client.dead().await.remove(0);
     let endings = row.history.ends().iter().map(|past| (past.attempt, past.ending.clone()));
     let known = [(1, failed("no route {号}")), (2, Ending::Expired), (3, failed(""))];
     assert_eq!(endings.collect::<Vec<_>>(), known);
-    assert_eq!((row.id, row.attempt, row.pushed, row.died), (id, 3, pushed, stage.now()));
+    assert_eq!((row.id, row.attempt, row.most, row.pushed), (id, 3, 3, pushed));
+    assert_eq!(row.state, RowState::Dead { at: stage.now() });
     assert_eq!(client.counts().await, [0, 0, 0, 1]);
     assert_eq!(client.texts(1).await, [""; 0]);
 }
@@ -78,7 +79,7 @@ pub async fn giving_back_is_no_delivery(stage: &CaseStage) {
         stage.advance(SECOND);
     }
     assert_eq!(fail_one(&client, "no").await, Reply::Died { id });
-    assert_eq!(client.dead(0, 9).await[0].history.ends().len(), 1);
+    assert_eq!(client.dead().await[0].history.ends().len(), 1);
 }
 
 pub async fn the_latest_eight_ends_are_remembered(stage: &CaseStage) {
@@ -87,24 +88,10 @@ pub async fn the_latest_eight_ends_are_remembered(stage: &CaseStage) {
     for attempt in 1..=10 {
         fail_one(&client, &format!("reason {attempt}")).await;
     }
-    let row = client.dead(0, 9).await.remove(0);
+    let row = client.dead().await.remove(0);
     let kept = row.history.ends().iter().map(|past| past.ending.clone()).collect::<Vec<_>>();
     let known: Vec<_> = (3..=10).map(|attempt| failed(&format!("reason {attempt}"))).collect();
     assert_eq!(kept, known);
-}
-
-pub async fn dead_letters_are_listed_page_by_page(stage: &CaseStage) {
-    let client = stage.queue_client().await;
-    let ids = dead::<7>(&client).await;
-    let (mut after, mut listed) = (0, Vec::new());
-    for _ in 0..4 {
-        let page = client.dead(after, 3).await;
-        assert!(page.len() <= 3);
-        let Some(last) = page.last() else { break };
-        after = last.id.0;
-        listed.extend(page.iter().map(|row| row.id));
-    }
-    assert_eq!(listed, ids);
 }
 
 pub async fn a_dead_letter_shows_what_it_was_and_how_its_payload_begins(stage: &CaseStage) {
@@ -114,7 +101,7 @@ pub async fn a_dead_letter_shows_what_it_was_and_how_its_payload_begins(stage: &
     let about = "by hand".to_owned();
     client.push(Push { payload: payload.clone(), group, about, ..allowed("", 1) }).await;
     fail_one(&client, "no").await;
-    let row = client.dead(0, 9).await.remove(0);
+    let row = client.dead().await.remove(0);
     assert_eq!((row.bytes, &row.payload[..]), (300, &payload[..256]));
     assert_eq!((row.group.as_deref(), &row.about[..]), (Some("{g}"), "by hand"));
 }
@@ -132,7 +119,7 @@ pub async fn a_dead_letter_that_is_replayed_has_all_its_deliveries_and_is_last_i
     let again = client.take().await;
     assert_eq!((again.delivery.id, again.attempt), (id, 1));
     client.finish(again.delivery, fail("again", AT_ONCE)).await;
-    assert_eq!(client.dead(0, 9).await[0].history.ends().len(), 2, "what happened is known");
+    assert_eq!(client.dead().await[0].history.ends().len(), 2, "what happened is known");
 }
 
 pub async fn a_dead_letter_can_be_dropped(stage: &CaseStage) {
@@ -141,7 +128,7 @@ pub async fn a_dead_letter_can_be_dropped(stage: &CaseStage) {
     assert_eq!(client.one(Request::Drop { id: a }).await, Reply::Dropped { id: a });
     assert_eq!(client.one(Request::Drop { id: a }).await, Reply::Unknown { id: a });
     assert_eq!(client.one(Request::Replay { id: a }).await, Reply::Unknown { id: a });
-    assert_eq!(client.dead(0, 9).await.iter().map(|row| row.id).collect::<Vec<_>>(), [b]);
+    assert_eq!(client.dead().await.iter().map(|row| row.id).collect::<Vec<_>>(), [b]);
 }
 
 pub async fn only_dead_letters_are_replayed_and_dropped_and_they_are_not_cancelled(
@@ -149,7 +136,7 @@ pub async fn only_dead_letters_are_replayed_and_dropped_and_they_are_not_cancell
 ) {
     let client = stage.queue_client().await;
     let [id] = dead(&client).await;
-    assert_eq!(client.one(Request::Cancel { id }).await, Reply::Unknown { id });
+    assert_eq!(client.one(Request::Cancel { id, spares_work: false }).await, Reply::Unknown { id });
     let ready = client.push(item("ready")).await;
     let later = client.push(delayed("later", SECOND)).await;
     for id in [ready, later, ItemId(1)] {

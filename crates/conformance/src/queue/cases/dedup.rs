@@ -47,10 +47,10 @@ pub async fn a_key_is_remembered_after_its_item_was_acknowledged(stage: &CaseSta
 pub async fn a_cancelled_item_can_be_pushed_again_under_its_key(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(keyed("k", MINUTE)).await;
-    client.one(Request::Cancel { id }).await;
+    client.one(Request::Cancel { id, spares_work: false }).await;
     let again = client.push(keyed("k", MINUTE)).await;
     refused(&client, "k", again).await;
-    client.one(Request::Cancel { id }).await;
+    client.one(Request::Cancel { id, spares_work: false }).await;
     refused(&client, "k", again).await;
 }
 

@@ -112,7 +112,7 @@ pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &CaseSt
 pub async fn looking_at_a_queue_does_not_make_it(stage: &CaseStage) {
     let client = stage.queue_client().await;
     assert_eq!(client.look().await, Default::default());
-    assert_eq!(client.dead(0, 9).await, []);
+    assert_eq!(client.dead().await, []);
     assert_eq!(client.store().list_queues(stage.name()).await.unwrap(), []);
     assert!(stage.harness().queues().is_none_or(|queues| queues == 0));
 }

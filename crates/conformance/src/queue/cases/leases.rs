@@ -130,7 +130,7 @@ pub async fn a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others(stag
     client.push_all(&["a", "b", "c"]).await;
     let held: Vec<_> = client.pop(3).await.iter().map(|popped| popped.delivery).collect();
     client.acknowledge(held[0]).await;
-    client.one(Request::Cancel { id: held[1].id }).await;
+    client.one(Request::Cancel { id: held[1].id, spares_work: false }).await;
     let earlier = Delivery { fence: Fence(held[2].fence.0 - 1), ..held[2] };
     let Reply::Renewed { lost, .. } = client.one(renew(&[&held[..], &[earlier]].concat())).await
     else {

@@ -6,8 +6,8 @@ use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, ItemId, MemoryQueue, Pop, Purge, Push, Reply,
-        Request, execute,
+        Batch, Configure, Dedup, Delivery, Due, ItemId, ItemPosition, ItemState, MemoryQueue, Pop,
+        Purge, Push, Reply, Request, execute,
     },
 };
 
@@ -89,12 +89,15 @@ impl QueueDice {
             16 => finish(self.delivery(), give_back(self.seconds())),
             17 => finish(self.delivery(), fail("{r}", self.seconds())),
             18 => renew(&[self.delivery(), self.delivery()]),
-            19 => Request::Cancel { id: self.id() },
+            19 => Request::Cancel { id: self.id(), spares_work: self.draw.index(2) == 0 },
             20 => Request::Replay { id: self.id() },
             21 => Request::Configure(self.change()),
             22 if self.draw.index(2) == 0 => Request::Drop { id: self.id() },
             22 => Request::Leave,
-            23 => Request::Dead { after: ItemId(0), rows: 3 },
+            23 => {
+                let after = ItemPosition::before(self.draw.pick(&ItemState::ALL));
+                Request::List { after, rows: self.draw.pick(&[1, 3, 100]) }
+            }
             24 if self.draw.index(5) == 0 => {
                 Request::Purge(self.draw.pick(&[Purge::Waiting, Purge::Dead]))
             }

@@ -21,7 +21,7 @@ use crate::{
 
 /// A request of each kind that changes something, about items of [`busy`].
 async fn requests(client: &QueueClient<'_>) -> Vec<Request> {
-    let dead = client.dead(0, 2).await;
+    let dead = client.dead().await;
     let held: Vec<_> = client.pop(4).await.iter().map(|it| it.delivery).collect();
     let id = client.push(item("to cancel")).await;
     vec![
@@ -33,7 +33,7 @@ async fn requests(client: &QueueClient<'_>) -> Vec<Request> {
         finish(held[1], give_back(AT_ONCE)),
         finish(held[2], fail("no", SECOND)),
         finish(held[3], fail("no", AT_ONCE)),
-        Request::Cancel { id },
+        Request::Cancel { id, spares_work: false },
         Request::Replay { id: dead[0].id },
         Request::Drop { id: dead[1].id },
         Request::Pop(pop(2)),
@@ -90,7 +90,7 @@ pub async fn a_pop_that_arrives_again_leaves_out_ended_deliveries(stage: &CaseSt
     let ids = client.push_all(&["a", "b"]).await;
     let batch = client.batch(vec![Request::Pop(pop(2))]);
     client.call(&batch).await;
-    stage.queue_client().await.one(Request::Cancel { id: ids[0] }).await;
+    stage.queue_client().await.one(Request::Cancel { id: ids[0], spares_work: false }).await;
     let again = popped(client.call(&batch).await.replies.remove(0));
     assert_eq!(again.iter().map(|it| it.delivery.id).collect::<Vec<_>>(), ids[1..]);
 }

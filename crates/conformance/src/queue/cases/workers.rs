@@ -129,7 +129,7 @@ pub async fn nobody_is_called_for_what_cannot_be_delivered(stage: &CaseStage) {
     maker.push(item("over the limit")).await;
     maker.one(pause("repairs")).await;
     maker.one(Request::Configure(Configure::Limit(None))).await;
-    maker.one(Request::Cancel { id: held.delivery.id }).await;
+    maker.one(Request::Cancel { id: held.delivery.id, spares_work: false }).await;
     maker.one(resume()).await;
     worker.told_of_loss(held.delivery).await;
     worker.told_to_come().await;

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Params, Result, Row, named_params};
 use seinpaal_proto::{
     Fence, Inbox, Name, Priority,
-    queue::{DeliveryHistory, Item, ItemId, Standing, Work},
+    queue::{DeliveryHistory, Item, ItemId, ItemPosition, Standing, Work},
 };
 
 use super::{
@@ -29,7 +29,15 @@ pub(super) const FIRST_DELAYED: &str = select!("AND due IS NOT NULL ORDER BY due
 pub(super) const FIRST_BY_END: &str = select!("AND ends IS NOT NULL ORDER BY ends, id LIMIT 1");
 pub(super) const FIRST_BY_WALL: &str =
     select!("AND ends_wall IS NOT NULL ORDER BY ends_wall, id LIMIT 1");
-pub(super) const WORK: &str = select!("AND ends IS NOT NULL ORDER BY ends, id LIMIT ?2");
+pub(super) const OPEN: &str =
+    select!("AND open = 1 AND (rank, id) > (?2, ?3) ORDER BY rank, id LIMIT ?4");
+pub(super) const GROUPED: &str = select!(
+    "AND open IS NOT NULL AND of_group IS NOT NULL AND (of_group, rank, id) > (?5, ?2, ?3) ORDER BY of_group, rank, id LIMIT ?4"
+);
+pub(super) const DELAYED: &str =
+    select!("AND due IS NOT NULL AND (due, id) > (?2, ?3) ORDER BY due, id LIMIT ?4");
+pub(super) const IN_WORK: &str =
+    select!("AND ends IS NOT NULL AND (ends, id) > (?2, ?3) ORDER BY ends, id LIMIT ?4");
 pub(super) const DEAD: &str = select!("AND died IS NOT NULL AND id > ?2 ORDER BY id LIMIT ?3");
 pub(super) const NEXT_WORKER: &str =
     "SELECT min(worker) FROM item WHERE queue = ?1 AND worker IS NOT NULL AND worker > ?2";
@@ -124,13 +132,26 @@ impl QueueRows<'_> {
         self.find_as(sql, [self.id()], |it| matches!(it, Standing::InWork(_)))
     }
 
-    pub(super) fn list_work(&self, rows: u32) -> Result<Vec<Item>> {
-        self.db.prepare_cached(WORK)?.query_map((self.id(), rows), read)?.collect()
+    /// As with the first items: they must stand as the index says.
+    pub(super) fn list_items(&self, after: &ItemPosition, rows: u32) -> Result<Vec<Item>> {
+        let queue = self.id();
+        let list = |sql, key, id: &ItemId| self.list(sql, (queue, key, int(id.0), rows));
+        let items = match after {
+            ItemPosition::Open(rank, id) => list(OPEN, *rank, id),
+            ItemPosition::Grouped(group, rank, id) => {
+                let group = group.as_deref().unwrap_or_default();
+                self.list(GROUPED, (queue, rank, int(id.0), rows, group))
+            }
+            ItemPosition::Delayed(due, id) => list(DELAYED, int(*due), id),
+            ItemPosition::InWork(ends, id) => list(IN_WORK, int(*ends), id),
+            ItemPosition::Dead(id) => self.list(DEAD, (queue, int(id.0), rows)),
+        }?;
+        let is_listed = |item: &Item| item.standing.state() == after.state();
+        if items.iter().all(is_listed) { Ok(items) } else { Err(damaged()) }
     }
 
-    pub(super) fn list_dead(&self, after: ItemId, rows: u32) -> Result<Vec<Item>> {
-        let after = int(after.0);
-        self.db.prepare_cached(DEAD)?.query_map((self.id(), after, rows), read)?.collect()
+    fn list(&self, sql: &str, values: impl Params) -> Result<Vec<Item>> {
+        self.db.prepare_cached(sql)?.query_map(values, read)?.collect()
     }
 
     /// Up to `most` distinct clients that work here, one step in the index each.

@@ -4,8 +4,10 @@ use super::Ledger;
 use crate::{
     ledger::Contacts,
     queue::{
-        item::{Item, ItemId, Standing},
-        reply::{DeadRow, GroupRow, Reply, Snapshot, WorkRow},
+        item::{Item, Standing},
+        listing::{ItemPosition, ItemState},
+        reply::{Reply, Snapshot},
+        row::{GroupRow, WorkRow},
         state::State,
     },
 };
@@ -38,7 +40,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn work_rows(&mut self, rows: u32) -> Result<Vec<WorkRow>, S::Error> {
-        let items = self.state.work(rows)?;
+        let first = ItemPosition::before(ItemState::InWork);
+        let items = self.state.items_after(&first, rows)?;
         Ok(items.iter().filter_map(|item| self.work_row(item)).collect())
     }
 
@@ -64,27 +67,5 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             ready: counts.ready,
         };
         Ok(self.state.groups(rows)?.into_iter().map(row).collect())
-    }
-
-    pub(super) fn list_dead(&mut self, after: ItemId, rows: u32) -> Result<Reply, S::Error> {
-        let mut list = Vec::new();
-        for item in self.state.dead(after, rows)? {
-            let Standing::Dead { at } = item.standing else { continue };
-            let mut payload = self.state.payload(item.id)?;
-            payload.truncate(DeadRow::PREVIEW);
-            list.push(DeadRow {
-                id: item.id,
-                attempt: item.attempt,
-                priority: item.priority,
-                group: item.group,
-                about: item.about,
-                pushed: item.pushed,
-                died: at,
-                history: item.history,
-                bytes: item.bytes,
-                payload,
-            });
-        }
-        Ok(Reply::Dead(list))
     }
 }

@@ -5,7 +5,8 @@ use crate::{
     ledger::Contacts,
     queue::{
         item::{Delivery, Item, ItemId, Standing},
-        reply::{Reply, Was, What},
+        listing::{ItemPosition, ItemState},
+        reply::{Reply, What},
         request::{Configure, Purge},
         state::State,
     },
@@ -27,8 +28,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Configured { limit, group_limit })
     }
 
-    pub(super) fn cancel(&mut self, id: ItemId) -> Result<Reply, S::Error> {
-        let Some(item) = self.item_if(id, |it| !matches!(it, Standing::Dead { .. }))? else {
+    pub(super) fn cancel(&mut self, id: ItemId, spares_work: bool) -> Result<Reply, S::Error> {
+        let can_be_cancelled = |it: &Standing| match it {
+            Standing::Dead { .. } => false,
+            Standing::InWork(_) => !spares_work,
+            _ => true,
+        };
+        let Some(item) = self.item_if(id, can_be_cancelled)? else {
             return Ok(Reply::Unknown { id });
         };
         self.forget_key_of(&item)?;
@@ -37,15 +43,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 self.wake(work.by, What::Lost(Delivery { id, fence: work.fence }));
                 self.stop_work(&item)?;
                 self.remove(&item)?;
-                Was::InWork
+                ItemState::InWork
             }
             Standing::Delayed { .. } => {
                 self.remove_waiting(&item)?;
-                Was::Delayed
+                ItemState::Delayed
             }
             _ => {
                 self.remove_waiting(&item)?;
-                Was::Ready
+                ItemState::Ready
             }
         };
         Ok(Reply::Cancelled { id, was })
@@ -94,7 +100,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn next_to_purge(&mut self, what: Purge) -> Result<Option<Item>, S::Error> {
         if what == Purge::Dead {
-            return Ok(self.state.dead(ItemId(0), 1)?.pop());
+            return Ok({
+                let first = ItemPosition::before(ItemState::Dead);
+                self.state.items_after(&first, 1)?.pop()
+            });
         }
         if let Some(item) = self.state.first_open()? {
             return Ok(Some(item));

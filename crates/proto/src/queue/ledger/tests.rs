@@ -3,6 +3,7 @@ mod delays;
 mod groups;
 mod history;
 mod leases;
+mod list;
 mod once;
 mod order;
 mod workers;

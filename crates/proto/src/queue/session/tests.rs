@@ -188,7 +188,7 @@ fn a_cancelled_item_is_lost_at_once() {
     net.pop(1, wish(1, ONCE, TTL));
     net.run_for(SECOND);
     let delivery = net.in_hand(1)[0];
-    let ask = net.sessions[0].ask(net.now, Request::Cancel { id: delivery.id });
+    let ask = net.sessions[0].ask(net.now, Request::Cancel { id: delivery.id, spares_work: false });
     net.run_for(20 * MILLISECOND);
     assert!(net.held.is_empty());
     assert!(matches!(net.answers[&(0, ask)], Answer::Done(Reply::Cancelled { .. })));

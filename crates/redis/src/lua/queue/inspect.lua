@@ -1,7 +1,7 @@
--- inspect: these operations read what there is of the queue, and change nothing.
+-- inspect: this operation reads what there is of the queue, and changes nothing.
 -- keys   records order
--- args   inspect: rows  dead: after rows
--- reply  snapshot dead
+-- args   inspect: rows
+-- reply  snapshot
 -- error  SEINPAALARGUMENT
 -- cost   one ZRANGEBYLEX a kind of row and one HGET a row
 
@@ -38,22 +38,4 @@ end
 function ledger.operations.inspect(text)
   local rows = ledger.number(text, 0, 4294967295, 'the number of rows')
   return function() return ledger.snapshot(rows), 'left' end
-end
-
-function ledger.dead_letters(after, rows)
-  local answer = { 'dead' }
-  if rows == 0 then return answer end
-  for _, member in ipairs(ledger.members('x', pack(NUMBER, after), format('%d', rows))) do
-    local item = ledger.listed_item(member)
-    answer[#answer + 1] = format('%d %d %d %d %d %d %d %d ', item.number, item.attempt, item.priority, item.pushed,
-      item.at, item.bytes, #item.group, #item.about) .. item.group .. item.about .. item.history
-    answer[#answer + 1] = sub(ledger.payload_of(item), 1, PREVIEW)
-  end
-  return answer
-end
-
-function ledger.operations.dead(text)
-  local after, rows = match(text, '^(%d+) (%d+)$')
-  after, rows = ledger.item_number(after), ledger.number(rows, 0, 4294967295, 'the number of rows')
-  return function() return ledger.dead_letters(after, rows), 'left' end
 end

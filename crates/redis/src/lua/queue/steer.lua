@@ -1,6 +1,6 @@
 -- steer: these operations are what people ask for: limits, pauses, cancelling, dead letters.
 -- keys   records order
--- args   cancel, replay, drop: number  purge: what  configure: what value
+-- args   cancel: number, waiting if it spares what is in work  replay, drop: number  purge: what  configure: what value
 -- reply  cancelled unknown replayed dropped purged configured
 -- error  SEINPAALARGUMENT
 -- cost   as many items as one call does
@@ -15,8 +15,8 @@ function ledger.about_item(execute)
   end
 end
 
-ledger.operations.cancel = ledger.about_item(function(item, shown)
-  if not item or item.standing == 'x' then return 'unknown ' .. shown end
+function ledger.cancel(item, shown, spares_work)
+  if not item or item.standing == 'x' or (item.standing == 'w' and spares_work) then return 'unknown ' .. shown end
   ledger.forget_key_of(item)
   local was = WAS[item.standing]
   if item.standing == 'w' then
@@ -27,7 +27,14 @@ ledger.operations.cancel = ledger.about_item(function(item, shown)
     ledger.remove_waiting(item)
   end
   return 'cancelled ' .. shown .. ' ' .. was
-end)
+end
+
+function ledger.operations.cancel(text)
+  local shown, which = match(text, '^(%d+) ?(%a*)$')
+  local number = ledger.item_number(shown)
+  if which ~= '' and which ~= 'waiting' then ledger.refuse('SEINPAALARGUMENT', 'cancel, or cancel what is waiting') end
+  return function() return ledger.cancel(ledger.item_of(number), shown, which == 'waiting') end
+end
 
 -- At the end of the line, with all its deliveries before it. What happened stays in its history.
 ledger.operations.replay = ledger.about_item(function(item, shown)

@@ -10,7 +10,7 @@
 -- executes it. That function gives the answer, and what is kept of the answer if that is something else.
 
 local MOST_REQUESTS = 64
-local READS = { inspect = true, dead = true }
+local READS = { inspect = true, list = true }
 local GROWS = { push = true, configure = true }
 
 function ledger.read_requests()

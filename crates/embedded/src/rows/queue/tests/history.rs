@@ -6,8 +6,8 @@ use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Contact, Contacts, Fence, Inbox, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, Pop, Purge, Push,
-        Renew, Reply, Request,
+        Batch, Configure, Dedup, Delivery, Due, FailureReason, How, ItemId, ItemPosition,
+        ItemState, Pop, Purge, Push, Renew, Reply, Request,
     },
     time::{Micros, SECOND, UNBOUNDED, margin},
 };
@@ -130,16 +130,31 @@ impl Random {
             13 => Request::Renew(self.renew()),
             14..=19 => Request::Finish { delivery: self.delivery(), how: self.how() },
             20 => Request::Leave,
-            21 => Request::Cancel { id: self.id() },
+            21 => Request::Cancel { id: self.id(), spares_work: self.one_in(2) },
             22 => Request::Replay { id: self.id() },
             23 => Request::Drop { id: self.id() },
             24 => Request::Configure(self.configure()),
-            25 => Request::Dead { after: self.id(), rows: 3 },
+            25 => Request::List { after: self.place(), rows: 3 },
             _ => match self.below(12) {
                 0 => Request::Purge(Purge::Dead),
                 1 => Request::Purge(Purge::Waiting),
                 _ => Request::Inspect { rows: 4 },
             },
+        }
+    }
+
+    /// Of some order, and mostly before or among what stands there.
+    fn place(&mut self) -> ItemPosition {
+        let (id, key) = (self.id(), 1_000_000 * SECOND - self.below(100) * SECOND);
+        let group = self.below(4).checked_sub(1);
+        let group = group.map(|n| Name::new(["a", "b", "\u{e9}"][n as usize]).unwrap());
+        match self.below(9) {
+            0 => ItemPosition::Open(key as i64, id),
+            1 | 2 => ItemPosition::Grouped(group, key as i64, id),
+            3 => ItemPosition::Delayed(key, id),
+            4 => ItemPosition::InWork(self.below(1_000) * SECOND, id),
+            5 => ItemPosition::Dead(id),
+            n => ItemPosition::before(ItemState::ALL[n as usize % 4]),
         }
     }
 

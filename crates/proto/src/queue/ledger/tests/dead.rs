@@ -1,6 +1,6 @@
 use super::world::*;
 use crate::queue::{
-    Delivery, Ending, FailureReason, How, ItemId, Purge, Push, Reply, Request, Was, What,
+    Delivery, Ending, FailureReason, How, ItemId, ItemState, Purge, Push, Reply, Request, What,
 };
 use std::vec::Vec;
 
@@ -10,11 +10,8 @@ fn fail(world: &mut World, client: u128) -> Reply {
     world.finish(client, delivery, how)
 }
 
-fn dead(world: &mut World) -> Vec<crate::queue::DeadRow> {
-    match world.ask(1, Request::Dead { after: ItemId(0), rows: 10 }) {
-        Reply::Dead(rows) => rows,
-        other => panic!("no dead letters: {other:?}"),
-    }
+fn dead(world: &mut World) -> Vec<crate::queue::ItemRow> {
+    world.list(ItemState::Dead, 10).concat()
 }
 
 #[test]
@@ -51,23 +48,12 @@ fn a_dead_letter_can_be_replayed_with_all_its_deliveries_or_dropped() {
 }
 
 #[test]
-fn dead_letters_are_listed_page_by_page() {
-    let mut world = World::new();
-    let ids: Vec<_> = (0..5).map(|_| world.push(Push { most: 1, ..item("x") })).collect();
-    (0..5).for_each(|_| drop(fail(&mut world, 2)));
-    let Reply::Dead(rows) = world.ask(1, Request::Dead { after: ItemId(ids[1]), rows: 2 }) else {
-        panic!("no dead letters");
-    };
-    assert_eq!(rows.iter().map(|row| row.id.0).collect::<Vec<_>>(), ids[2..4]);
-}
-
-#[test]
 fn cancelling_an_item_in_work_tells_its_worker() {
     let mut world = World::new();
     world.push(item("a"));
     let Delivery { id, fence } = world.pop(2, 1)[0].delivery;
-    let outcome = world.send(1, [Request::Cancel { id }].to_vec());
-    assert_eq!(outcome.replies.replies, [Reply::Cancelled { id, was: Was::InWork }]);
+    let outcome = world.send(1, [Request::Cancel { id, spares_work: false }].to_vec());
+    assert_eq!(outcome.replies.replies, [Reply::Cancelled { id, was: ItemState::InWork }]);
     assert_eq!(told(outcome.wakeups), [(2, What::Lost(Delivery { id, fence }))]);
     let late = world.finish(2, Delivery { id, fence }, How::Acknowledge);
     assert_eq!(late, Reply::Lost { id });

@@ -73,7 +73,7 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
             Request::Finish { delivery: delivery(dice), how }
         }
         20 => Request::Leave,
-        21 => Request::Cancel { id: id(dice) },
+        21 => Request::Cancel { id: id(dice), spares_work: dice.0.one_in(2) },
         22 => Request::Replay { id: id(dice) },
         23 => Request::Drop { id: id(dice) },
         24 => Request::Configure(change(dice)),

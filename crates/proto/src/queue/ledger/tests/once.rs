@@ -1,7 +1,7 @@
 use super::world::*;
 use crate::{
     Name,
-    queue::{Dedup, How, Push, Reply, Request, Was},
+    queue::{Dedup, How, ItemState, Push, Reply, Request},
     time::SECOND,
 };
 
@@ -40,7 +40,7 @@ fn an_answer_again_leaves_out_what_is_over() {
     world.pass(25 * SECOND);
     world.execute(&batch);
     let id = world.look().work[0].id;
-    world.ask(1, Request::Cancel { id });
+    world.ask(1, Request::Cancel { id, spares_work: false });
     let Reply::Popped { items, .. } = &world.execute(&batch).replies.replies[0] else { panic!() };
     assert!(items.is_empty());
 }
@@ -116,9 +116,9 @@ fn a_key_is_refused_for_its_window_whatever_has_become_of_the_item() {
 fn a_cancelled_item_can_be_pushed_again_under_its_key() {
     let mut world = World::new();
     let id = crate::queue::ItemId(world.push(keyed(60 * SECOND)));
-    let cancelled = world.ask(1, Request::Cancel { id });
-    assert_eq!(cancelled, Reply::Cancelled { id, was: Was::Ready });
-    assert_eq!(world.ask(1, Request::Cancel { id }), unknown(id.0));
+    let cancelled = world.ask(1, Request::Cancel { id, spares_work: false });
+    assert_eq!(cancelled, Reply::Cancelled { id, was: ItemState::Ready });
+    assert_eq!(world.ask(1, Request::Cancel { id, spares_work: false }), unknown(id.0));
     world.push(keyed(60 * SECOND));
 }
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 use crate::{
     Contact, Contacts, Inbox, Limit, Name, Priority,
     queue::{
-        Batch, Configure, Delivery, Due, How, ItemId, MemoryQueue, Outcome, Pop, Popped, Push,
-        Reply, Request, Snapshot, Wakeup, What, execute,
+        Batch, Configure, Delivery, Due, How, ItemId, ItemPosition, ItemRow, ItemState,
+        MemoryQueue, Outcome, Pop, Popped, Push, Reply, Request, Snapshot, Wakeup, What, execute,
     },
     time::{Micros, SECOND, margin},
 };
@@ -121,14 +121,45 @@ impl World {
 
     /// Whatever has happened before, a queue says nothing against itself.
     pub(super) fn look(&mut self) -> Snapshot {
-        let requests =
-            vec![Request::Inspect { rows: ROWS }, Request::Dead { after: ItemId(0), rows: ROWS }];
-        let replies = self.send(97, requests).replies.replies;
-        let [Reply::Snapshot(snapshot), Reply::Dead(dead)] = &replies[..] else {
-            panic!("no snapshot: {replies:?}");
-        };
-        assert_eq!(snapshot.contradictions(dead, ROWS), Vec::<String>::new(), "{snapshot:?}");
-        snapshot.clone()
+        let lists = ItemState::ALL.map(ItemPosition::before);
+        let lists = lists.map(|after| Request::List { after, rows: Batch::MOST_ROWS });
+        let requests = [Request::Inspect { rows: ROWS }].into_iter().chain(lists).collect();
+        let mut replies = self.send(97, requests).replies.replies.into_iter();
+        let Some(Reply::Snapshot(snapshot)) = replies.next() else { panic!("no snapshot") };
+        let lists: Vec<_> = replies.map(whole).collect();
+        let lists: Vec<_> =
+            ItemState::ALL.into_iter().zip(lists.iter().map(Vec::as_slice)).collect();
+        assert_eq!(snapshot.contradictions(&lists, ROWS), Vec::<String>::new(), "{snapshot:?}");
+        snapshot
+    }
+
+    /// All pages of this many rows.
+    pub(super) fn list(&mut self, state: ItemState, rows: u32) -> Vec<Vec<ItemRow>> {
+        let (mut pages, mut next) = (Vec::new(), Some(ItemPosition::before(state)));
+        while let Some(after) = next {
+            let (page, behind) = self.page(after, rows);
+            pages.push(page);
+            next = behind;
+        }
+        pages
+    }
+
+    pub(super) fn page(
+        &mut self,
+        after: ItemPosition,
+        rows: u32,
+    ) -> (Vec<ItemRow>, Option<ItemPosition>) {
+        match self.ask(97, Request::List { after, rows }) {
+            Reply::Items { rows, next } => (rows, next),
+            other => panic!("no items: {other:?}"),
+        }
+    }
+}
+
+fn whole(reply: Reply) -> Vec<ItemRow> {
+    match reply {
+        Reply::Items { rows, next: None } => rows,
+        other => panic!("not a whole list: {other:?}"),
     }
 }
 

@@ -1,0 +1,110 @@
+//! Lists of items, page by page.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use seinpaal::{ItemCursor, ItemState};
+use seinpaal_words::json::queue::ItemJson;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    address::OfName,
+    body::{FromPath, FromQuery},
+    letters::matching,
+    queues::queue,
+};
+use crate::{problem::Problem, shared::HandlerState};
+
+const MOST_ROWS: u32 = 1000;
+const ROWS: u32 = 100;
+
+/// Which part of the items.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ItemListPart {
+    /// Of which state.
+    #[param(inline)]
+    state: StateToList,
+    /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it or works on it, how a delivery
+    /// ended or the beginning of the payload. All items of the state if it is left out.
+    #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
+    matching: Option<String>,
+    /// `next` of the part before, of the same state.
+    #[param(max_length = 600, pattern = r"^[degox]:-?[0-9]+:[0-9]+:[^\x00-\x1f\x7f-\x9f]*$")]
+    after: Option<String>,
+    /// How many are looked at, at most. Default: 100.
+    #[param(minimum = 1, maximum = 1000)]
+    rows: Option<u32>,
+}
+
+/// The state of items.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+enum StateToList {
+    Ready,
+    Delayed,
+    InWork,
+    Dead,
+}
+
+impl StateToList {
+    fn state(self) -> ItemState {
+        match self {
+            Self::Ready => ItemState::Ready,
+            Self::Delayed => ItemState::Delayed,
+            Self::InWork => ItemState::InWork,
+            Self::Dead => ItemState::Dead,
+        }
+    }
+}
+
+/// Items of one state.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListedItems)]
+pub(super) struct ItemsAnswer<'a> {
+    /// Ready ones of groups first, and then those without, each in the order of delivery; delayed ones by when they are
+    /// due; those in work by the ends of their leases; dead ones by their numbers. Some that were looked at
+    /// may not match.
+    items: Vec<ItemJson<'a>>,
+    /// The value of `after` for the next part; `null` after the last.
+    next: Option<String>,
+}
+
+/// The items of a queue that are ready, delayed, in work or dead.
+#[utoipa::path(
+    get, path = "/queues/{name}/items", operation_id = "listItems", tag = "queues", params(OfName, ItemListPart),
+    responses((status = 200, body = ItemsAnswer<'_>), Problem)
+)]
+pub(super) async fn list(
+    State(inner): State<Arc<HandlerState>>,
+    FromPath(OfName { name }): FromPath<OfName>,
+    FromQuery(part): FromQuery<ItemListPart>,
+) -> Result<Response, Problem> {
+    let (rows, state) = (part.rows.unwrap_or(ROWS), part.state.state());
+    if !(1..=MOST_ROWS).contains(&rows) {
+        return Err(Problem::bad(format!("rows is {rows}, and may be 1 to {MOST_ROWS}")));
+    }
+    let after = part.after.as_deref().map(|text| place(text, state)).transpose()?;
+    let matching = matching(&inner, part.matching)?;
+    let mut page = queue(&inner, &name)?.items(state, after.as_ref(), rows).await?;
+    page.items.retain(|item| matching.has(item));
+    if !inner.options.payloads {
+        page.items.iter_mut().for_each(|item| item.payload.clear());
+    }
+    let items = page.items.iter().map(ItemJson::new).collect();
+    let next = page.next.map(|next| next.to_string());
+    Ok(Json(ItemsAnswer { items, next }).into_response())
+}
+
+fn place(text: &str, state: ItemState) -> Result<ItemCursor, Problem> {
+    let place = text.parse().ok().filter(|place: &ItemCursor| place.state() == state);
+    place.ok_or_else(|| {
+        Problem::bad(format!("after must be the value of next in a list of what is {state}"))
+    })
+}

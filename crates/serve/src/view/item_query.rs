@@ -1,0 +1,82 @@
+//! The query of a queue's page: a text to look for, and which part of which list.
+
+use std::collections::BTreeMap;
+
+use seinpaal::{ItemCursor, ItemState};
+use seinpaal_words::matching::MOST;
+
+use super::encoded;
+
+/// Which items the page of a queue shows.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) struct ItemQuery {
+    /// What is looked for; empty: everything.
+    pub(crate) text: String,
+    /// The page lists items of this state alone.
+    pub(crate) only: Option<ItemState>,
+    /// It begins behind this place of that list.
+    pub(crate) after: Option<ItemCursor>,
+}
+
+impl ItemQuery {
+    /// Reads the fields of a link or form. An unknown value means the default.
+    pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
+        let field = |name: &str| fields.get(name).map_or("", String::as_str);
+        let typed = field("match").trim().chars().filter(|c| !c.is_control());
+        let only = field("state").parse().ok();
+        let after = field("after").parse().ok();
+        let after = after.filter(|after: &ItemCursor| Some(after.state()) == only);
+        Self { text: typed.take(MOST).collect(), only, after }
+    }
+
+    /// Whether all items are looked at.
+    pub(crate) fn searches(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    /// The fields of a link to this page, each beginning with `&`.
+    pub(crate) fn link(&self) -> String {
+        let field = |name: &str, value: Option<String>| {
+            value.map_or_else(String::new, |value| format!("&{name}={}", encoded(&value)))
+        };
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        let (state, after) = (self.only.as_ref(), self.after.as_ref());
+        field("match", text)
+            + &field("state", state.map(ToString::to_string))
+            + &field("after", after.map(ToString::to_string))
+    }
+
+    /// The fields of a link to the list of this state, from this place on.
+    pub(super) fn behind(&self, state: ItemState, after: Option<&ItemCursor>) -> String {
+        Self { text: self.text.clone(), only: Some(state), after: after.cloned() }.link()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(pairs: &[(&str, &str)]) -> ItemQuery {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        ItemQuery::from_fields(&pairs.iter().map(own).collect())
+    }
+
+    #[test]
+    fn a_query_survives_its_own_link() {
+        let made = query(&[("match", " a&b "), ("state", "ready"), ("after", "g:-5:7:a:b")]);
+        assert_eq!(made.link(), "&match=a%26b&state=ready&after=g%3A%2D5%3A7%3Aa%3Ab");
+        assert_eq!(query(&[]).link(), "");
+    }
+
+    #[test]
+    fn a_place_of_another_list_and_nonsense_are_left_out() {
+        for fields in [
+            [("state", "dead"), ("after", "o:1:2:")],
+            [("state", "<script>"), ("after", "x:0:2:")],
+            [("state", ""), ("after", "o:1:2:")],
+            [("state", "ready"), ("after", "o:99999999999999999999:2:")],
+        ] {
+            assert_eq!(query(&fields).after, None, "{fields:?}");
+        }
+    }
+}
