@@ -139,6 +139,7 @@ impl AllTried {
             let name = request.name().to_owned();
             match request.await.map_err(|error| AcquireAllError { name, error })? {
                 Some(permit) => granted.push((place, permit)),
+                // What was granted is dropped here, which gives it back.
                 None => return Ok(None),
             }
         }
@@ -184,6 +185,7 @@ fn in_order<R: TogetherPart>(requests: Vec<R>) -> Result<Vec<(usize, R)>, Acquir
     let mut requests: Vec<_> = requests.into_iter().enumerate().collect();
     requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
     let wrong = |request: &R, error| AcquireAllError { name: request.name().to_owned(), error };
+    // All are checked before any is sent, so a bad one leaves nothing to give back.
     for (_, request) in &requests {
         request.wanted().map_err(|error| wrong(request, error))?;
     }

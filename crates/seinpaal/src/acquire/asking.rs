@@ -78,6 +78,8 @@ impl Drop for Asking {
         if self.is_over {
             return;
         }
+        // First: a grant that comes later finds no receiver, and the driver gives it back. One that
+        // came before is found here, and its drop gives it back.
         self.answer.close();
         match self.answer.try_recv() {
             Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.handle), grant)),

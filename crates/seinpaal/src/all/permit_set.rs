@@ -61,6 +61,7 @@ impl PermitSet {
     /// Returns the permit that is worst off; of several in the same state, the first.
     #[must_use]
     pub fn worst(&self) -> Option<&Permit> {
+        // Of several, `max_by_key` takes the last: reversed, that is the first.
         self.permits.iter().rev().max_by_key(|permit| permit.state().severity())
     }
 

@@ -168,6 +168,7 @@ impl ConnectionParts {
 
     fn connected(self, handle: Arc<Handle>) -> Result<Seinpaal, ConnectError> {
         let seinpaal = Seinpaal { handle, client: Arc::new(self.client) };
+        // Only an open store says how long a lease its restart guard allows.
         seinpaal.checked_ttl(self.ttl)?;
         Ok(seinpaal)
     }
