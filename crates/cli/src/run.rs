@@ -3,6 +3,7 @@
 mod ending;
 mod events;
 mod find;
+mod group;
 pub(crate) mod guard;
 mod held;
 mod hold;

@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-use nix::sys::signal::{SigSet, SigmaskHow, Signal as Mask, pthread_sigmask};
+use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use rustix::{
     io::{Errno, FdFlags, fcntl_setfd},
     process::{
@@ -23,6 +23,7 @@ use rustix::{
 use seinpaal::store::ChildRecord;
 
 use super::{
+    group::{AwaitedChild, has_only_the_dead},
     raw, signals,
     threshold::{self, Threshold},
 };
@@ -75,6 +76,7 @@ pub(super) enum CmdChange {
 #[derive(Debug)]
 pub(super) struct Cmd {
     pid: Pid,
+    _awaited: AwaitedChild,
     /// Nothing is left of its group: the number may soon be that of another.
     is_gone: bool,
 }
@@ -122,7 +124,7 @@ impl Cmd {
     /// Reaped by number from here on: std has no way to learn of a stop.
     fn numbered(pid: i32) -> Result<Self, Failure> {
         Pid::from_raw(pid)
-            .map(|pid| Self { pid, is_gone: false })
+            .map(|number| Self { pid: number, _awaited: AwaitedChild::new(pid), is_gone: false })
             .ok_or_else(|| Failure::internal("CMD has no process id"))
     }
 
@@ -174,6 +176,11 @@ impl Cmd {
         !self.is_gone && test_kill_process_group(self.pid).is_ok()
     }
 
+    /// Returns whether all that is left in the group has ended.
+    pub(super) fn has_only_the_dead(&self) -> bool {
+        has_only_the_dead(self.pid)
+    }
+
     /// CMD has ended: whether nothing of its group is left. It gets no signals any more then.
     pub(super) fn is_all_gone(&mut self) -> bool {
         self.is_gone = !self.group_lives();
@@ -201,6 +208,7 @@ pub(super) fn become_cmd(
         command.env_remove(STORE_VARIABLE);
     }
     raw::before_exec(&mut command, move || {
+        raw::ignore_what_our_caller_does();
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None).map_err(io::Error::from)
     });
     cannot_start(&words[0], &command.exec())
@@ -218,7 +226,7 @@ fn start_in_place(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Resu
     }
     let image = raw::start::Image::new(start.program, start.command, variables)?;
     let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
-    let handled: Vec<_> = signals::handled().chain([Mask::SIGPIPE]).collect();
+    let handled: Vec<_> = signals::handled().collect();
     raw::start::start(&image, &handled, &mut || {
         rustix::process::setpgid(None, None)?;
         setup()
@@ -247,6 +255,7 @@ fn setup(
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
         // CMD waits here until somebody else knows of it. If that fails, CMD never begins.
         threshold(parent)?;
+        raw::ignore_what_our_caller_does();
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())
     }
