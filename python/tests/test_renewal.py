@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import os
-import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from conftest import REDIS, until, url_of
+from conftest import REDIS, until
 
 import seinpaal
 
@@ -21,9 +18,9 @@ TTL = 2.0
 HOLDS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
-def test_a_loop_blocked_for_three_ttls_keeps_its_permit(name: str) -> None:
+def test_a_loop_blocked_for_three_ttls_keeps_its_permit(url: str, name: str) -> None:
     async def main() -> None:
-        store = await seinpaal.connect_async(REDIS, ttl=TTL)
+        store = await seinpaal.connect_async(url, ttl=TTL)
         async with store.mutex(name) as permit:
             time.sleep(3 * TTL)
             assert permit.is_held
@@ -50,8 +47,8 @@ def test_a_loop_blocked_for_three_ttls_keeps_its_permit_with_defaults_too(name: 
     asyncio.run(main())
 
 
-def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
-    store = seinpaal.connect(REDIS, ttl=TTL)
+def test_a_gil_held_for_three_ttls_keeps_its_permit(url: str, name: str) -> None:
+    store = seinpaal.connect(url, ttl=TTL)
     with store.mutex(name) as permit:
         turns, is_over = 0, False
 
@@ -76,75 +73,11 @@ def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
     store.close()
 
 
-def test_a_permit_without_renewal_would_have_been_lost(name: str) -> None:
+def test_a_permit_without_renewal_would_have_been_lost(url: str, name: str) -> None:
     """That the tests above can fail: a detached permit is renewed by nobody."""
-    store = seinpaal.connect(REDIS, ttl=TTL)
+    store = seinpaal.connect(url, ttl=TTL)
     store.mutex(name).acquire().detach()
     until(lambda: store.mutex(name).snapshot().holders_total == 0)
-
-
-WAITER = """
-import signal, sys, time, seinpaal
-# Whoever runs the tests in the background may have had it ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-nightly = seinpaal.connect(sys.argv[1]).mutex(sys.argv[2])
-print("ready", flush=True)
-try:
-    nightly.acquire()
-except KeyboardInterrupt:
-    print(time.monotonic(), flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("kind", ["file", "redis"])
-def test_ctrl_c_ends_a_wait_within_100_ms_and_leaves_nothing(
-    kind: str, tmp_path: Path, name: str
-) -> None:
-    url = url_of(kind, tmp_path)
-    nightly = seinpaal.connect(url).mutex(name)
-    with nightly as held:
-        took = [_interrupted(nightly, url, name) for _ in range(3)]
-        assert nightly.snapshot().holders == [held.ticket]
-    # The machine may be busy, so the best of three decides.
-    assert min(took) < 0.1, took
-
-
-def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
-    store: seinpaal.Seinpaal, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The wait asks Python which thread is the main one. There, too, a handler may raise."""
-    nightly = store.mutex(name)
-
-    def raises() -> threading.Thread:
-        raise KeyboardInterrupt
-
-    with nightly:
-        monkeypatch.setattr(threading, "main_thread", raises)
-        with pytest.raises(KeyboardInterrupt) as interrupt:
-            nightly.acquire()
-        monkeypatch.undo()
-        # What was raised has the frame of the wait, and lives as long as its handler.
-        assert interrupt.value.__traceback__ is not None
-        until(lambda: nightly.snapshot().waiting_total == 0)
-
-
-def _interrupted(nightly: seinpaal.Mutex, url: str, name: str) -> float:
-    with subprocess.Popen(
-        [sys.executable, "-c", WAITER, url, name],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as waiter:
-        assert waiter.stdout is not None and waiter.stdin is not None
-        assert waiter.stdout.readline() == "ready\n"
-        until(lambda: nightly.snapshot().waiting_total == 1)
-        sent = time.monotonic()
-        os.kill(waiter.pid, signal.SIGINT)
-        took = float(waiter.stdout.readline()) - sent
-        until(lambda: nightly.snapshot().waiting_total == 0)
-        waiter.stdin.close()
-    return took
 
 
 ENDS = """
