@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    group::reap_strangers,
+    group::{has_only_the_dead, reap_strangers},
     guard::{GuardTimes, KillTerms, RunGuard},
     process::{Cmd, CmdChange},
     sign::Sign,
@@ -160,7 +160,7 @@ impl Leash {
         let Some(kill_at) = self.kill_at else { return };
         while self.cmd.group_lives() {
             // Where only the dead are left the KILL is for what was started while we looked.
-            if Instant::now() >= kill_at || self.cmd.has_only_the_dead() {
+            if Instant::now() >= kill_at || has_only_the_dead(self.cmd.pid()) {
                 return self.cmd.signal_group(Signal::KILL);
             }
             sleep(GLANCE).await;

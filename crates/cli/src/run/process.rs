@@ -23,7 +23,7 @@ use rustix::{
 use seinpaal::store::ChildRecord;
 
 use super::{
-    group::{AwaitedChild, has_only_the_dead},
+    group::AwaitedChild,
     raw, signals,
     threshold::{self, Threshold},
 };
@@ -174,11 +174,6 @@ impl Cmd {
     /// Returns whether anything in the group is left, CMD itself or what it started.
     pub(super) fn group_lives(&self) -> bool {
         !self.is_gone && test_kill_process_group(self.pid).is_ok()
-    }
-
-    /// Returns whether all that is left in the group has ended.
-    pub(super) fn has_only_the_dead(&self) -> bool {
-        has_only_the_dead(self.pid)
     }
 
     /// CMD has ended: whether nothing of its group is left. It gets no signals any more then.
