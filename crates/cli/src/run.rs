@@ -16,6 +16,7 @@ mod signals;
 mod terminal;
 mod threshold;
 mod tie;
+mod unstarted;
 mod variables;
 mod waiting;
 mod way;

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     process::{Child, Command},
 };
 
@@ -66,6 +67,25 @@ fn a_program_that_may_write_no_files_is_not_killed_for_that() {
     assert!([69, 70, 77].contains(&done.code), "{done:?}");
     assert_eq!(done.err.lines().count(), 1, "{done:?}");
     assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0);
+}
+
+#[test]
+fn a_script_without_a_first_line_is_read_by_a_shell_whatever_the_c_library_does() {
+    for world in both() {
+        let script = world.path("plain");
+        fs::write(&script, "read word; echo $word $1; exit 6\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        for run in
+            ["run a", "run a --also b", "-q -s redis://127.0.0.1:1 run --on-unreachable run a"]
+        {
+            let done = world.shell(&format!("echo in | $SEINPAAL {run} ./plain one"));
+            assert_eq!((done.code, done.out.as_str()), (6, "in one\n"), "{run}: {}", done.err);
+        }
+        world.push("q", "payload");
+        fs::write(&script, "read word; echo $word $1\n").unwrap();
+        let done = world.shell("$SEINPAAL queue work q --until-empty ./plain three");
+        assert_eq!((done.code, done.out.as_str()), (0, "payload three\n"), "{}", done.err);
+    }
 }
 
 /// CMD leaves a process behind that ends, and waits until nothing is left of it; for three minutes at most.
