@@ -76,6 +76,12 @@ pub(crate) fn all() -> Vec<Row> {
             ours::growth,
         ),
         row(
+            "crowd",
+            "clients that contend for a mutex, and for a readers-writer lock: server instructions",
+            Least,
+            ours::crowd,
+        ),
+        row(
             "queue",
             "a queue's push, and pop with acknowledge: server instructions an item",
             Least,

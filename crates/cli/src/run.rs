@@ -53,6 +53,8 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
     let once = Once::of(args, &choice).map_err(|failure| failure.about(subject))?;
     let (program, once) = (program.as_path(), once.as_ref());
     let order = RunOrder { args, choice: &choice, program, once, events: &events, subject, voice };
+    // The signals that were blocked when we were started, once that is known. A CMD that runs
+    // without a permit gets them back, too.
     let mut mask = None;
     let ended = on_runtime(async {
         let mut task = None;
@@ -122,6 +124,7 @@ impl<'a> RunOrder<'a> {
         let permitted = self.permitted(seinpaal, &around_us);
         let grants = permitted.grants(permits.as_ref(), &ties);
         if self.once.is_some() {
+            // Somebody else may have done it while this run waited for its turn.
             let alone = Once::check_alone(&grants).map_err(|failure| failure.about(self.subject));
             if alone.is_err() || self.is_done(entrance, signals).await? {
                 once::give_back(permits).await;
@@ -166,6 +169,7 @@ impl<'a> RunOrder<'a> {
     ) -> Result<Option<PermitSet>, Failure> {
         let held = names(ties);
         let entrance = Entrance { held: &held, ..entrance };
+        // One name more than these: runs around us hold every name that is wanted.
         if held.len() > self.args.also.len() + self.args.within.len() {
             return Ok(None);
         }

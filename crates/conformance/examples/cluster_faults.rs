@@ -5,8 +5,8 @@
 //! cargo run -p seinpaal-conformance --example cluster_faults -- [KILLS [CLIENTS [LIMIT [MOVES [SEED]]]]]
 //! ```
 //!
-//! Exits with 1 if a promise was broken: moving slots admits nobody too many, and neither does a fail-over
-//! with `replicated=1`, which is all the replicas that a master has here.
+//! Exits with 1 if a promise was broken: moving slots admits nobody too many, and neither does a
+//! fail-over with `replicated=1`, which is all the replicas that a master has here.
 
 use std::{env, process::ExitCode};
 

@@ -1,7 +1,7 @@
-//! `cargo run -p seinpaal-conformance --example quorum_faults [MINUTES [CLIENTS]]`: a quorum of three real
-//! servers under load, one of them stopped, paused or restarted empty in turn, first with the restart guard,
-//! then without it. Prints a table each; ends with 1 if there were ever more than the limit with the guard on,
-//! or a phase without progress in which a majority answers.
+//! `cargo run -p seinpaal-conformance --example quorum_faults [MINUTES [CLIENTS]]`: a quorum of
+//! three real servers under load, one of them stopped, paused or restarted empty in turn, first
+//! with the restart guard, then without it. Prints a table each; ends with 1 if there were ever
+//! more than the limit with the guard on, or a phase without progress in which a majority answers.
 
 use std::{env, process::ExitCode, time::Duration};
 

@@ -1,7 +1,7 @@
 //! Kills the leader of a ZooKeeper ensemble under load, again and again, and prints the results.
 //!
-//! `cargo run -p seinpaal-conformance --example zookeeper_leaders -- [CLIENTS [KILLS]]` prints a table and
-//! ends with 1 if a promise was broken.
+//! `cargo run -p seinpaal-conformance --example zookeeper_leaders -- [CLIENTS [KILLS]]` prints a
+//! table and ends with 1 if a promise was broken.
 
 use std::process::ExitCode;
 

@@ -7,8 +7,9 @@
 //!            servers ◀── one run a module: what it does to them, and what it reports
 //! ```
 //!
-//! What is judged is what clients *believe*, by one monotonic clock: a permit counts from the moment at
-//! which its holder has it in hand for as long as the holder's guard says that it is held.
+//! What is judged is what clients *believe*, by one monotonic clock: a permit counts from the
+//! moment at which its holder has it in hand for as long as the holder's guard says that it is
+//! held.
 
 pub mod amnesia;
 pub mod cluster;

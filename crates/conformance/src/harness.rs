@@ -29,8 +29,8 @@ pub use self::{
 /// How long a server may take to notice the end of a connection. No verdict depends on this time.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// Waits until a server has noticed a change. Connections and sessions come and go in tasks of their
-/// own.
+/// Waits until a server has noticed a change. Connections and sessions come and go in tasks of
+/// their own.
 async fn until_noticed(what: &str, is_so: impl Fn() -> bool) {
     let noticed = async {
         while !is_so() {

@@ -7,9 +7,9 @@
 //!   CaseStage: a harness and a name of its own  ──▶  InboxClient: one inbox, one store, what it hears
 //! ```
 //!
-//! A case says in its name what every store promises. What a store cannot promise is listed with the
-//! reason by the summary of its run; nothing is passed over in silence. No case sleeps: time is the
-//! harness's clock, and what happens elsewhere is awaited, with a bound.
+//! A case says in its name what every store promises. What a store cannot promise is listed with
+//! the reason by the summary of its run; nothing is passed over in silence. No case sleeps: time is
+//! the harness's clock, and what happens elsewhere is awaited, with a bound.
 #![forbid(unsafe_code)]
 
 mod ask;

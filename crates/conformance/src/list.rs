@@ -26,11 +26,11 @@ macro_rules! with_every_case {
                 what_was_waited_for_is_renewed_before_anybody_is_alarmed [];
             }
             fairness {
-                who_comes_first_is_served_first [KeepsOrder];
+                waiters_are_served_in_the_order_of_their_requests [KeepsOrder];
                 a_newcomer_does_not_pass_a_waiter [KeepsOrder];
                 a_large_request_at_the_head_is_not_passed_by_small_ones [KeepsOrder];
                 higher_priority_comes_first [KeepsOrder];
-                who_has_waited_long_is_not_passed_by_higher_priority [KeepsOrder];
+                a_long_wait_is_not_passed_by_higher_priority [KeepsOrder];
                 ten_thousand_waiters_at_one_name_are_served_in_order [KeepsOrder];
             }
             expiry {
@@ -121,7 +121,7 @@ macro_rules! with_every_case {
             }
             named {
                 a_holder_is_told_the_names_of_its_slots [NamesSlots];
-                who_wishes_waits_for_its_slot_and_holds_up_nobody_else [NamesSlots];
+                a_request_waits_for_the_slot_it_names_and_holds_up_nobody_else [NamesSlots];
                 a_slot_that_somebody_waits_for_goes_to_nobody_later [NamesSlots];
                 a_wish_for_a_name_that_no_slot_has_is_refused [NamesSlots];
                 names_are_only_added_at_the_end_while_somebody_goes_by_them [NamesSlots];
@@ -129,13 +129,13 @@ macro_rules! with_every_case {
             limits {
                 the_limit_is_one_until_somebody_says_otherwise [];
                 the_limit_that_the_first_states_holds_for_all [];
-                who_states_another_limit_is_told_both_numbers [];
+                a_request_that_states_another_limit_is_told_both_numbers [];
                 an_implied_limit_counts_like_a_stated_one_while_anybody_holds [];
                 what_is_stated_goes_with_the_last_holder_at_once [];
                 a_pinned_limit_is_adopted_unless_exactly_another_is_wanted [];
                 a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served [];
-                who_adopts_goes_by_the_stored_limit [];
-                who_sets_the_limit_lets_in_who_waits [];
+                a_request_that_adopts_goes_by_the_stored_limit [];
+                a_request_that_sets_the_limit_lets_waiters_in [];
                 more_permits_than_exist_are_refused_and_never_queued [];
                 a_limit_below_the_held_permits_evicts_nobody_and_admits_nobody [];
                 raising_the_limit_serves_the_queue [];
@@ -161,7 +161,7 @@ macro_rules! with_every_case {
                 a_client_hears_of_its_own_other_tickets [];
                 a_holder_that_is_evicted_is_told [];
                 a_waiter_that_is_evicted_is_told [];
-                who_is_not_here_cannot_be_evicted [];
+                a_ticket_that_is_not_here_cannot_be_evicted [];
                 the_first_in_line_is_told_when_to_look_though_no_wakeup_comes [KeepsOrder];
                 a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place [LosesSubscriptions];
                 a_hundred_grants_in_one_step_are_all_told [KeepsOrder];
@@ -177,7 +177,7 @@ macro_rules! with_every_case {
                 a_listed_name_shows_its_first_waiters_and_counts_all [];
             }
             pause {
-                who_holds_when_a_name_is_paused_holds_on [];
+                a_holder_keeps_its_permit_when_the_name_is_paused [];
                 nobody_is_admitted_to_a_name_that_is_paused [];
                 resuming_serves_the_queue_in_order [];
                 the_reason_is_shown_and_stays_when_nobody_is_here [];

@@ -1,4 +1,5 @@
-//! A short run of `examples/quorum_faults.rs`: one node of three stopped, paused, restarted empty in turn.
+//! A short run of `examples/quorum_faults.rs`: one node of three stopped, paused, restarted empty
+//! in turn.
 
 use std::time::Duration;
 

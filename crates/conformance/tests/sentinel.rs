@@ -1,4 +1,5 @@
-//! The Redis store behind sentinels keeps what every store promises, with and without waiting for replicas.
+//! The Redis store behind sentinels keeps what every store promises, with and without waiting for
+//! replicas.
 
 use seinpaal_conformance::{SentinelHarness, conformance, queue_conformance};
 

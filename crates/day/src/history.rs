@@ -1,7 +1,8 @@
 //! The history: one line for each event, in one file for all processes. A process writes the line
 //! before it acts on the event.
 //!
-//! `who` of an event is a job, such as `redis/mix.17`, or the rig about a store, such as `redis/rig`.
+//! `who` of an event is a job, such as `redis/mix.17`, or the rig about a store, such as
+//! `redis/rig`.
 
 use serde::{Deserialize, Serialize};
 use torture::history;

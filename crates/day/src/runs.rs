@@ -1,7 +1,7 @@
 //! `day runs`: many `run`s with README's flags and no others, on every store.
 //!
-//! All come at once, and each works for 0.5 to 10 s. Whether they are served in order is seen from outside: whoever
-//! `show` lists as a waiter is ahead of everybody who is started later.
+//! All come at once, and each works for 0.5 to 10 s. Whether they are served in order is seen from
+//! outside: whoever `show` lists as a waiter is ahead of everybody who is started later.
 
 use std::{collections::BTreeMap, io, thread, time::Duration};
 

@@ -88,8 +88,9 @@ fn most_given_out_elsewhere(db: &Connection) -> rusqlite::Result<i64> {
     }
 }
 
-/// No process outlives its boot. What was configured on purpose stays, and so do fences and the items of
-/// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
+/// No process outlives its boot. What was configured on purpose stays, and so do fences and the
+/// items of queues. Those that were in work are nobody's, and the ledger returns them when it next
+/// looks.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     small::void(db)?;
     if !tables::are_all_there(db)? {

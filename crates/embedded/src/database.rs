@@ -1,10 +1,10 @@
 //! The database: opened, made or refused.
 //!
-//! Nothing but SQLite ever has a descriptor of its files. SQLite protects them with POSIX locks, and the kernel
-//! drops all such locks of a process when the process closes any descriptor of the file. Without them, a database
-//! shell that comes and goes takes the log for left over and deletes it. So what has to be known about the files
-//! is asked by name (`statat`, `accessat`), and what is in them is read by SQLite
-//! (docs/decisions/0033-only-sqlite-opens-the-database.md).
+//! Nothing but SQLite ever has a descriptor of its files. SQLite protects them with POSIX locks,
+//! and the kernel drops all such locks of a process when the process closes any descriptor of the
+//! file. Without them, a database shell that comes and goes takes the log for left over and deletes
+//! it. So what has to be known about the files is asked by name (`statat`, `accessat`), and what is
+//! in them is read by SQLite (docs/decisions/0033-only-sqlite-opens-the-database.md).
 
 use std::{
     path::{Path, PathBuf},
@@ -53,7 +53,8 @@ impl Database {
     }
 }
 
-/// Refuses what is not ours, or not ours to write, before anything is written. Whether there is a database.
+/// Refuses what is not ours, or not ours to write, before anything is written. Whether there is a
+/// database.
 pub(super) fn check(dir: &Directory) -> Result<bool, StoreError> {
     let check = |file| {
         let is_there = dir.look(file, FileType::RegularFile)?.is_some();
@@ -100,8 +101,8 @@ pub(super) fn open(
     Ok(Database { path, true_path, db, log_pages })
 }
 
-/// Connects to the database at a path without symbolic links. Only foreign programs can be in the way: we meet at the
-/// gate. `patience` is how long to wait for those.
+/// Connects to the database at a path without symbolic links. Only foreign programs can be in the
+/// way: we meet at the gate. `patience` is how long to wait for those.
 pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     // The file exists with its rights, and SQLite gives the same to the files beside it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -111,9 +112,11 @@ pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Conne
     db.busy_timeout(patience)?;
     db.set_prepared_statement_cache_capacity(128);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Without it, most statements are compiled anew whenever another value is bound: twice the time.
+    // Without it, most statements are compiled anew whenever another value is bound: twice the
+    // time.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // No commit writes the log back: that waits for the disk, and a commit is inside the gate (`backlog.rs`).
+    // No commit writes the log back: that waits for the disk, and a commit is inside the gate
+    // (`backlog.rs`).
     db.execute_batch(
         "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
     )?;

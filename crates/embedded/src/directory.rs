@@ -7,9 +7,9 @@
 //!                          (with .hangup beside it, the socket by which others hear of its end)
 //!   DIR/inbox/<inbox>      the socket on which a client is told things
 //! ```
-//! Whoever may write DIR may use the store: every file can be written by those who can write DIR, whatever the
-//! umask, and by nobody else (`rights.rs`). Everything is reached through the open directory, and no symbolic
-//! link in it is followed.
+//! Whoever may write DIR may use the store: every file can be written by those who can write DIR,
+//! whatever the umask, and by nobody else (`rights.rs`). Everything is reached through the open
+//! directory, and no symbolic link in it is followed.
 
 use std::{
     env, fs,
@@ -72,7 +72,8 @@ impl Directory {
         self.path.join(file)
     }
 
-    /// The path of the directory itself, with no symbolic link in it, for a library that takes paths.
+    /// The path of the directory itself, with no symbolic link in it, for a library that takes
+    /// paths.
     #[cfg(target_os = "linux")]
     pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
         let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.fd));
@@ -111,8 +112,8 @@ impl Directory {
         }
     }
 
-    /// A file made if it is not there. It never exists with fewer rights than it is to have, because somebody
-    /// else may open it at once.
+    /// A file made if it is not there. It never exists with fewer rights than it is to have,
+    /// because somebody else may open it at once.
     pub(super) fn file(&self, name: &str, unique: &str) -> Result<OwnedFd, StoreError> {
         self.ensure(name, unique)?;
         let path = self.join(name);
@@ -149,7 +150,8 @@ impl Directory {
         if linked == Err(Errno::EXIST) { Ok(()) } else { linked }
     }
 
-    /// A folder made if it is not there, for those who may write this directory. Only inside the gate.
+    /// A folder made if it is not there, for those who may write this directory. Only inside the
+    /// gate.
     pub(super) fn folder(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.join(name);
         if self.look(name, FileType::Directory)?.is_none() {
@@ -178,7 +180,8 @@ impl Directory {
     }
 }
 
-/// A symbolic link in place of the directory is followed if it is ours or root's, as the kernel does in `/tmp`.
+/// A symbolic link in place of the directory is followed if it is ours or root's, as the kernel
+/// does in `/tmp`.
 fn open_unless_strange_link(path: &Path) -> Result<OwnedFd, StoreError> {
     let open = |flags| rfs::open(path, flags, Mode::empty());
     let is_link = |file: &Stat| FileType::from_raw_mode(file.st_mode) == FileType::Symlink;
@@ -221,8 +224,9 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where the store of this user is: `$XDG_STATE_HOME/seinpaal`, else `~/.local/state/seinpaal`. Not the
-/// runtime directory, because cron jobs and shells have to agree. Made for this user alone if missing.
+/// Where the store of this user is: `$XDG_STATE_HOME/seinpaal`, else `~/.local/state/seinpaal`. Not
+/// the runtime directory, because cron jobs and shells have to agree. Made for this user alone if
+/// missing.
 ///
 /// # Errors
 /// `Misconfigured` if neither variable is an absolute path; otherwise why it could not be made.

@@ -235,8 +235,8 @@ fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result
     panic!("the work at a name never ends");
 }
 
-/// Where an index contradicts its table, work at a queue may come up again and again. Each call ends, and one
-/// such queue is enough.
+/// Where an index contradicts its table, work at a queue may come up again and again. Each call
+/// ends, and one such queue is enough.
 fn endless(db: &Connection) -> rusqlite::Result<()> {
     assert!(!is_whole(db), "the work at a queue never ends");
     Err(rusqlite::Error::InvalidQuery)

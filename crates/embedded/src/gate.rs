@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_holds_a_lock_is_told_from_who_waits_for_it() {
+    fn the_holder_of_a_lock_is_told_apart_from_its_waiters() {
         let locks = "1: POSIX  ADVISORY  READ 7 fe:00:9 1073741826 1073742335\n\
                      2: FLOCK  ADVISORY  WRITE 42 fe:00:9 0 EOF\n\
                      2: -> FLOCK  ADVISORY  WRITE 43 fe:00:9 0 EOF\n\

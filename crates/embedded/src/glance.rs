@@ -1,9 +1,10 @@
 //! Many names at a glance, for a list. It shows what an inspection of each name would show, and
 //! writes nothing.
 //!
-//! An inspection settles first, and keeps the time of that in the name's record. A list of many names would write each
-//! of them, in a commit of its own. Here the ledger works on a copy that is dropped. Where settling would change more
-//! than that time, where somebody has died, or where the name is kept in rows, the name is left to an inspection.
+//! An inspection settles first, and keeps the time of that in the name's record. A list of many
+//! names would write each of them, in a commit of its own. Here the ledger works on a copy that is
+//! dropped. Where settling would change more than that time, where somebody has died, or where the
+//! name is kept in rows, the name is left to an inspection.
 
 use std::collections::BTreeMap;
 

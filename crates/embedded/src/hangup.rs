@@ -1,11 +1,12 @@
 //! How a client hears at once that another one may be gone: a stream socket hangs up.
 //!
-//! Each client listens at a socket of its own, and whoever watches it connects. Nobody accepts the connection: it
-//! waits at the listening socket, and is hung up when the last process that has that socket open ends. So a client
-//! that is stopped can be watched as well, and being watched wakes nobody.
+//! Each client listens at a socket of its own, and whoever watches it connects. Nobody accepts the
+//! connection: it waits at the listening socket, and is hung up when the last process that has that
+//! socket open ends. So a client that is stopped can be watched as well, and being watched wakes
+//! nobody.
 //!
-//! Connections whose watchers have gone wait there, too. When there is no room for more, the watched client is asked to
-//! accept them (`Message::Accept`).
+//! Connections whose watchers have gone wait there, too. When there is no room for more, the
+//! watched client is asked to accept them (`Message::Accept`).
 
 use std::{
     io,
@@ -22,7 +23,8 @@ use super::{directory::Directory, socket};
 
 /// How many connections wait to be accepted. More are allowed on some systems only.
 const MOST_WAITING: i32 = 128;
-/// How many connections are kept that were accepted. Those beyond it are hung up, and their watchers try again.
+/// How many connections are kept that were accepted. Those beyond it are hung up, and their
+/// watchers try again.
 const MOST_ACCEPTED: usize = 1024;
 
 /// The listening end. Its last copy, in whatever process, keeps all connections up.
@@ -46,7 +48,8 @@ impl AsFd for HangupListener {
     }
 }
 
-/// Connects to somebody's listening end, without waiting. It is readable once it is hung up: nobody ever writes.
+/// Connects to somebody's listening end, without waiting. It is readable once it is hung up: nobody
+/// ever writes.
 pub(super) fn watch(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> {
     let connection = stream()?;
     connect(&connection, &SocketAddrUnix::new(socket::path(dir, file))?)?;

@@ -1,15 +1,17 @@
 //! SQLite's index of its log, kept from one program to the next.
 //!
-//! SQLite finds pages in the log by an index, a file that all programs share. The first program that opens the
-//! database while nobody else has it open throws the index away and reads the whole log to make it anew: after a power
-//! loss the index may say anything. For programs that come and go, that is most of the work. As long as the machine
-//! runs and the disk stays mounted, nothing happens to the index in between. So a program that can tell that this is so,
-//! and that the index is of this log, does not let SQLite throw it away
+//! SQLite finds pages in the log by an index, a file that all programs share. The first program
+//! that opens the database while nobody else has it open throws the index away and reads the whole
+//! log to make it anew: after a power loss the index may say anything. For programs that come and
+//! go, that is most of the work. As long as the machine runs and the disk stays mounted, nothing
+//! happens to the index in between. So a program that can tell that this is so, and that the index
+//! is of this log, does not let SQLite throw it away
 //! (docs/decisions/0077-a-run-starts-what-it-needs.md).
 //!
-//! SQLite takes a program for the first one if no other has a lock on a certain byte of the index. The lock that is
-//! taken here belongs to an open file and not to a process, so SQLite takes it for another's. All else goes as if another
-//! program had the database open: SQLite checks the index, and makes it anew if it is not whole.
+//! SQLite takes a program for the first one if no other has a lock on a certain byte of the index.
+//! The lock that is taken here belongs to an open file and not to a process, so SQLite takes it for
+//! another's. All else goes as if another program had the database open: SQLite checks the index,
+//! and makes it anew if it is not whole.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io, mem::ManuallyDrop, os::unix::fs::FileExt};
@@ -47,8 +49,9 @@ fn mount(_dir: &Directory) -> Option<u64> {
     None
 }
 
-/// Has SQLite leave the index as it is, until this process ends. Call it only inside the gate, for an index with the
-/// right [mark], and before SQLite opens the database. `false`: the index is not of this log, and SQLite will see to it.
+/// Has SQLite leave the index as it is, until this process ends. Call it only inside the gate, for
+/// an index with the right [mark], and before SQLite opens the database. `false`: the index is not
+/// of this log, and SQLite will see to it.
 pub(super) fn keep(dir: &Directory) -> bool {
     let open = |name| {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -122,7 +125,8 @@ fn lock(index: &File) -> io::Result<()> {
     lock.l_type = libc::F_RDLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     (lock.l_start, lock.l_len) = (128, 1);
-    // SAFETY: the descriptor is open, and for this command the kernel reads one lock from where the argument points.
+    // SAFETY: the descriptor is open, and for this command the kernel reads one lock from where the
+    // argument points.
     let done = unsafe { libc::fcntl(index.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
     if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

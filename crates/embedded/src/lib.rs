@@ -112,27 +112,29 @@ pub struct EmbeddedStore {
 const LOOK: Duration = Duration::from_secs(1);
 
 impl EmbeddedStore {
-    /// Opens the store in `dir` for one client, and makes both if they are not there. Whoever may write
-    /// the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`). Waits up to five seconds
-    /// for calls of others. A process may have any number of stores open, in one directory too.
+    /// Opens the store in `dir` for one client, and makes both if they are not there. Whoever may
+    /// write the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`).
+    /// Waits up to five seconds for calls of others. A process may have any number of stores open,
+    /// in one directory too.
     ///
     /// # Errors
-    /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only, somebody else's
-    /// directory or file, a symbolic link), `Misconfigured` (network file system, not a directory, other version),
-    /// `Corrupt` (not our database, damaged), `Full`, or `Unreachable` (another process keeps the gate locked).
+    /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only,
+    /// somebody else's directory or file, a symbolic link), `Misconfigured` (network file system,
+    /// not a directory, other version), `Corrupt` (not our database, damaged), `Full`, or
+    /// `Unreachable` (another process keeps the gate locked).
     ///
     /// # Forks
-    /// A child that was forked and did not execute another program shares nothing of the store: what it asks is
-    /// answered with an error, and what it drops stays its parent's.
+    /// A child that was forked and did not execute another program shares nothing of the store:
+    /// what it asks is answered with an error, and what it drops stays its parent's.
     pub fn open(dir: &Path, inbox: Inbox, news: NewsSender) -> Result<Arc<Self>, StoreError> {
         Self::open_with(dir, Clock::System, inbox, news, None)
     }
 
-    /// Opens the store as [`open`](Self::open) does, on a thread of the current tokio runtime and without waiting on it.
-    /// Dropped before that, it leaves nothing.
+    /// Opens the store as [`open`](Self::open) does, on a thread of the current tokio runtime and
+    /// without waiting on it. Dropped before that, it leaves nothing.
     ///
-    /// If nobody is in the way, the store begins without a thread of its own. The thread is started when there is
-    /// something to wait for, and otherwise after a moment.
+    /// If nobody is in the way, the store begins without a thread of its own. The thread is started
+    /// when there is something to wait for, and otherwise after a moment.
     ///
     /// # Errors
     /// As with [`open`](Self::open).
@@ -147,8 +149,8 @@ impl EmbeddedStore {
         Self::open_for(Stay::UntilDropped, dir, inbox, news).await
     }
 
-    /// Opens the store as [`open_soon`](Self::open_soon) does, in a process that ends with it: that takes less work. What
-    /// is open then is left to the kernel to close.
+    /// Opens the store as [`open_soon`](Self::open_soon) does, in a process that ends with it: that
+    /// takes less work. What is open then is left to the kernel to close.
     ///
     /// # Errors
     /// As with [`open`](Self::open).
@@ -179,17 +181,19 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// The descriptors that show that this client lives: a locked file, which is the test, and a socket, by which
-    /// others hear at once of its end. A child that inherits both (they are close-on-exec: clear that flag in the
-    /// child) keeps the leases of this client alive after this process is gone. Close them, and do nothing else with
-    /// them: the lock is one for all who have inherited it.
+    /// The descriptors that show that this client lives: a locked file, which is the test, and a
+    /// socket, by which others hear at once of its end. A child that inherits both (they are
+    /// close-on-exec: clear that flag in the child) keeps the leases of this client alive after
+    /// this process is gone. Close them, and do nothing else with them: the lock is one for all who
+    /// have inherited it.
     #[must_use]
     pub fn presence_fds(&self) -> [BorrowedFd<'_>; 2] {
         self.signs.presence.fds()
     }
 
-    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it and this
-    /// process are gone, the leases end, even if a grandchild has inherited the descriptors as well.
+    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it
+    /// and this process are gone, the leases end, even if a grandchild has inherited the
+    /// descriptors as well.
     ///
     /// # Errors
     /// The record could not be written; then the descriptors alone count.
@@ -221,7 +225,8 @@ fn thread_of_store() -> thread::Builder {
     thread::Builder::new().name("seinpaal-store".to_owned())
 }
 
-/// A child has our memory after a fork, but not our thread, and SQLite must not be used across a fork.
+/// A child has our memory after a fork, but not our thread, and SQLite must not be used across a
+/// fork.
 fn is_forked() -> StoreError {
     let message = "this process was forked from the one that opened the store; open it again here";
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
@@ -235,8 +240,8 @@ fn thread_is_gone(sent: bool) -> StoreError {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        // The thread ends when it finds no sender any more; it is not waited for, because it may stand
-        // at the gate.
+        // The thread ends when it finds no sender any more; it is not waited for, because it may
+        // stand at the gate.
         self.jobs = None;
         let room = self.room.take();
         if self.process == process::id() {

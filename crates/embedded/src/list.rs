@@ -53,8 +53,8 @@ pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
     (used || snapshot.pinned.is_some() || snapshot.paused.is_some()).then_some((name, snapshot))
 }
 
-/// The batch that looks at one queue. It is nobody's: an idle worker that asked would be taken to have heard
-/// when to look next.
+/// The batch that looks at one queue. It is nobody's: an idle worker that asked would be taken to
+/// have heard when to look next.
 pub(super) fn look_at_queue(name: Name) -> queue::Batch {
     let (requests, session) = (vec![queue::Request::Inspect { rows: 0 }], Inbox(0));
     queue::Batch { name, session, number: 0, not_after: Micros::MAX, seen: 0, requests }

@@ -1,7 +1,9 @@
-//! SQLite's log and the disk: waiting until the log is there, and writing it back into the database.
+//! SQLite's log and the disk: waiting until the log is there, and writing it back into the
+//! database.
 //!
-//! The wait goes by SQLite's own descriptor of the log, since nobody else ever has one (`database.rs`). That is the
-//! only unsafe code of this crate, with its proof.
+//! The wait goes by SQLite's own descriptor of the log, since nobody else ever has one
+//! (`database.rs`). That takes unsafe code, which is here with its proof, and otherwise only in
+//! `index.rs`.
 #![allow(unsafe_code)]
 
 use std::{
@@ -15,8 +17,8 @@ use rusqlite::{Connection, ErrorCode, Row, ffi};
 
 use super::{database, keeper::Disk};
 
-/// Calls go on while the log is written back, and what they append is left to the next pass. Each is shorter than the
-/// one before it. The log begins anew once a pass leaves nothing.
+/// Calls go on while the log is written back, and what they append is left to the next pass. Each
+/// is shorter than the one before it. The log begins anew once a pass leaves nothing.
 const PASSES: u32 = 3;
 
 const WRITE_BACK: &str = "PRAGMA wal_checkpoint(PASSIVE)";
@@ -39,11 +41,12 @@ impl LogConnection {
     /// Waits until all that any connection has written to the log is on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
-        // SAFETY: `db` is open for as long as `self` is borrowed, and `&mut self` lets nobody else use it
-        // meanwhile. For this operation SQLite writes one pointer to where the last argument points, which is a
-        // pointer of that type. The file that it names belongs to the connection and stays open as long as it: a
-        // connection leaves its log only when it is closed or changes the journal mode, and this one does neither.
-        // `xSync` is called with that file, as SQLite calls it, with flags that it knows.
+        // SAFETY: `db` is open for as long as `self` is borrowed, and `&mut self` lets nobody else
+        // use it meanwhile. For this operation SQLite writes one pointer to where the last argument
+        // points, which is a pointer of that type. The file that it names belongs to the connection
+        // and stays open as long as it: a connection leaves its log only when it is closed or
+        // changes the journal mode, and this one does neither. `xSync` is called with that file, as
+        // SQLite calls it, with flags that it knows.
         let done = unsafe {
             let target = ptr::from_mut(&mut file).cast();
             let told = ffi::sqlite3_file_control(
@@ -66,8 +69,8 @@ impl LogConnection {
         }
     }
 
-    /// Writes the log back into the database, as far as nobody is in the way. Whether nothing is left, or somebody
-    /// else is at it.
+    /// Writes the log back into the database, as far as nobody is in the way. Whether nothing is
+    /// left, or somebody else is at it.
     fn write_back(&mut self) -> io::Result<bool> {
         let mut pass = self.db.prepare_cached(WRITE_BACK).map_err(io::Error::other)?;
         let left = |row: &Row<'_>| {

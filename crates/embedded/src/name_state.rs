@@ -81,7 +81,8 @@ impl<'a> NameState<'a> {
         Ok(())
     }
 
-    /// Remembers tickets that were given back for no longer than this from now on. Where a name is large, as long as ever.
+    /// Remembers tickets that were given back for no longer than this from now on. Where a name is
+    /// large, as long as ever.
     pub(super) fn remember_for(&mut self, time: Micros, tickets: impl Iterator<Item = Ticket>) {
         let Self::Small(_, small) = self else { return };
         for ticket in tickets {

@@ -1,4 +1,5 @@
-//! How a store is opened: on the thread that asks, if nobody is in the way, or by a thread of its own.
+//! How a store is opened: on the thread that asks, if nobody is in the way, or by a thread of its
+//! own.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,8 +24,8 @@ use super::{
     worker::{StoreJob, StoreThread},
 };
 
-/// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
-/// and most commands that end sooner would only wait for it.
+/// How long a store that was opened without a thread goes without one. A thread is there for what
+/// comes from others, and most commands that end sooner would only wait for it.
 const ALONE: Duration = Duration::from_millis(20);
 
 type Opened = Result<(Signs, Reading), StoreError>;

@@ -46,8 +46,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Opens everything, and nothing is left behind if something is refused. From the moment the gate
-    /// is left, others see this client as alive.
+    /// Opens everything, and nothing is left behind if something is refused. From the moment the
+    /// gate is left, others see this client as alive.
     pub(super) fn open(
         path: &Path,
         clock: Clock,
@@ -63,8 +63,8 @@ impl Parts {
         Ok(found.at(gate, me, Stay::UntilDropped))
     }
 
-    /// Opens everything likewise, but without waiting for anybody. `None`: somebody is in the way, nothing is there yet,
-    /// or an error came up that [`open`](Self::open) will show again.
+    /// Opens everything likewise, but without waiting for anybody. `None`: somebody is in the way,
+    /// nothing is there yet, or an error came up that [`open`](Self::open) will show again.
     pub(super) fn try_open(
         path: &Path,
         clock: Clock,
@@ -102,8 +102,8 @@ impl Parts {
         mut work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
         let (done, tell) = match self.enter_and_step(&mut work) {
-            // On a full disk the log cannot grow. Once it is written back it begins anew in the room that it has,
-            // which is enough to renew and to give back.
+            // On a full disk the log cannot grow. Once it is written back it begins anew in the
+            // room that it has, which is enough to renew and to give back.
             Err(error) if error.kind() == StoreErrorKind::Full => {
                 self.write_back();
                 self.enter_and_step(&mut work)?
@@ -130,10 +130,13 @@ impl Parts {
         };
         if let Err(error) = self.run("COMMIT") {
             let error = self.undo(at_commit(&error), error);
+            // If the commit did not take place, the thread executes the batch.
             return (error.certainty() == Certainty::Unknown).then_some(Err(error));
         }
         let tell = turn.tell;
         drop(inside);
+        // Outside the gate, so that nobody waits for it, and after the commit, which those who are
+        // told may look for at once.
         self.send(&tell);
         Some(Ok((done, tell)))
     }
@@ -170,7 +173,8 @@ impl Parts {
         work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
     }
 
-    /// Looks at each without waiting at the gate, and writes nothing. `None`: only an inspection can say.
+    /// Looks at each without waiting at the gate, and writes nothing. `None`: only an inspection
+    /// can say.
     pub(super) fn glance(&self, batches: &[Batch]) -> Result<Vec<Option<Replies>>, StoreError> {
         let (now, mut bystander) = (self.clock.now(), Bystander::new(&self.presences, self.me));
         let seen = self.read(|db| {
@@ -186,8 +190,8 @@ impl Parts {
         self.database.log_pages()
     }
 
-    /// Writes the log back into the database, as far as nobody is in the way. Never inside the gate: it waits for
-    /// the disk.
+    /// Writes the log back into the database, as far as nobody is in the way. Never inside the
+    /// gate: it waits for the disk.
     fn write_back(&self) {
         if let Err(error) = self.run("PRAGMA wal_checkpoint(PASSIVE)") {
             tracing::debug!(target: crate::TARGET, %error, "the log could not be written back");
@@ -245,8 +249,8 @@ impl Drop for Impatience<'_> {
     }
 }
 
-/// The log ends with the page that says that all before it counts. SQLite says `FULL` where a page did not fit, so
-/// that one did not get there.
+/// The log ends with the page that says that all before it counts. SQLite says `FULL` where a page
+/// did not fit, so that one did not get there.
 fn at_commit(error: &rusqlite::Error) -> Certainty {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Certainty::NotExecuted,

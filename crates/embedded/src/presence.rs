@@ -1,11 +1,13 @@
 //! Which clients are alive, as the kernel tells.
 //!
-//! A client keeps a file of its own locked, and a socket of its own listening, for as long as it lives. Whether the
-//! file is locked is the test. That the socket hangs up (`hangup.rs`) is the notice, which only says when to test.
+//! A client keeps a file of its own locked, and a socket of its own listening, for as long as it
+//! lives. Whether the file is locked is the test. That the socket hangs up (`hangup.rs`) is the
+//! notice, which only says when to test.
 //!
-//! The lock is one of `flock`. It belongs to what was opened, not to a process: it ends when the last process ends that
-//! has inherited the descriptor, and closing another descriptor of the same file does nothing to it. So this needs no
-//! process ids, works between containers, and a child that inherits both descriptors keeps its parent's leases alive.
+//! The lock is one of `flock`. It belongs to what was opened, not to a process: it ends when the
+//! last process ends that has inherited the descriptor, and closing another descriptor of the same
+//! file does nothing to it. So this needs no process ids, works between containers, and a child
+//! that inherits both descriptors keeps its parent's leases alive.
 
 use std::{
     fs::File,
@@ -111,7 +113,8 @@ impl OwnPresence {
         Arc::clone(&self.listener)
     }
 
-    /// Puts on record which two processes matter: this one and a child that inherits the descriptors.
+    /// Puts on record which two processes matter: this one and a child that inherits the
+    /// descriptors.
     pub(super) fn record_child(&self, child: u32) -> Result<(), StoreError> {
         record::write(&self.lock, child).map_err(trouble::at(&self.dir.join(&self.file)))
     }

@@ -122,8 +122,8 @@ fn record_of_parent() -> Option<String> {
     Some(format!("{} {me} {mine} ", pid_namespace()?))
 }
 
-/// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing. `None`, too, where there is no
-/// `/proc`.
+/// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing. `None`, too,
+/// where there is no `/proc`.
 fn pid_namespace() -> Option<u64> {
     let me = fs::read_link("/proc/self").ok()?;
     if me.to_str()?.parse() != Ok(process::id()) {
@@ -160,7 +160,8 @@ fn read_start(stat: impl Arg) -> io::Result<u64> {
     started_by(&stat[..length])
 }
 
-/// When the process of this line of `/proc` started, in ticks since boot; 0 once it is dead and not reaped.
+/// When the process of this line of `/proc` started, in ticks since boot; 0 once it is dead and not
+/// reaped.
 fn started_by(stat: &[u8]) -> io::Result<u64> {
     // The name of the program stands in parentheses and may have anything in it.
     let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(stat.len(), |at| at + 1);

@@ -1,5 +1,5 @@
-//! Stores under a clock or on a disk that a test chooses. Only with the feature `rigged`, which no build that is
-//! used has.
+//! Stores under a clock or on a disk that a test chooses. Only with the feature `rigged`, which no
+//! build that is used has.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -22,8 +22,8 @@ impl EmbeddedStore {
         Self::open_with(dir, clock, inbox, news, None)
     }
 
-    /// As [`open`](Self::open), with a disk that a test watches: `sync` is called where all that was written is to
-    /// be kept, and where the log would be written back.
+    /// As [`open`](Self::open), with a disk that a test watches: `sync` is called where all that
+    /// was written is to be kept, and where the log would be written back.
     ///
     /// # Errors
     /// As there.

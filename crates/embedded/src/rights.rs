@@ -61,13 +61,14 @@ impl Rights {
         Mode::from_raw_mode(0o600 | group | all)
     }
 
-    /// The rights of a client's sign of life: others only read it, so that its owner alone says who counts.
+    /// The rights of a client's sign of life: others only read it, so that its owner alone says who
+    /// counts.
     pub(super) fn sign_mode(self) -> Mode {
         self.file_mode().difference(Mode::WGRP | Mode::WOTH)
     }
 
-    /// The rights of a folder. What is in it keeps the group of the folder; where everybody may write, each
-    /// clears away only what is its own.
+    /// The rights of a folder. What is in it keeps the group of the folder; where everybody may
+    /// write, each clears away only what is its own.
     pub(super) fn folder_mode(self) -> Mode {
         let group = if self.mode & BY_GROUP > 0 { 0o070 | SET_GROUP } else { 0 };
         let all = if self.mode & BY_ALL > 0 { 0o077 | STICKY } else { 0 };
@@ -114,8 +115,8 @@ impl Rights {
         if is_known { Ok(()) } else { Err(Stranger::Owner(file.st_uid)) }
     }
 
-    /// Gives an open file that is ours the rights and the group that it should have. What an older version or
-    /// another umask made is put right by its owner.
+    /// Gives an open file that is ours the rights and the group that it should have. What an older
+    /// version or another umask made is put right by its owner.
     pub(super) fn bestow(self, fd: impl AsFd, mode: Mode) -> io::Result<()> {
         let file = rfs::fstat(&fd)?;
         if file.st_uid != self.user {

@@ -1,5 +1,5 @@
-//! One name's state as rows: the ledger runs on these inside a transaction. Every method finds its row
-//! by an index.
+//! One name's state as rows: the ledger runs on these inside a transaction. Every method finds its
+//! row by an index.
 
 mod entries;
 mod head;

@@ -1,11 +1,12 @@
-//! A small name as one record: all that the ledger keeps of it, packed into one row that is read and written in one
-//! go. A commit then writes one page of the log, where rows with their indexes take a dozen.
+//! A small name as one record: all that the ledger keeps of it, packed into one row that is read
+//! and written in one go. A commit then writes one page of the log, where rows with their indexes
+//! take a dozen.
 //!
-//! Two things must be found without reading every record. Names that nobody uses any more are found by `look_at`: a
-//! time before which the record is not looked at, so that it is not moved in an index with each call. Names at which
-//! a dead client has something are found by `small_of`, a row for each client and name. A client that comes and goes
-//! would write it each time; so the row stays for a while after the client's last lease, and the record lists the
-//! clients that have one.
+//! Two things must be found without reading every record. Names that nobody uses any more are found
+//! by `look_at`: a time before which the record is not looked at, so that it is not moved in an
+//! index with each call. Names at which a dead client has something are found by `small_of`, a row
+//! for each client and name. A client that comes and goes would write it each time; so the row
+//! stays for a while after the client's last lease, and the record lists the clients that have one.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,8 @@ use seinpaal_store::packed::{pack, unpack};
 const LONGEST: usize = 3500;
 /// Clients without a lease here that the record may list.
 const MOST_PAST_CLIENTS: usize = 8;
-/// Names are looked at this long after they were looked at last, until nothing is remembered of them.
+/// Names are looked at this long after they were looked at last, until nothing is remembered of
+/// them.
 const LINGER: Micros = 30 * SECOND;
 
 const FIND: &str = "SELECT id, look_at, state FROM small WHERE name = ?1";
@@ -114,7 +116,8 @@ impl<'a> SmallName<'a> {
         if past > MOST_PAST_CLIENTS { with_lease } else { &with_lease | &self.listed }
     }
 
-    /// When to look at the name though nobody asks for it. What is configured on purpose is not forgotten.
+    /// When to look at the name though nobody asks for it. What is configured on purpose is not
+    /// forgotten.
     fn look_at(&mut self, now: Micros) -> Option<i64> {
         let Ok(head) = self.state.head();
         if head.past == 0 && (head.pinned.is_some() || head.paused.is_some()) {
@@ -244,7 +247,8 @@ fn decode(record: &[u8]) -> Option<(BTreeSet<Inbox>, MemoryState)> {
     Some((listed, unpack(packed).ok()?))
 }
 
-/// FNV-1a: tells a record that something has damaged, since one that can be read may still contradict itself.
+/// FNV-1a: tells a record that something has damaged, since one that can be read may still
+/// contradict itself.
 fn sum(bytes: &[u8]) -> [u8; 8] {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix).to_be_bytes()

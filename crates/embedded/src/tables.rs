@@ -1,7 +1,7 @@
-//! Which tables a store has. Many stores only ever have a few small names. SQLite reads the definition of every table
-//! when a program opens the database, which took a short `run` longer than its calls. So a new store has the tables for
-//! small names alone. The first large name, or the first call about a queue, makes the others in its own transaction.
-//! They stay.
+//! Which tables a store has. Many stores only ever have a few small names. SQLite reads the
+//! definition of every table when a program opens the database, which took a short `run` longer
+//! than its calls. So a new store has the tables for small names alone. The first large name, or
+//! the first call about a queue, makes the others in its own transaction. They stay.
 
 use rusqlite::{Connection, Result};
 

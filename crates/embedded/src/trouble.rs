@@ -99,8 +99,8 @@ fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) 
     (kind, advice.to_owned())
 }
 
-/// Our statements break no constraint and read no wrong type over rows that we wrote, and a file that ends too early
-/// was cut off.
+/// Our statements break no constraint and read no wrong type over rows that we wrote, and a file
+/// that ends too early was cut off.
 fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
@@ -116,7 +116,8 @@ fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
         )
 }
 
-/// A quota, a limit on the size of files and a failing disk have no name of their own here; none passes by itself.
+/// A quota, a limit on the size of files and a failing disk have no name of their own here; none
+/// passes by itself.
 fn is_unwritten(error: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);

@@ -33,14 +33,16 @@ pub(super) const MOST_WAITERS: u32 = 256;
 /// The most calls that one burial takes; 128 leases, places and grants each.
 const MOST_CALLS: usize = 128;
 
-/// Names nobody uses are looked at this long after their last use, until nothing of them is remembered.
+/// Names nobody uses are looked at this long after their last use, until nothing of them is
+/// remembered.
 const LINGER: Micros = 30 * SECOND;
 /// The most of them that one call looks at. More than one, so that they get fewer.
 const MOST_USED_UP: u32 = 2;
 
-/// How long it is remembered that a process that ends with its permit has given it back. It repeats nothing once it has
-/// the answer, and its requests are on no way on which they could be late. So this is only for an answer that an error
-/// of the disk kept from it. A name that many such processes use stays small.
+/// How long it is remembered that a process that ends with its permit has given it back. It repeats
+/// nothing once it has the answer, and its requests are on no way on which they could be late. So
+/// this is only for an answer that an error of the disk kept from it. A name that many such
+/// processes use stays small.
 const A_WHILE: Micros = SECOND / 20;
 
 /// How long after a look that found none of them nobody looks again.
@@ -67,8 +69,9 @@ impl<'a> Turn<'a> {
         Ok(replies)
     }
 
-    /// Executes a batch likewise if nobody has to be looked at for that: then it takes one read and one write. `None`:
-    /// somebody would queue, or is told that there is no room. What was written is to be rolled back then.
+    /// Executes a batch likewise if nobody has to be looked at for that: then it takes one read and
+    /// one write. `None`: somebody would queue, or is told that there is no room. What was written
+    /// is to be rolled back then.
     pub(super) fn call_plainly(&mut self, batch: &Batch) -> Result<Option<Replies>> {
         let replies = self.execute(batch)?;
         if replies.replies.iter().any(|reply| depends_on_holders(reply) || counts_waiters(reply)) {
@@ -78,7 +81,8 @@ impl<'a> Turn<'a> {
         Ok(Some(replies))
     }
 
-    /// Where a look found nothing, the calls of the next moment do not look: it takes two statements, and a call six.
+    /// Where a look found nothing, the calls of the next moment do not look: it takes two
+    /// statements, and a call six.
     fn let_go(&mut self) -> Result<()> {
         let looked_at = self.known.around.found_nothing_at;
         if self.was_just_now(looked_at) {
@@ -102,8 +106,8 @@ impl<'a> Turn<'a> {
         looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now))
     }
 
-    /// Executes a batch. Before anybody is told that there is no room, or how many there are, those who hold
-    /// and wait are looked at: a dead one makes room, and is not counted.
+    /// Executes a batch. Before anybody is told that there is no room, or how many there are, those
+    /// who hold and wait are looked at: a dead one makes room, and is not counted.
     fn call_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute(batch)?;
         let mut dead = Vec::new();
@@ -185,8 +189,8 @@ impl<'a> Turn<'a> {
         Ok(waiting)
     }
 
-    /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing is
-    /// done to a client that is not dead.
+    /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing
+    /// is done to a client that is not dead.
     pub(super) fn bury(&mut self, inbox: Inbox) -> Result<()> {
         // Callers may go by what they saw outside the gate. What counts is what is seen inside.
         if self.known.contact(inbox) != Contact::Dead {

@@ -1,5 +1,5 @@
-//! The clients whose death this client waits for: those that hold where its waiter is among the first, and those that
-//! work at a queue where it is among the first idle workers.
+//! The clients whose death this client waits for: those that hold where its waiter is among the
+//! first, and those that work at a queue where it is among the first idle workers.
 
 use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc};
 

@@ -1,9 +1,9 @@
 //! The form of a datagram between two clients of the same directory.
 //!
 //! `version, kind, length of name, name`, then for wakeups about that name any number of
-//! `ticket, 1, fence, limit, length of slots, slots`, `ticket, 2, cause` and `ticket, 3`, and for wakeups about that queue any
-//! number of `1`, `2, look in` and `3, item, fence`. Numbers are big-endian.
-//! What cannot be read is ignored: it came from another version, and it is only a hint.
+//! `ticket, 1, fence, limit, length of slots, slots`, `ticket, 2, cause` and `ticket, 3`, and for
+//! wakeups about that queue any number of `1`, `2, look in` and `3, item, fence`. Numbers are
+//! big-endian. What cannot be read is ignored: it came from another version, and it is only a hint.
 
 mod queues;
 

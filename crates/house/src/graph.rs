@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::source::{Arrows, Module};
 
-/// The circles: sets of modules each of which reaches all others of its set. Every module that is on
-/// a circle is in exactly one set.
+/// The circles: sets of modules each of which reaches all others of its set. Every module that is
+/// on a circle is in exactly one set.
 #[must_use]
 pub fn circles(arrows: &Arrows) -> Vec<BTreeSet<Module>> {
     let mut found: Vec<BTreeSet<Module>> = Vec::new();

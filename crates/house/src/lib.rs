@@ -1,5 +1,6 @@
-//! Figures of the source: which layer and which file uses which, how many lines each crate has, which
-//! lines stand twice, which files and functions are too long, and which names several types have.
+//! Figures of the source: which layer and which file uses which, how many lines each crate has,
+//! which lines stand twice, which files and functions are too long, and which names several types
+//! have.
 //!
 //! The page docs/internals/house.md has the commands that print them.
 
@@ -13,3 +14,4 @@ pub mod long;
 pub mod names;
 pub mod paths;
 pub mod source;
+pub mod wrap;

@@ -1,4 +1,4 @@
-//! Lines of source by crate.
+//! Lines of source by crate, and what share of them are comments.
 
 use std::{fs, path::Path};
 
@@ -12,6 +12,17 @@ pub struct Lines {
     pub tests: usize,
 }
 
+/// The lines of what ships that are not blank, in one language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Comments {
+    /// All of them.
+    pub lines: usize,
+    /// Those of documentation: `///` and `//!` of Rust, the head of a Lua file or function.
+    pub documentation: usize,
+    /// Those of comments beside the code.
+    pub inline: usize,
+}
+
 /// Counts every `.rs` and `.lua` file below this directory.
 ///
 /// # Panics
@@ -19,11 +30,51 @@ pub struct Lines {
 #[must_use]
 pub fn count(directory: &Path) -> Lines {
     let mut lines = Lines::default();
-    add(directory, false, &mut lines);
+    visit(directory, false, &mut |file| {
+        lines.shipped += file.shipped.lines().count();
+        lines.tests += file.tests.lines().count();
+    });
     lines
 }
 
-fn add(directory: &Path, is_test: bool, lines: &mut Lines) {
+/// Counts the comments in what ships below this directory: those of Rust, and those of Lua.
+///
+/// # Panics
+/// A file cannot be read.
+#[must_use]
+pub fn comments(directory: &Path) -> (Comments, Comments) {
+    let (mut rust, mut lua) = (Comments::default(), Comments::default());
+    visit(directory, false, &mut |file| {
+        if file.is_lua() {
+            add_lua(file.shipped, &mut lua);
+        } else {
+            add_rust(file.shipped, &mut rust);
+        }
+    });
+    (rust, lua)
+}
+
+/// A file of Rust or Lua.
+pub(crate) struct SourceFile<'a> {
+    pub(crate) path: &'a Path,
+    /// The part of its text that ships.
+    pub(crate) shipped: &'a str,
+    /// Its tests.
+    pub(crate) tests: &'a str,
+}
+
+impl SourceFile<'_> {
+    pub(crate) fn is_rust(&self) -> bool {
+        !self.is_lua()
+    }
+
+    fn is_lua(&self) -> bool {
+        self.path.extension().is_some_and(|end| end == "lua")
+    }
+}
+
+/// Shows every file of Rust or Lua below this directory.
+pub(crate) fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(SourceFile<'_>)) {
     let entries = fs::read_dir(directory)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));
     for entry in entries.flatten() {
@@ -31,20 +82,53 @@ fn add(directory: &Path, is_test: bool, lines: &mut Lines) {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let is_test = is_test || matches!(stem, "tests" | "benches" | "examples");
         if path.is_dir() {
-            add(&path, is_test, lines);
+            visit(&path, is_test, see);
         } else if path.extension().is_some_and(|end| end == "rs" || end == "lua") {
             let text = fs::read_to_string(&path)
                 .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-            add_file(&text, is_test, lines);
+            let (shipped, tests) = text.split_at(if is_test { 0 } else { start_of_tests(&text) });
+            see(SourceFile { path: &path, shipped, tests });
         }
     }
 }
 
-fn add_file(text: &str, is_test: bool, lines: &mut Lines) {
-    let all = text.lines().count();
-    // A module of tests is the last of its file.
-    let own = text.lines().position(|line| line == "mod tests {").unwrap_or(all);
-    let shipped = if is_test { 0 } else { own };
-    lines.shipped += shipped;
-    lines.tests += all - shipped;
+/// A module of tests is the last of its file.
+fn start_of_tests(text: &str) -> usize {
+    text.find("\nmod tests {").map_or(text.len(), |at| at + 1)
+}
+
+fn add_rust(text: &str, comments: &mut Comments) {
+    for line in text.lines().map(str::trim_start).filter(|line| !line.is_empty()) {
+        let is_documentation = line.starts_with("///") || line.starts_with("//!");
+        let is_inline = !is_documentation && (line.starts_with("//") || line.contains("; // "));
+        comments.lines += 1;
+        comments.documentation += usize::from(is_documentation);
+        comments.inline += usize::from(is_inline);
+    }
+}
+
+/// In Lua, a comment that begins at the margin documents the file or the function below it.
+fn add_lua(text: &str, comments: &mut Comments) {
+    for line in text.lines().filter(|line| !line.trim_start().is_empty()) {
+        let is_documentation = line.starts_with("--");
+        let is_inline = !is_documentation && line.contains("-- ");
+        comments.lines += 1;
+        comments.documentation += usize::from(is_documentation);
+        comments.inline += usize::from(is_inline);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_and_comments_beside_code_are_counted_apart() {
+        let mut rust = Comments::default();
+        add_rust("//! A\n\n/// B\nfn c() {\n    // why\n    d(); // and why\n}\n", &mut rust);
+        assert_eq!(rust, Comments { lines: 6, documentation: 2, inline: 2 });
+        let mut lua = Comments::default();
+        add_lua("-- head\nlocal a = 1 -- why\n  -- why\nreturn a\n", &mut lua);
+        assert_eq!(lua, Comments { lines: 4, documentation: 1, inline: 2 });
+    }
 }

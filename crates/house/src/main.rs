@@ -1,13 +1,19 @@
 //! Prints figures of the source: which file uses which, how many lines each crate has, which lines
-//! stand twice, which files and functions are too long, and which names several types have.
+//! stand twice, which files and functions are too long, how long functions are, which names several
+//! types have, and what share of the lines are comments.
 //!
 //! ```text
 //! cargo run -p house -- imports
 //! cargo run -p house -- lines ../another-checkout
 //! cargo run -p house -- duplicates
 //! cargo run -p house -- long
+//! cargo run -p house -- functions
 //! cargo run -p house -- names
+//! cargo run -p house -- comments
 //! ```
+//!
+//! One word changes the source instead: `cargo run -p house -- wrap` wraps the comments that are
+//! wider than 100 columns, which `cargo fmt` leaves as they are. It takes a directory.
 
 use std::{
     collections::BTreeSet,
@@ -20,10 +26,11 @@ use house::{
     duplicates::{Duplicate, duplicates},
     graph::{between_modules, circles, shown},
     layers::{self, Arrow, PROOF, arrows, upward},
-    lines::{Lines, count},
-    long::{FILE, FUNCTION, long},
+    lines::{Comments, Lines, comments, count},
+    long::{FILE, FUNCTION, LONGISH, lengths, long},
     names::{shared, twins},
     source::{Arrows, Crate, Module},
+    wrap::wrap,
 };
 
 fn main() -> ExitCode {
@@ -34,11 +41,14 @@ fn main() -> ExitCode {
         Some("lines") => lines(&root),
         Some("duplicates") => print_duplicates(&root),
         Some("long") => print_long(&root),
+        Some("functions") => print_functions(&root),
         Some("names") => print_names(&root),
+        Some("comments") => print_comments(&root),
+        Some("wrap") => println!("files changed: {}", wrap(&root)),
         _ => {
             eprintln!(
-                "house: say what to print (imports, lines, duplicates, long or names), and the \
-                 tree if it is another"
+                "house: say what to print (imports, lines, duplicates, long, functions, names, \
+                 comments) or to wrap, and the tree if it is another"
             );
             return ExitCode::from(64);
         }
@@ -140,6 +150,24 @@ fn print_long(root: &Path) {
     );
 }
 
+fn print_functions(root: &Path) {
+    let mut longish = Vec::new();
+    println!("{:<14}{:>9}{:>9}{:>9}{:>10}", "crate", "number", "median", "longest", "over 25");
+    for name in layers::crates(root).into_iter().filter(|name| !is_proof(name)) {
+        let all = lengths(root, &format!("crates/{name}/src"));
+        let (longest, median) = (all.first(), all.get(all.len() / 2));
+        let [longest, median] = [longest, median].map(|one| one.map_or(0, |(lines, _)| *lines));
+        let number = all.len();
+        let over: Vec<_> = all.into_iter().filter(|(lines, _)| *lines > LONGISH).collect();
+        println!("{name:<14}{number:>9}{median:>9}{longest:>9}{:>10}", over.len());
+        longish.extend(over);
+    }
+    longish.sort_by(|one, other| other.cmp(one));
+    println!();
+    longish.iter().for_each(|(lines, place)| println!("{lines:>4}  {place}"));
+    println!("\nfunctions of more than {LONGISH} lines in the product: {}", longish.len());
+}
+
 fn print_names(root: &Path) {
     let (shared, twins) = (shared(root), twins(root));
     for (name, files) in &shared {
@@ -149,6 +177,34 @@ fn print_names(root: &Path) {
     }
     let unlisted = shared.keys().filter(|name| !twins.contains(*name)).count();
     println!("\nnames of several types: {}, not on the page of names: {unlisted}", shared.len());
+}
+
+fn print_comments(root: &Path) {
+    println!("{:<14}{:>9}{:>15}{:>9}", "crate", "lines", "documentation", "inline");
+    let (mut product, mut scripts) = (Comments::default(), Comments::default());
+    for name in layers::crates(root) {
+        let (rust, lua) = comments(&root.join("crates").join(&name).join("src"));
+        row_of_comments(&name, rust);
+        if !is_proof(&name) {
+            add(&mut product, rust);
+        }
+        add(&mut scripts, lua);
+    }
+    row_of_comments("Rust, product", product);
+    row_of_comments("Lua", scripts);
+}
+
+fn add(total: &mut Comments, own: Comments) {
+    total.lines += own.lines;
+    total.documentation += own.documentation;
+    total.inline += own.inline;
+}
+
+#[allow(clippy::cast_precision_loss, reason = "lines of source are few")]
+fn row_of_comments(name: &str, comments: Comments) {
+    let Comments { lines, documentation, inline } = comments;
+    let share = |some: usize| 100.0 * some as f64 / lines.max(1) as f64;
+    println!("{name:<14}{lines:>9}{:>14.1}%{:>8.2}%", share(documentation), share(inline));
 }
 
 fn is_proof(name: &str) -> bool {

@@ -77,7 +77,8 @@ impl Crate {
         Some(self.home(full, 0))
     }
 
-    /// The path from the root of the crate; `None`: it leads to another crate, or into the file itself.
+    /// The path from the root of the crate; `None`: it leads to another crate, or into the file
+    /// itself.
     fn absolute(&self, module: &Module, names: &[String], depth: usize) -> Option<Vec<String>> {
         let mut base = match names.first()?.as_str() {
             "crate" => return Some(names[1..].to_vec()),

@@ -1,5 +1,5 @@
-//! The benchmark, the fuzz programs and the Python package are workspaces of their own and have lock files of their own.
-//! `--locked` refuses one that does not know what a crate here depends on.
+//! The benchmark, the fuzz programs and the Python package are workspaces of their own and have
+//! lock files of their own. `--locked` refuses one that does not know what a crate here depends on.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

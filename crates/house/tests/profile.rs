@@ -1,4 +1,5 @@
-//! The development profile optimises every crate that it does not name, so it has to name every crate of ours.
+//! The development profile optimises every crate that it does not name, so it has to name every
+//! crate of ours.
 
 use std::{
     fs,

@@ -34,10 +34,19 @@ pub trait ModelGame: Clone + Hash + PartialEq + Debug + Send + Sync + 'static {}
 
 impl<T: Clone + Hash + PartialEq + Debug + Send + Sync + 'static> ModelGame for T {}
 
-/// Returns whether a world is one of the sample from which the quiet schedule is run. The sample has
-/// one world in `one_in`, chosen by their hashes.
+/// Returns whether two worlds are the same for the model, as far as their hashes tell.
+pub(crate) fn are_alike(one: &impl Hash, other: &impl Hash) -> bool {
+    hash_of(one) == hash_of(other)
+}
+
+/// Returns whether a world is one of the sample from which the quiet schedule is run. The sample
+/// has one world in `one_in`, chosen by their hashes.
 pub(crate) fn is_sample(world: &impl Hash, one_in: u64) -> bool {
+    hash_of(world).is_multiple_of(one_in)
+}
+
+fn hash_of(world: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     world.hash(&mut hasher);
-    hasher.finish().is_multiple_of(one_in)
+    hasher.finish()
 }

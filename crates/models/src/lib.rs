@@ -1,5 +1,6 @@
-//! Models of Seinpaal for a model checker: the real ledger and real sessions of `seinpaal-proto`, joined by
-//! a network that loses, repeats, delays and reorders, under crashes, pauses and clocks that are set.
+//! Models of Seinpaal for a model checker: the real ledger and real sessions of `seinpaal-proto`,
+//! joined by a network that loses, repeats, delays and reorders, under crashes, pauses and clocks
+//! that are set.
 //!
 //! ```text
 //!   World ── actions ──▶ World' ── properties ──▶ kept, or the shortest history that breaks one
@@ -21,5 +22,6 @@ mod planting;
 pub mod queue;
 pub mod recipes;
 pub mod story;
+mod traffic;
 pub mod walk;
 pub mod world;

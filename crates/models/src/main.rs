@@ -1,7 +1,8 @@
 //! Explores the models and prints the results.
 //!
-//! `all`, `queues`, the name of a model, `planted`, `limits` or `recipes`; `--minutes N` in all, `--seed S` for the walks.
-//! Ends with 1 if a promise was broken, or a planted mistake was not found.
+//! `all`, `queues`, the name of a model, `planted`, `limits` or `recipes`; `--minutes N` in all,
+//! `--seed S` for the walks. Ends with 1 if a promise was broken, or a planted mistake was not
+//! found.
 
 mod show;
 

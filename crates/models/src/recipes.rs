@@ -1,5 +1,5 @@
-//! The recipes that people use instead, as small programs over a little Redis. For each the checker finds its
-//! known fault and tells the shortest history.
+//! The recipes that people use instead, as small programs over a little Redis. For each the checker
+//! finds its known fault and tells the shortest history.
 //!
 //! ```text
 //!   program of client A:  step 0, step 1, …   each an atomic look at the store, and what it says of it
@@ -64,7 +64,7 @@ pub type RecipeFault = String;
 pub trait Recipe: Send + Sync + 'static {
     /// What it is called.
     fn title(&self) -> &'static str;
-    /// How it goes, in a sentence or two.
+    /// How it goes, in a few sentences.
     fn sketch(&self) -> &'static str;
     /// What stands in its place here.
     fn instead(&self) -> &'static str;
@@ -200,10 +200,10 @@ fn name(who: usize) -> String {
     char::from(b'A' + u8::try_from(who).unwrap_or(0)).to_string()
 }
 
-/// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its place.
+/// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its
+/// place.
 fn chapter<R: Recipe + Copy>(recipe: R) -> String {
-    let mut text = format!("## {}\n\n{}\n\n", recipe.title(), recipe.sketch());
-    let instead = recipe.instead();
+    let mut text = format!("## {}\n\n{}\n\n", recipe.title(), wrapped(recipe.sketch()));
     match Followed(recipe).shortest() {
         None => text.push_str("No fault was found.\n"),
         Some((told, fault)) => {
@@ -213,6 +213,22 @@ fn chapter<R: Recipe + Copy>(recipe: R) -> String {
             let _ = writeln!(text, "\n**{fault}**");
         }
     }
-    let _ = writeln!(text, "\nHere: {instead}\n");
+    let _ = writeln!(text, "\n{}\n", wrapped(&format!("Here: {}", recipe.instead())));
     text
+}
+
+/// The same words in lines of at most 100 columns, as on every page.
+fn wrapped(text: &str) -> String {
+    let mut page = String::with_capacity(text.len());
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        let fits = column + 1 + length <= 100;
+        if column > 0 {
+            page.push(if fits { ' ' } else { '\n' });
+        }
+        column = if column > 0 && fits { column + 1 + length } else { length };
+        page.push_str(word);
+    }
+    page
 }

@@ -6,7 +6,8 @@ use seinpaal_proto::{Request, Standing, Ticket};
 
 use crate::{
     bounds::{Bounds, ModelFault, Rule, Steer, TICK},
-    world::{Action, Load, World},
+    traffic::Load,
+    world::{Action, World},
 };
 
 /// A client's name: A, B, C.
@@ -20,14 +21,28 @@ pub fn letter(who: usize) -> char {
 pub fn tell(bounds: &Bounds, actions: &[Action]) -> String {
     let mut world = World::new(bounds);
     let begin = world.now;
-    let mut story = String::new();
-    let mut before = String::new();
+    tell_steps(actions, |action| {
+        let says = says(&world, action);
+        world.act(bounds, action);
+        ToldStep { at: (world.now - begin) / TICK, says, stands: stands(&world) }
+    })
+}
+
+/// A step of a history in words.
+pub(crate) struct ToldStep {
+    /// When it was, in ticks.
+    pub(crate) at: u64,
+    pub(crate) says: String,
+    /// How the world stands after it.
+    pub(crate) stands: String,
+}
+
+/// Tells steps, a line each. A line says how the world stands if that has changed.
+pub(crate) fn tell_steps<A: Copy>(actions: &[A], mut take: impl FnMut(A) -> ToldStep) -> String {
+    let (mut story, mut before) = (String::new(), String::new());
     for (nth, action) in actions.iter().enumerate() {
-        let says = says(&world, *action);
-        world.act(bounds, *action);
-        let at = (world.now - begin) / TICK;
+        let ToldStep { at, says, stands } = take(*action);
         let _ = write!(story, "{:>3}. {at:>3} s  {says}", nth + 1);
-        let stands = stands(&world);
         if stands != before {
             let _ = write!(story, "  [{stands}]");
             before = stands;

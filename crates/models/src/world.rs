@@ -22,7 +22,7 @@ use std::{
 use seinpaal_proto::{
     Batch, Contact, Inbox, MemoryState, Name, Replies, Standing, Ticket, Wakeup,
     session::{CallId, Session, SessionConfig},
-    time::{Micros, SECOND},
+    time::Micros,
 };
 
 pub use act::Action;
@@ -32,12 +32,10 @@ use naming::Naming;
 pub use quiet::Stuck;
 use terms::RuleOfLimit;
 
-use crate::bounds::Bounds;
-
-/// When the clocks begin: far enough from 0 that no instant is negative.
-const START: Micros = 1_000_000 * SECOND;
-/// The store's clock differs from the clients'.
-const STORE_AHEAD: Micros = 1_000_000 * SECOND;
+use crate::{
+    bounds::Bounds,
+    traffic::{self, Life, START, STORE_AHEAD},
+};
 
 /// One moment of everything. Parts that a step does not touch are shared with the moment before.
 #[derive(Clone, Debug)]
@@ -100,13 +98,6 @@ pub(crate) struct Client {
     pub(crate) held: Vec<PermitInProgram>,
 }
 
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Life {
-    Alive,
-    Paused,
-    Gone,
-}
-
 /// A permit in a program's hand.
 #[derive(Clone, Debug)]
 pub(crate) struct PermitInProgram {
@@ -117,25 +108,9 @@ pub(crate) struct PermitInProgram {
     pub(crate) until: Option<Micros>,
 }
 
-/// A parcel under way. It arrives before the next tick, unless it is late.
-#[derive(Clone, Debug)]
-pub(crate) struct Parcel {
-    /// Whether the parcel may arrive at any time from now on.
-    pub(crate) is_late: bool,
-    pub(crate) load: Load,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Load {
-    /// A request to the store. `call` is the call whose answer its sender waits for, if it still
-    /// does.
-    Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
-    /// Replies to a client that waits for them, with what its permits had been asked when the store
-    /// renewed them.
-    Replies { to: usize, call: CallId, replies: Arc<Replies>, asked: AskedThen },
-    /// A wakeup for a client.
-    Wakeup { to: usize, wakeup: Arc<Wakeup> },
-}
+/// A parcel under way. Replies have with them what the permits of their client had been asked when
+/// the store renewed them.
+pub(crate) type Parcel = traffic::Parcel<Batch, (Arc<Replies>, AskedThen), Wakeup>;
 
 impl World {
     /// The first world: nobody has done anything yet.

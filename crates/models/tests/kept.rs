@@ -1,4 +1,5 @@
-//! The promises are kept: short explorations and walks of the models that the program runs for longer.
+//! The promises are kept: short explorations and walks of the models that the program runs for
+//! longer.
 
 use std::time::Duration;
 
@@ -56,7 +57,8 @@ fn random_histories_of_a_queue_keep_every_promise_and_end_with_all_done_and_noth
     queue::list::walked().iter().for_each(walks_keep_their_promises);
 }
 
-/// Races, a late step, a crash at any place, a pause over the end of a lease, a late release, a lost wakeup.
+/// Races, a late step, a crash at any place, a pause over the end of a lease, a late release, a
+/// lost wakeup.
 #[test]
 fn what_breaks_the_recipes_does_not_break_ours() {
     let trouble = &[

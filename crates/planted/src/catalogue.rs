@@ -140,8 +140,6 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
 
 /// A check that is known to find a mistake quickly.
 pub(crate) fn cheapest(bug: Bug) -> SuiteRun {
-    let models = |model| SuiteRun::of(Suite::Models, "-", model);
-    let case = |store, case| SuiteRun::of(Suite::Conformance, store, case);
     match bug {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
@@ -151,22 +149,6 @@ pub(crate) fn cheapest(bug: Bug) -> SuiteRun {
         }
         Bug::DangerBeforeRenewal => models("calm-short-places"),
         Bug::SilenceIsNoLoss => models("pause"),
-        Bug::QueueLateEnds => {
-            case("memory", "queues:a_late_end_of_a_delivery_is_lost_and_changes_nothing")
-        }
-        Bug::QueueRepeats => models("queue-repeat"),
-        Bug::QueueGroupOneMore => models("queue-groups"),
-        Bug::QueueUncounted | Bug::QueuePlaceLost => models("queue-ends"),
-        Bug::QueueWatchUntold => models("queue-apart"),
-        Bug::QueueHintLost => models("queue-delayed"),
-        Bug::QueueLossUnheard => models("queue-cancel"),
-        Bug::QueueFromReply => models("queue-one-delay"),
-        Bug::QueueLuaOneTooMany | Bug::QueueLuaCallsNobody => {
-            SuiteRun::of(Suite::Differential, "-", "queues")
-        }
-        Bug::QueueEmbeddedDeathKeeps => {
-            case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
-        }
         Bug::AsksOnce => models("break"),
         Bug::AttachKeepsTheLease => {
             case("memory", "attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before")
@@ -189,6 +171,34 @@ pub(crate) fn cheapest(bug: Bug) -> SuiteRun {
         Bug::RedisDeafAfterACut => case("cut", "all"),
         Bug::ReplicatedUnconfirmed => case("failover", "all"),
         Bug::QuorumOfAMinority => case("quorum", "all"),
+        _ if bug.layer().starts_with("queue") => cheapest_of_queues(bug),
         _ => SuiteRun::of(Suite::Differential, "-", "all"),
     }
+}
+
+fn cheapest_of_queues(bug: Bug) -> SuiteRun {
+    match bug {
+        Bug::QueueLateEnds => {
+            case("memory", "queues:a_late_end_of_a_delivery_is_lost_and_changes_nothing")
+        }
+        Bug::QueueRepeats => models("queue-repeat"),
+        Bug::QueueGroupOneMore => models("queue-groups"),
+        Bug::QueueUncounted | Bug::QueuePlaceLost => models("queue-ends"),
+        Bug::QueueWatchUntold => models("queue-apart"),
+        Bug::QueueHintLost => models("queue-delayed"),
+        Bug::QueueLossUnheard => models("queue-cancel"),
+        Bug::QueueFromReply => models("queue-one-delay"),
+        Bug::QueueEmbeddedDeathKeeps => {
+            case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
+        }
+        _ => SuiteRun::of(Suite::Differential, "-", "queues"),
+    }
+}
+
+fn models(model: &str) -> SuiteRun {
+    SuiteRun::of(Suite::Models, "-", model)
+}
+
+fn case(store: &'static str, case: &str) -> SuiteRun {
+    SuiteRun::of(Suite::Conformance, store, case)
 }

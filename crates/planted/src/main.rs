@@ -1,4 +1,5 @@
-//! Puts mistakes into Seinpaal, one at a time, and tells which check finds which: docs/internals/proof/planted.md.
+//! Puts mistakes into Seinpaal, one at a time, and tells which check finds which:
+//! docs/internals/proof/planted.md.
 //!
 //! ```text
 //!   planted [all | quick | NAME] ──▶ itself again, a process a mistake and check ──▶ kept | broken, by what

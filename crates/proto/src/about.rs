@@ -57,7 +57,8 @@ impl About {
         text
     }
 
-    /// Reads [`About::encode`]'s form. What is missing or odd becomes empty: this is for display only.
+    /// Reads [`About::encode`]'s form. What is missing or odd becomes empty: this is for display
+    /// only.
     #[must_use]
     pub fn decode(text: &str) -> Self {
         let mut fields = asked::said_by_the_holder(text).split(FIELD);

@@ -1,8 +1,9 @@
 //! The head of a name and the head of a queue: what is known of each that is not a list.
 //!
-//! Each head has one list of its fields, written with [`head!`]. The list says of each field its type, its default
-//! and its sort. Whoever has to know all fields goes through that list: the check for damage, the models'
-//! fingerprint, the packed form, the columns of the embedded store, and the layout on Redis.
+//! Each head has one list of its fields, written with [`head!`]. The list says of each field its
+//! type, its default and its sort. Whoever has to know all fields goes through that list: the check
+//! for damage, the models' fingerprint, the packed form, the columns of the embedded store, and the
+//! layout on Redis.
 
 use alloc::string::String;
 
@@ -33,7 +34,8 @@ pub enum Field<'a> {
     LedgerTime(Micros),
     /// An instant of the store's clock.
     StoreTime(Micros),
-    /// When a client will look, on the store's clock. It may lie beyond [`UNBOUNDED`], which is added to *now*.
+    /// When a client will look, on the store's clock. It may lie beyond [`UNBOUNDED`], which is
+    /// added to *now*.
     Alarm(Micros),
     /// A number that follows the store's clock and only grows.
     Fence(u64),
@@ -67,8 +69,8 @@ impl Field<'_> {
     }
 }
 
-/// Reads the fields of a head, one after the other, in the order of the list. Sorts that are kept alike are read
-/// alike.
+/// Reads the fields of a head, one after the other, in the order of the list. Sorts that are kept
+/// alike are read alike.
 pub trait ReadHead {
     /// Why a field cannot be read.
     type Error;
@@ -93,8 +95,9 @@ pub trait ReadHead {
     fn holds(&mut self) -> Result<RecentHolds, Self::Error>;
 }
 
-/// Defines a head by the list of its fields: `name: type = default, sort;`. A sort is a variant of [`Field`], written
-/// as the method of [`field_of!`]. What several fields must have to do with each other comes after `if`.
+/// Defines a head by the list of its fields: `name: type = default, sort;`. A sort is a variant of
+/// [`Field`], written as the method of [`field_of!`]. What several fields must have to do with each
+/// other comes after `if`.
 macro_rules! head {
     ($(#[$about:meta])* pub struct Head { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $sort:ident;)* }
         $(if |$head:ident| $fits:expr)?) => {

@@ -1,8 +1,8 @@
 //! How long holds of one name took: what estimates go by.
 //!
-//! Every store keeps the lengths of the last few holds of a name ([`RecentHolds`], docs/decisions/0083). A program that
-//! reads a name each second anyway sees who held before and does not any more, and so learns of more holds than those
-//! (docs/decisions/0081).
+//! Every store keeps the lengths of the last few holds of a name ([`RecentHolds`],
+//! docs/decisions/0083). A program that reads a name each second anyway sees who held before and
+//! does not any more, and so learns of more holds than those (docs/decisions/0081).
 
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -19,8 +19,8 @@ use crate::{
 const MOST: usize = 64;
 /// How many holders of a look are known again at the next.
 const MOST_KNOWN: usize = 256;
-/// Between two looks that are further apart, holds begin and end unseen. The ones that are seen would then be the long
-/// ones.
+/// Between two looks that are further apart, holds begin and end unseen. The ones that are seen
+/// would then be the long ones.
 const NEAR: Micros = 5 * SECOND;
 
 /// A holder, as somebody sees it.
@@ -59,8 +59,8 @@ pub struct HoldTimes {
 pub struct HoldLengths(Vec<Micros>);
 
 impl HoldTimes {
-    /// Takes in a look at the name at `now`, on any clock that goes steadily, and returns the holds that have ended since
-    /// the look before. `are_all` says whether all holders are among these.
+    /// Takes in a look at the name at `now`, on any clock that goes steadily, and returns the holds
+    /// that have ended since the look before. `are_all` says whether all holders are among these.
     pub fn look(
         &mut self,
         holders: impl Iterator<Item = HoldSeen> + Clone,
@@ -82,14 +82,16 @@ impl HoldTimes {
         ended
     }
 
-    /// Forgets who holds, but not how long holds took: what comes next has nothing to do with the last look.
+    /// Forgets who holds, but not how long holds took: what comes next has nothing to do with the
+    /// last look.
     pub fn look_away(&mut self) {
         self.holding.clear();
         self.looked_at = None;
     }
 
-    /// What an estimate can go by: all holds that were seen to end, or the last few, of which the store tells in each
-    /// look, if these are as many or most of the others were too short to be seen.
+    /// What an estimate can go by: all holds that were seen to end, or the last few, of which the
+    /// store tells in each look, if these are as many or most of the others were too short to be
+    /// seen.
     #[must_use]
     pub fn lengths(&self, recent: RecentHolds) -> HoldLengths {
         let last = HoldLengths::from(recent);
@@ -138,20 +140,22 @@ impl HoldLengths {
         Some(self.0[last / 2])
     }
 
-    /// How long the next one to be served holds. Each takes after another of those that were seen, chosen so that few are
-    /// already spread like all: `turn` counts how often this was asked.
+    /// How long the next one to be served holds. Each takes after another of those that were seen,
+    /// chosen so that few are already spread like all: `turn` counts how often this was asked.
     pub(crate) fn one(&self, turn: u32) -> Option<Micros> {
         spread(&self.0, turn)
     }
 
-    /// How long a holder will go on that has held for `age`: as one of those that took longer. `None` if none did.
+    /// How long a holder will go on that has held for `age`: as one of those that took longer.
+    /// `None` if none did.
     pub(crate) fn rest(&self, age: Micros, turn: u32) -> Option<Micros> {
         let longer = &self.0[self.0.partition_point(|length| *length <= age)..];
         spread(longer, turn).map(|length| length - age)
     }
 }
 
-/// One half-way, then one at a quarter, at three quarters, at an eighth, and so on (van der Corput's sequence).
+/// One half-way, then one at a quarter, at three quarters, at an eighth, and so on (van der
+/// Corput's sequence).
 fn spread(lengths: &[Micros], turn: u32) -> Option<Micros> {
     let share = u64::from(turn.wrapping_add(1).reverse_bits());
     let at = (share * lengths.len() as u64) >> u32::BITS;

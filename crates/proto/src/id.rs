@@ -9,8 +9,8 @@ use core::{fmt, str::FromStr};
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Ticket(pub u128);
 
-/// The high 96 bits of the tickets that a client draws one after the other; the low 32 bits are 0. A ledger
-/// remembers what is over by series, and not by ticket.
+/// The high 96 bits of the tickets that a client draws one after the other; the low 32 bits are 0.
+/// A ledger remembers what is over by series, and not by ticket.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Series(pub u128);
 
@@ -32,8 +32,8 @@ macro_rules! hexadecimal {
         }
 
         impl $name {
-            /// The digits that it is written with. Clients write several ids a request, and general formatting
-            /// of such a number takes ten times as long.
+            /// The digits that it is written with. Clients write several ids a request, and general
+            /// formatting of such a number takes ten times as long.
             #[must_use]
             pub fn digits(self) -> [u8; 32] {
                 hexadecimal_digits(self.0)
@@ -187,7 +187,8 @@ impl TicketSource {
         Series::from(self.lease()).ticket(1)
     }
 
-    /// The next lease, with a series of its own. Four thousand million draws go by before one comes again.
+    /// The next lease, with a series of its own. Four thousand million draws go by before one comes
+    /// again.
     pub fn lease(&mut self) -> LeaseId {
         self.count = self.count.wrapping_add(1);
         LeaseId(u128::from(self.session) << 64 | u128::from(mix_short(self.count)) << 32)
@@ -202,7 +203,8 @@ const fn mix_short(count: u32) -> u32 {
     z ^ (z >> 16)
 }
 
-/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so distinct counts stay distinct.
+/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so distinct counts stay
+/// distinct.
 pub(crate) const fn mix(count: u64) -> u64 {
     let mut z = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

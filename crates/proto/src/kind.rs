@@ -12,8 +12,9 @@ pub enum Kind {
     Semaphore,
     /// One holder: a semaphore whose limit is 1 and stays 1.
     Mutex,
-    /// Many readers or one writer: a semaphore whose limit is [`MOST_READERS`](crate::MOST_READERS), of which a reader takes one
-    /// and a writer all. They stand in one line, so neither starves.
+    /// Many readers or one writer: a semaphore whose limit is
+    /// [`MOST_READERS`](crate::MOST_READERS), of which a reader takes one and a writer all. They
+    /// stand in one line, so neither starves.
     RwLock,
 }
 

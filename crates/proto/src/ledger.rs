@@ -35,13 +35,14 @@ use crate::{
     time::{Micros, UNBOUNDED},
 };
 
-/// The most leases, places, memories and grants that one call may end or make (rule 18). What is left
-/// over is the backlog, which the reply tells the client of.
+/// The most leases, places, memories and grants that one call may end or make (rule 18). What is
+/// left over is the backlog, which the reply tells the client of.
 const WORK: u32 = 128;
 /// The most series that a name remembers. The oldest are forgotten first. This bounds the cost of a
 /// name that thousands of clients a second hold once each.
 const MOST_MEMORIES: u32 = 65_536;
-/// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
+/// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to
+/// 2^53).
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 
 /// The state of the client behind an inbox, as far as the store knows.
@@ -101,6 +102,7 @@ pub fn execute<S: State, C: Contacts>(
         asker: batch.inbox,
         now,
         guarded_for,
+        // No store's clock shows 0, so a head without a reading was never written.
         is_new: head.wall == 0,
         head,
         work: WORK,
@@ -183,8 +185,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
         }
-        // A head whose fence is ahead of the clock stays until the clock has caught up. Otherwise the
-        // next holder could get a lower fence (rule 10).
+        // A head whose fence is ahead of the clock stays until the clock has caught up. Otherwise
+        // the next holder could get a lower fence (rule 10).
         if self.is_blank() && (self.is_new || !self.head.owes_fence(self.now)) {
             self.state.clear()?;
         } else {

@@ -16,7 +16,8 @@ use crate::{
     time::Micros,
 };
 
-/// One name's state in B-trees: what the memory store keeps and what the other stores are compared with.
+/// One name's state in B-trees: what the memory store keeps and what the other stores are compared
+/// with.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MemoryState {
     head: Option<Head>,
@@ -48,7 +49,8 @@ impl MemoryState {
         self.entries.is_empty()
     }
 
-    /// Lets every lease of a client that is gone end in the next settling. Says whether there is any.
+    /// Lets every lease of a client that is gone end in the next settling. Says whether there is
+    /// any.
     pub fn end_leases_of(&mut self, inbox: Inbox) -> bool {
         let of_inbox = |lease: &&mut Lease| lease.inbox == Some(inbox);
         let mut any = false;

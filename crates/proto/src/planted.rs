@@ -1,5 +1,6 @@
-//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the feature `planted`,
-//! which is for `crates/planted` alone: without it nothing can be chosen and [`planted`] is a constant.
+//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the
+//! feature `planted`, which is for `crates/planted` alone: without it nothing can be chosen and
+//! [`planted`] is a constant.
 
 #[cfg(feature = "planted")]
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -89,29 +90,29 @@ bugs! {
         SilenceIsNoLoss "silence-is-no-loss" "a permit is believed in until the store says otherwise",
         CancelsNothing "cancels-nothing" "a request that is given up is forgotten, and its place stays",
         AsksOnce "asks-once" "a reply that was lost is taken for a refusal",
-        WaitsForWakeups "waits-for-wakeups" "who waits never looks by itself",
+        WaitsForWakeups "waits-for-wakeups" "a waiter never looks by itself",
         HandsOverUnproved "hands-over-unproved" "a permit that was waited for is handed over on the age of its place",
         DangerBeforeRenewal "danger-before-renewal" "danger comes before the first renewal of what was waited for",
     }
     "lua" {
         LuaOneTooMany "lua-one-too-many" "one more than the limit is let in",
         LuaLosesTheHead "lua-loses-the-head" "the head of a name is not written",
-        LuaWakesNobody "lua-wakes-nobody" "a release leaves who waits to find out",
+        LuaWakesNobody "lua-wakes-nobody" "a release tells no waiter",
         LuaFenceNotRaised "lua-fence-not-raised" "a fence may be given twice",
         LuaSeconds "lua-seconds" "TIME is taken in seconds",
-        LuaCallersTtl "lua-callers-ttl" "the keys of a name live for the ttl of whoever came last",
+        LuaCallersTtl "lua-callers-ttl" "the keys of a name live for the ttl of the last client",
     }
     "store" {
         EmbeddedDeathUnseen "embedded-death-unseen" "embedded: the death of a process is not noticed",
-        EmbeddedStepNotWhole "embedded-step-not-whole" "embedded: neither gate nor transaction around a step",
+        EmbeddedStepNotWhole "embedded-step-not-whole" "embedded: a step has neither a gate nor a transaction around it",
         RedisDeafAfterACut "redis-deaf-after-a-cut" "redis: a new connection does not subscribe again",
         ReplicatedUnconfirmed "replicated-unconfirmed" "redis: replicas are not waited for",
         QuorumOfAMinority "quorum-of-a-minority" "quorum: one node too few decides",
     }
 }
 
-/// The mistake of this process, and a mark that stands in every program with this feature: a test looks for it in what
-/// is shipped.
+/// The mistake of this process, and a mark that stands in every program with this feature: a test
+/// looks for it in what is shipped.
 #[cfg(feature = "planted")]
 static CHOSEN: (AtomicU8, [u8; 13]) = (AtomicU8::new(u8::MAX), *b"BUILT TO FAIL");
 

@@ -1,7 +1,9 @@
-//! How long the last holds of a name took, in one number that every store keeps with the name's head.
+//! How long the last holds of a name took, in one number that every store keeps with the name's
+//! head.
 //!
-//! A length is a code of seven bits, and the seven newest stand in one number of 49 bits, the newest in the lowest. So
-//! the number is exact as a double, which is all that Lua has (docs/decisions/0083).
+//! A length is a code of seven bits, and the seven newest stand in one number of 49 bits, the
+//! newest in the lowest. So the number is exact as a double, which is all that Lua has
+//! (docs/decisions/0083).
 
 use core::fmt;
 
@@ -60,7 +62,8 @@ impl RecentHolds {
         codes.take_while(|code| *code > 0).map(middle)
     }
 
-    /// Whether a ledger can have made it: no code is missing below another, and no bit stands above the oldest.
+    /// Whether a ledger can have made it: no code is missing below another, and no bit stands above
+    /// the oldest.
     #[must_use]
     pub fn is_sound(self) -> bool {
         let count = self.lengths().count();
@@ -76,7 +79,8 @@ impl fmt::Display for RecentHolds {
     }
 }
 
-/// 1 to 127. The three highest bits of a length make the code, so each step is a seventh to a quarter.
+/// 1 to 127. The three highest bits of a length make the code, so each step is a seventh to a
+/// quarter.
 const fn code(length: Micros) -> u64 {
     if length >> RecentHolds::SHORTEST_BITS == 0 {
         return 1;

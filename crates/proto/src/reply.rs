@@ -41,8 +41,8 @@ pub enum Reply {
         /// The limit in force.
         limit: u32,
     },
-    /// Not to be had now, and the caller did not want to wait. Nothing was written but a limit that the
-    /// caller stated first or wanted to be set.
+    /// Not to be had now, and the caller did not want to wait. Nothing was written but a limit that
+    /// the caller stated first or wanted to be set.
     Busy {
         /// Which ticket.
         ticket: Ticket,
@@ -113,7 +113,8 @@ pub enum Reply {
         /// How long it is valid from now; `None`: for as long as the holder's process lives.
         valid_for: Option<Micros>,
     },
-    /// Other tickets stand under the lease than the sender believes. Nothing was written: renew by ticket.
+    /// Other tickets stand under the lease than the sender believes. Nothing was written: renew by
+    /// ticket.
     Differs,
     /// There is no such lease. Nothing was written: renew by ticket.
     Gone,
@@ -151,7 +152,8 @@ pub enum Reply {
         /// The limit.
         limit: u32,
     },
-    /// The slots would have got other names, or none, and somebody holds or waits. Nothing was written.
+    /// The slots would have got other names, or none, and somebody holds or waits. Nothing was
+    /// written.
     SlotsInUse {
         /// The names in force.
         names: SlotNames,

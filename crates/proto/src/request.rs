@@ -34,7 +34,8 @@ impl Batch {
     pub const MOST_TICKETS: usize = 500;
 }
 
-/// One request. What it answers is said beside each; all are idempotent, by ticket where there is one.
+/// One request. What it answers is said beside each; all are idempotent, by ticket where there is
+/// one.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Request {
@@ -44,10 +45,12 @@ pub enum Request {
     Acquire(Acquire),
     /// Extend a lease. Answers `Renewed`, `Differs`, `Gone` or `Tickets`.
     Renew(Renew),
-    /// Become the holder of a ticket that holds. Answers `Granted`, `TooLate`, `Ended` or `Unknown`.
+    /// Become the holder of a ticket that holds. Answers `Granted`, `TooLate`, `Ended` or
+    /// `Unknown`.
     Attach(Attach),
-    /// Leave a permit of the sender's to itself: its lease is nobody's from now on and ends after `ttl`, unless somebody
-    /// renews it by ticket or attaches. Answers `Renewed`, `Ended` or `Unknown`.
+    /// Leave a permit of the sender's to itself: its lease is nobody's from now on and ends after
+    /// `ttl`, unless somebody renews it by ticket or attaches. Answers `Renewed`, `Ended` or
+    /// `Unknown`.
     Detach {
         /// Which ticket.
         ticket: Ticket,
@@ -56,8 +59,9 @@ pub enum Request {
         /// As in [`Acquire::margin`].
         margin: Micros,
     },
-    /// Give back the permits of a ticket, or only these slots of it. Who sends it as nobody, without an inbox, gives
-    /// back whole tickets, whoever holds them; the holder is told. Answers `Released`, `Ended` or `Unknown`.
+    /// Give back the permits of a ticket, or only these slots of it. Who sends it as nobody,
+    /// without an inbox, gives back whole tickets, whoever holds them; the holder is told. Answers
+    /// `Released`, `Ended` or `Unknown`.
     Release {
         /// The ticket whose permits go back.
         ticket: Ticket,
@@ -79,8 +83,8 @@ pub enum Request {
         /// The ticket to end.
         ticket: Ticket,
     },
-    /// Ask a holder to hand over, and say why. It ends nothing: the holder is told, and decides. Answers `Asked`,
-    /// `Queued` for a ticket that waits, `Ended` or `Unknown`.
+    /// Ask a holder to hand over, and say why. It ends nothing: the holder is told, and decides.
+    /// Answers `Asked`, `Queued` for a ticket that waits, `Ended` or `Unknown`.
     AskHolder(AskHolder),
     /// Change what is stored with the name. Answers `Configured`, `OtherKind` where the limit of a
     /// mutex or a readers-writer lock was to be changed, or `SlotsInUse`.
@@ -112,8 +116,9 @@ pub struct Acquire {
     pub lease: LeaseId,
     /// That lease's length without renewal.
     pub ttl: Micros,
-    /// By how much the ledger's clock may jump in one operation without hurting this caller:
-    /// it stops believing in its lease that much earlier. [`UNBOUNDED`](crate::time::UNBOUNDED): by any amount.
+    /// By how much the ledger's clock may jump in one operation without hurting this caller: it
+    /// stops believing in its lease that much earlier. [`UNBOUNDED`](crate::time::UNBOUNDED): by
+    /// any amount.
     pub margin: Micros,
     /// The lease that the place in the queue stands under.
     pub waiter_lease: LeaseId,
@@ -121,20 +126,22 @@ pub struct Acquire {
     pub waiter_ttl: Micros,
     /// Refuse this request if the store's clock is past this. `None`: never.
     pub not_after: Option<Micros>,
-    /// The names of slots that must be among those granted, no more than `permits`; none: any slots.
+    /// The names of slots that must be among those granted, no more than `permits`; none: any
+    /// slots.
     pub wishes: SlotNames,
     /// [`About::encode`](crate::About::encode)d, for people to read.
     pub about: String,
 }
 
-/// A request to become the holder of a ticket that another client holds, or that was left to itself. It is a grant of
-/// its own: with a fence of its own, and at the end of what was granted before.
+/// A request to become the holder of a ticket that another client holds, or that was left to
+/// itself. It is a grant of its own: with a fence of its own, and at the end of what was granted
+/// before.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Attach {
     /// Which ticket.
     pub ticket: Ticket,
-    /// The lease that the permits will stand under. It is also the id of this request: drawn for it, and used once. The
-    /// same lease again is the same request.
+    /// The lease that the permits will stand under. It is also the id of this request: drawn for
+    /// it, and used once. The same lease again is the same request.
     pub lease: LeaseId,
     /// That lease's length without renewal.
     pub ttl: Micros,
@@ -151,7 +158,7 @@ pub struct Attach {
 pub struct AskHolder {
     /// The ticket whose holder is asked.
     pub ticket: Ticket,
-    /// A lease that nobody else has. The ticket stands under it until its holder has been told.
+    /// A lease that nobody else has. The ticket stands under it until its grant ends.
     pub lease: LeaseId,
     /// The person who asks, and the reason.
     pub ask: HandOverAsk,
@@ -169,13 +176,14 @@ pub struct LimitRule {
 /// What to do if the stored limit differs from the stated one.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnMismatch {
-    /// Refuse the request and tell both numbers, where the other one is by those who hold or wait. One that an operator
-    /// pinned is used.
+    /// Refuse the request and tell both numbers, where the other one is by those who hold or wait.
+    /// One that an operator pinned is used.
     #[default]
     Refuse,
     /// Use the stored one.
     Adopt,
-    /// State the caller's in place of what those who hold or wait stated. One that an operator pinned stays in force.
+    /// State the caller's in place of what those who hold or wait stated. One that an operator
+    /// pinned stays in force.
     Set,
     /// Refuse the request and tell both numbers, whoever the other one is by.
     Exact,
@@ -209,16 +217,20 @@ pub struct Renew {
 /// The tickets that a renewal is for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Whom {
-    /// Everything under the lease, if that is what the sender believes it to be. Holders and waiters alike.
+    /// Everything under the lease, if that is what the sender believes it to be. Holders and
+    /// waiters alike.
     All {
         /// How many tickets.
         members: u32,
         /// The sum of their [`Ticket::digest`]s, modulo 2^48.
         digest: u64,
     },
-    /// These held tickets of the sender's, wherever they stand: each moves under this lease. One that changed hands is
-    /// [over](crate::Cause::Attached) for the sender. Who sends this as nobody, without an inbox, renews what was left to
-    /// itself; what a client keeps is left alone, since only that client renews it. So are tickets that wait.
+    /// These held tickets of the sender's, wherever they stand: each moves under this lease. One
+    /// that changed hands is
+    /// [over](crate::Cause::Attached) for the sender. Who sends this as nobody, without an inbox,
+    /// renews what was left to
+    /// itself; what a client keeps is left alone, since only that client renews it. So are tickets
+    /// that wait.
     Tickets(Vec<Ticket>),
 }
 
@@ -228,10 +240,12 @@ pub enum Whom {
 pub enum Configure {
     /// Pins the limit: it is in force, whatever callers state, until it is unset.
     Limit(Limit),
-    /// Pins the limit at the number of these names, of which there is at least one, and gives them to the slots in
-    /// order. While anybody holds or waits, a name keeps its slot: then names may only be added at the end.
+    /// Pins the limit at the number of these names, of which there is at least one, and gives them
+    /// to the slots in order. While anybody holds or waits, a name keeps its slot: then names may
+    /// only be added at the end.
     Slots(SlotNames),
-    /// Lets go of a pinned limit, and of names for slots, at once: what those who hold or wait stated is in force.
+    /// Lets go of a pinned limit, and of names for slots, at once: what those who hold or wait
+    /// stated is in force.
     Unpin,
     /// Admit nobody until resumed. Holders go on holding. The reason is for people to read.
     Pause(String),
@@ -240,8 +254,8 @@ pub enum Configure {
 }
 
 impl Ticket {
-    /// What [`Whom::All`] sums up. Sums over numbers in a row must differ, too, so it is no linear function of the
-    /// number; and each step is exact in Lua's numbers.
+    /// What [`Whom::All`] sums up. Sums over numbers in a row must differ, too, so it is no linear
+    /// function of the number; and each step is exact in Lua's numbers.
     #[must_use]
     pub const fn digest(self) -> u64 {
         let series = (self.0 >> 32) as u64 & DIGEST_WORD;

@@ -120,9 +120,7 @@ impl Session {
         }
     }
 
-    // ---- ask
-
-    // ---- told
+    // ---- told (what the program asks for is in `wants.rs`)
 
     /// The store's clock showed `shows` when it was asked at `asked_at` of our clock. Every reply
     /// tells the same. A driver calls this once before anything else, so that even the first
@@ -136,6 +134,7 @@ impl Session {
 
     /// The store answered a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {
+        // A call ends once. What comes about it after that is dropped.
         if let Some(sent) = self.calls.remove(&call) {
             self.learn_clock(replies.now, sent.at);
             self.take_answers(now, sent, replies);

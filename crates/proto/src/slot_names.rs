@@ -5,8 +5,9 @@ use core::{error, fmt, str::FromStr};
 
 use crate::slots::Slots;
 
-/// Names, in an order that means something: those of a name's slots from slot 0 up, or those of a grant's slots, or
-/// those that somebody wishes for. Their text form is `GPU-0,GPU-1`. A copy costs nothing.
+/// Names, in an order that means something: those of a name's slots from slot 0 up, or those of a
+/// grant's slots, or those that somebody wishes for. Their text form is `GPU-0,GPU-1`. A copy costs
+/// nothing.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SlotNames(Option<Arc<[String]>>);
 
@@ -43,8 +44,8 @@ impl SlotNames {
     /// These names, in this order.
     ///
     /// # Errors
-    /// None, more than 1000, two that are the same, or one that is not 1 to 64 bytes of text without commas and control
-    /// characters that neither begins nor ends with a space.
+    /// None, more than 1000, two that are the same, or one that is not 1 to 64 bytes of text
+    /// without commas and control characters that neither begins nor ends with a space.
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Result<Self, BadSlotNames> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         match names.len() {
@@ -114,7 +115,8 @@ impl SlotNames {
         Self::of_list(self.iter().filter(is_missing).map(String::from).collect())
     }
 
-    /// The names of these slots, in ascending order of the slots; none where one of them has no name.
+    /// The names of these slots, in ascending order of the slots; none where one of them has no
+    /// name.
     #[must_use]
     pub fn of(&self, slots: &Slots) -> Self {
         if self.is_empty() || slots.ranges().last().is_none_or(|last| last.1 >= self.count()) {
@@ -182,7 +184,7 @@ impl fmt::Display for BadSlotNames {
                 "the name {name:?} for a slot: a comma, a control character, or a space at either \
                  end is not allowed"
             ),
-            Self::Twice(name) => write!(f, "the name {name:?} for a slot stands there twice"),
+            Self::Twice(name) => write!(f, "the name {name:?} is given to two slots"),
         }
     }
 }

@@ -20,13 +20,14 @@ crate::head::head! {
     pub struct Head {
         /// Which lock the name is, since somebody used it.
         kind: Option<Kind> = None, kind;
-        /// The limit that holders and waiters stated. It goes with the last of them. An implied 1 is
-        /// stored like a stated 1.
+        /// The limit that holders and waiters stated. It goes with the last of them. An implied 1
+        /// is stored like a stated 1.
         stated: Option<u32> = None, limit;
-        /// The limit that an operator pinned. It stays until it is unset, and wins over a stated limit.
+        /// The limit that an operator pinned. It stays until it is unset, and wins over a stated
+        /// limit.
         pinned: Option<u32> = None, limit;
-        /// The names of the slots from 0 up, if an operator gave them names. They are pinned with the limit, which
-        /// is their number, and go with it.
+        /// The names of the slots from 0 up, if an operator gave them names. They are pinned with
+        /// the limit, which is their number, and go with it.
         names: SlotNames = SlotNames::none(), names;
         /// Why the name is paused, if it is.
         paused: Option<String> = None, text;
@@ -126,7 +127,8 @@ impl Memory {
             && self.ends.iter().all(|(_, cause)| *cause != Cause::Released)
     }
 
-    /// Why a ticket with this number is over that neither holds nor waits; `None` if it may still come.
+    /// Why a ticket with this number is over that neither holds nor waits; `None` if it may still
+    /// come.
     #[must_use]
     pub fn cause(&self, number: u32) -> Option<Cause> {
         let listed = self.ends.binary_search_by_key(&number, |(number, _)| *number);
@@ -158,7 +160,8 @@ pub struct Lease {
     pub id: LeaseId,
     /// The inbox of its owner, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
-    /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
+    /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard
+    /// from since.
     pub ttl: Micros,
     /// The end on the ledger's clock.
     pub ends: Micros,
@@ -206,7 +209,8 @@ pub enum Standing {
     },
     /// The ticket waits.
     Waiting {
-        /// Smallest first; ties go to the smaller ticket. Arrival less priority times [`AGING`](crate::time::AGING).
+        /// Smallest first; ties go to the smaller ticket. Arrival less priority times
+        /// [`AGING`](crate::time::AGING).
         rank: i64,
         /// The priority, for display.
         priority: i8,
@@ -276,7 +280,8 @@ pub trait State {
     fn first_waiter(&mut self) -> Result<Option<Entry>, Self::Error>;
     /// Up to `rows` holders in order of (fence, ticket). May cost as much as there are holders.
     fn holders(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
-    /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
+    /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`,
+    /// ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
     /// Returns the memory of a series.
     fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
@@ -284,14 +289,16 @@ pub trait State {
     fn put_memory(&mut self, memory: &Memory) -> Result<(), Self::Error>;
     /// Forgets a series.
     fn remove_memory(&mut self, series: Series) -> Result<(), Self::Error>;
-    /// Of the memories of which nothing is held (`open` is 0), the one with the smallest (`until`, series).
+    /// Of the memories of which nothing is held (`open` is 0), the one with the smallest (`until`,
+    /// series).
     fn first_memory(&mut self) -> Result<Option<Memory>, Self::Error>;
 
     /// Takes out the free range with the lowest first slot.
     fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>, Self::Error>;
     /// Puts in a range of free slots. Ranges never overlap; they are not joined.
     fn push_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
-    /// The free ranges that begin below a slot, ascending. Asked only about names with names for slots, with their number.
+    /// The free ranges that begin below a slot, ascending. Asked only about names with names for
+    /// slots, with their number.
     fn free_slots_below(&mut self, slot: u32) -> Result<Vec<(u32, u32)>, Self::Error>;
     /// Takes out the free range that begins with this slot.
     fn remove_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;

@@ -5,7 +5,8 @@
 
 use core::time::Duration;
 
-/// A point on some clock, or a length of time, in microseconds. Which clock is said where it is used.
+/// A point on some clock, or a length of time, in microseconds. Which clock is said where it is
+/// used.
 pub type Micros = u64;
 
 /// One millisecond.

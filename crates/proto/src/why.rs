@@ -1,4 +1,5 @@
-//! Why a waiter waits, and for how long it may: from a snapshot, which tells how long the last holds took.
+//! Why a waiter waits, and for how long it may: from a snapshot, which tells how long the last
+//! holds took.
 //!
 //! This module reads the rules of the ledger (`ledger/serve.rs`) backwards. It asks no store, so an
 //! answer is as old as the snapshot.
@@ -152,7 +153,8 @@ pub enum Reason {
         /// The writer, unless the snapshot does not list it.
         holders: Holders,
     },
-    /// Some that hold have not renewed their leases in time: they may be dead, stopped, or cut off from the store.
+    /// Some that hold have not renewed their leases in time: they may be dead, stopped, or cut off
+    /// from the store.
     NotRenewed {
         /// Which, and when their leases end: the first to end comes first.
         holders: Vec<HeldBy>,
@@ -162,7 +164,8 @@ pub enum Reason {
 }
 
 impl Snapshot {
-    /// Why this ticket waits; `None` if it neither holds nor waits, or is not among the rows that were asked for.
+    /// Why this ticket waits; `None` if it neither holds nor waits, or is not among the rows that
+    /// were asked for.
     #[must_use]
     pub fn why(&self, ticket: &Ticket) -> Option<Why> {
         self.why_after(ticket, &HoldLengths::from(self.recent))

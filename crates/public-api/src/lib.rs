@@ -1,9 +1,9 @@
-//! What users of the library can name: every public item that they reach from the root of a crate, with its fields,
-//! methods and traits, as text. The text of `seinpaal` stands in `crates/seinpaal/public-api.txt`, so a change that
-//! users would notice is a change of that file.
+//! What users of the library can name: every public item that they reach from the root of a crate,
+//! with its fields, methods and traits, as text. The text of `seinpaal` stands in
+//! `crates/seinpaal/public-api.txt`, so a change that users would notice is a change of that file.
 //!
-//! It is read from the source, without a compiler, so it is the same with every version of Rust. What a macro of ours
-//! writes is not expanded: the macro and its calls are listed instead.
+//! It is read from the source, without a compiler, so it is the same with every version of Rust.
+//! What a macro of ours writes is not expanded: the macro and its calls are listed instead.
 #![forbid(unsafe_code)]
 
 use std::{io, path::Path};
@@ -16,7 +16,8 @@ mod tree;
 
 /// The public items of the crate `root`, as text.
 ///
-/// `crates` names each crate whose items may be re-exported, as code does (`seinpaal_proto`), and its folder.
+/// `crates` names each crate whose items may be re-exported, as code does (`seinpaal_proto`), and
+/// its folder.
 ///
 /// # Errors
 /// If a source file cannot be read, or is not Rust.
@@ -43,8 +44,8 @@ pub fn of_this_workspace() -> io::Result<String> {
 }
 
 /// What the documentation of a crate's public functions and requests leaves out, as lines
-/// `path: heading`. An `async fn` says whether it can be dropped and shows an example, and a function
-/// that can fail says how.
+/// `path: heading`. An `async fn` says whether it can be dropped and shows an example, and a
+/// function that can fail says how.
 ///
 /// # Errors
 /// If a source file cannot be read, or is not Rust.

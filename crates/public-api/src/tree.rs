@@ -57,7 +57,8 @@ fn under_conditions(attributes: &[Attribute], mut items: Vec<Item>) -> Vec<Item>
     items
 }
 
-/// The attributes of an item that a list of what can be named shows: of an `impl` those of its functions.
+/// The attributes of an item that a list of what can be named shows: of an `impl` those of its
+/// functions.
 fn attributes_of_all(item: &mut Item) -> Vec<&mut Vec<Attribute>> {
     match item {
         Item::Enum(item) => vec![&mut item.attrs],
@@ -76,8 +77,8 @@ fn attributes_of_all(item: &mut Item) -> Vec<&mut Vec<Attribute>> {
     }
 }
 
-/// The file that `#[path = "…"]` names: from the directory of the file that has the attribute, which is that of `lib.rs`
-/// or the one above the folder of its submodules.
+/// The file that `#[path = "…"]` names: from the directory of the file that has the attribute,
+/// which is that of `lib.rs` or the one above the folder of its submodules.
 fn named_file(attributes: &[Attribute], folder: &Path) -> Option<PathBuf> {
     let attribute = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
     let Expr::Lit(ExprLit { lit: Lit::Str(named), .. }) =

@@ -83,7 +83,7 @@ fn answers_to(batches: &[Batch], answer: Value) -> Result<Vec<Value>, StoreError
     match answer {
         Value::Array(answers) if answers.len() == batches.len() => Ok(answers),
         _ => {
-            let message = "the script bundle answered what cannot be read: is there a proxy that changes replies?";
+            let message = "the answer of the script bundle cannot be read: is there a proxy that changes replies?";
             Err(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message))
         }
     }

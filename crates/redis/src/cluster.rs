@@ -76,8 +76,8 @@ struct ClusterLinks {
     news: NewsSender,
     scripts: Arc<WiredScripts>,
     map: Mutex<SlotMap>,
-    /// How often the map was looked at. A caller that waited for `looking` sees by it that somebody else
-    /// has looked meanwhile.
+    /// How often the map was looked at. A caller that waited for `looking` sees by it that somebody
+    /// else has looked meanwhile.
     looks: AtomicU64,
     /// The map may be out of date.
     is_doubtful: AtomicBool,
@@ -93,8 +93,8 @@ struct ClusterLinks {
 }
 
 impl Cluster {
-    /// Asks the nodes of the URL for the map, and the one that answers for its clock. Afterwards a task of the current runtime keeps the
-    /// subscriptions.
+    /// Asks the nodes of the URL for the map, and the one that answers for its clock. Afterwards a
+    /// task of the current runtime keeps the subscriptions.
     pub(super) async fn open(options: ClusterOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone()));
         // The first look is made here, so that a URL that is wrong is an error of the opening.
@@ -124,8 +124,8 @@ impl Cluster {
         }
     }
 
-    /// An answer about a name of this slot is overdue. The next call does not use a link that was silent
-    /// for so long.
+    /// An answer about a name of this slot is overdue. The next call does not use a link that was
+    /// silent for so long.
     pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
         let owner = self.shared.map().owner(slot).cloned();
         if let Some(owner) = owner {

@@ -49,7 +49,8 @@ pub(super) struct ExecutedOnLink(u64, Link);
 const LONG_ARGUMENT: usize = 400;
 
 impl Connection {
-    /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
+    /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it
+    /// connected.
     pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new(ConnectionState::new(options));
         let reading = shared.open().await?;
@@ -140,7 +141,8 @@ impl Connection {
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
-    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
+    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for
+    /// a while.
     pub(super) async fn replicas_of(&self, proof: ExecutedOnLink) -> Result<u32, StoreError> {
         let Some(wanted) = self.replicated() else { return Ok(0) };
         let ExecutedOnLink(id, mut link) = proof;
@@ -162,8 +164,9 @@ impl Connection {
         self.shared.judge(id, answer)
     }
 
-    /// An answer is overdue. Completes once there is a link that was heard from within the last `silence`: this one, or
-    /// a new one that is opened beside it. What is under way over this one stays so.
+    /// An answer is overdue. Completes once there is a link that was heard from within the last
+    /// `silence`: this one, or a new one that is opened beside it. What is under way over this one
+    /// stays so.
     pub(super) async fn reassure(&self, silence: Duration) {
         // Before the doubt, or a link that is opened at once would not be noticed.
         let mut status = self.shared.status.subscribe();
@@ -195,8 +198,8 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// In one go. Somebody's `SCRIPT FLUSH` can still come between the two, but not when they are a transaction;
-/// that, a server without memory would refuse. So the two ways take turns.
+/// In one go. Somebody's `SCRIPT FLUSH` can still come between the two, but not when they are a
+/// transaction; that, a server without memory would refuse. So the two ways take turns.
 async fn load_and_repeat(
     link: &mut Link,
     source: &str,

@@ -17,8 +17,9 @@ use seinpaal_store::{
 /// A code that begins a server's error, what it means, and what to do.
 struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
-/// Codes of servers and of our scripts. A server refuses with its own codes before it runs a script, and
-/// our scripts pass them on only if nothing was written: so all but a torn write are certain.
+/// Codes of servers and of our scripts. A server refuses with its own codes before it runs a
+/// script, and our scripts pass them on only if nothing was written: so all but a torn write are
+/// certain.
 #[rustfmt::skip]
 const TABLE: [ErrorRule; 31] = [
     ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
@@ -58,7 +59,7 @@ const TABLE: [ErrorRule; 31] = [
 /// None of these was executed.
 #[rustfmt::skip]
 const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
-    ("ERR", "max number of clients", Unreachable, "the server has as many clients as it takes: raise its maxclients, or close some"),
+    ("ERR", "max number of clients", Unreachable, "the server takes no more clients: raise its maxclients, or close some"),
     ("ERR", "unknown command", Misconfigured, "the server does not know a command that is needed: it is no Redis or Valkey of 6.2 or newer, or the command was renamed"),
     ("ERR", "unknown subcommand", Misconfigured, "the server does not know a command that is needed: it is no Redis or Valkey of 6.2 or newer, or a proxy stands before it"),
     ("ERR", "only (P|S)SUBSCRIBE", Unreachable, "a proxy mixes up connections: connect to the server itself"),

@@ -83,8 +83,8 @@ fn plain_requests() -> [Request; 4] {
     ]
 }
 
-/// A client that holds nothing yet asks, attaches, hears this, and goes on for a while; what it attached to it leaves to
-/// itself.
+/// A client that holds nothing yet asks, attaches, hears this, and goes on for a while; what it
+/// attached to it leaves to itself.
 fn tell_a_session(replies: Replies) {
     let mut session = Session::new(Inbox(1 << 64 | 9), SessionConfig::default());
     let name = Name::new("gpus").expect("that is a name");

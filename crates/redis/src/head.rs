@@ -1,9 +1,9 @@
 //! How a head is packed on the server, and how the scripts come to know its fields.
 //!
-//! The list of the fields is the ledger's. A [`HeadLayout`] says in which order the scripts pack them, and which
-//! fields of their own they keep among them. A script names the fields that it uses. Where it means all of them, its
-//! source has one of these words, and [`HeadLayout::expand`] writes the fields in its place before the script is
-//! loaded.
+//! The list of the fields is the ledger's. A [`HeadLayout`] says in which order the scripts pack
+//! them, and which fields of their own they keep among them. A script names the fields that it
+//! uses. Where it means all of them, its source has one of these words, and [`HeadLayout::expand`]
+//! writes the fields in its place before the script is loaded.
 //!
 //! | word | what takes its place |
 //! |---|---|
@@ -16,8 +16,9 @@
 //! | `UNTOUCHED_HEAD` | the fields of a table for a head that nobody has touched |
 //! | `HEAD_AS_PACKED` | the values of a table `h`, in the order of the format |
 //!
-//! `NOTE_HOLD{ recent, took }` stands for the arithmetic of [`RecentHolds::with`], without a function, which would be dear
-//! to make: `recent` is the variable that has the number, and `took` how long the hold took.
+//! `NOTE_HOLD{ recent, took }` stands for the arithmetic of [`RecentHolds::with`], without a
+//! function, which would be dear to make: `recent` is the variable that has the number, and `took`
+//! how long the hold took.
 
 use std::sync::LazyLock;
 
@@ -35,7 +36,8 @@ enum LayoutPlace {
 
 use LayoutPlace::{Flags, Ledgers, Scripts};
 
-/// The head of a name. The number of the format stands before it, and how many free ranges there are after it.
+/// The head of a name. The number of the format stands before it, and how many free ranges there
+/// are after it.
 #[rustfmt::skip]
 const PLACES_OF_NAMES: [LayoutPlace; 21] = [
     Ledgers("kind"), Flags("flags"), Ledgers("stated"), Ledgers("pinned"), Ledgers("clock"), Ledgers("wall"),
@@ -137,7 +139,8 @@ impl HeadLayout {
         expanded
     }
 
-    /// The values in the order of the format: those given, and for the others what they are at first.
+    /// The values in the order of the format: those given, and for the others what they are at
+    /// first.
     fn values(&self, given: &str) -> String {
         let given = values_by_name(given);
         let value = |slot: &HeadField| {
@@ -161,8 +164,8 @@ fn noting_holds(source: &str) -> String {
     expanded
 }
 
-/// Lua's `frexp` takes a number apart into a power of two and a part from a half to one. What is not above the shortest,
-/// nothing and less among it, has the first code.
+/// Lua's `frexp` takes a number apart into a power of two and a part from a half to one. What is
+/// not above the shortest, nothing and less among it, has the first code.
 fn noting_a_hold(recent: &str, took: &str) -> String {
     let (shortest, steps) = (RecentHolds::SHORTEST_BITS, RecentHolds::CODES_A_DOUBLING);
     let (codes, last) = (1_u64 << RecentHolds::CODE_BITS, RecentHolds::LAST_CODE);

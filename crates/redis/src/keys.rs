@@ -101,7 +101,8 @@ impl Keys {
         format!("{}inbox:{inbox}", self.prefix)
     }
 
-    /// Where an inbox listens for one name, in a cluster: in the slot of the name. The scripts build the same.
+    /// Where an inbox listens for one name, in a cluster: in the slot of the name. The scripts
+    /// build the same.
     pub(super) fn channel_at(&self, name: &Name, inbox: Inbox) -> String {
         let [records, _] = self.of(name);
         format!("{records}:inbox:{inbox}")

@@ -1,4 +1,5 @@
-//! The Redis and Valkey store: one script a call, one connection, wakeups pushed to this client's inbox.
+//! The Redis and Valkey store: one script a call, one connection, wakeups pushed to this client's
+//! inbox.
 //!
 //! ```text
 //!   Batch ──▶ script (line by line) ──▶ connection ──▶ server: Lua ledger ──▶ reply ──▶ Replies
@@ -256,8 +257,8 @@ fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that
-/// were asked for.
+/// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits,
+/// and the rows that were asked for.
 fn room_of(batch: &Batch) -> usize {
     let rows = batch.requests.iter().map(|request| match request {
         Request::Inspect { rows } => *rows as usize,

@@ -1,4 +1,5 @@
-//! One connection to a server, from the handshake to its loss. It is never mended: a new one is opened.
+//! One connection to a server, from the handshake to its loss. It is never mended: a new one is
+//! opened.
 
 use std::{
     sync::{
@@ -30,8 +31,9 @@ use seinpaal_store::{
     url::{RedisAddress, RedisUrl},
 };
 
-/// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
-/// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
+/// How long an answer may take. A coordinated fail-over holds writes back for about a second, which
+/// is no loss; much longer, and a renewal at a third of the default ttl could not be tried again in
+/// time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The most commands that are written with one system call if they are sent at once.
@@ -44,8 +46,8 @@ pub(super) struct ConnectOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    /// How long replicas may take. A call may wait for the confirmation under way and for its own, and that
-    /// must fit into the time that an answer may take.
+    /// How long replicas may take. A call may wait for the confirmation under way and for its own,
+    /// and that must fit into the time that an answer may take.
     pub(super) replication_timeout: Duration,
 }
 
@@ -232,6 +234,8 @@ fn config(options: &ConnectOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_pipeline_buffer_size(MOST_WRITTEN_AT_ONCE)
         .set_write_backpressure_boundary(LONGEST_WRITE)
+        // A call may wait for two confirmations of replicas, and has to have time left for its
+        // answer.
         .set_response_timeout(Some(RESPONSE_TIMEOUT.max(options.replication_timeout * 3)))
 }
 

@@ -1,7 +1,7 @@
 //! Lists of the names that a server has, a page at a time, with what is known of each.
 //!
-//! On one server a script tells of a page of names. In a cluster a script is about the keys of one slot, so there it
-//! tells of one name, and many are asked for at once.
+//! On one server a script tells of a page of names. In a cluster a script is about the keys of one
+//! slot, so there it tells of one name, and many are asked for at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

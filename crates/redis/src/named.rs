@@ -1,5 +1,6 @@
-//! Names for slots, as they travel: the scripts cut them at commas and put them together again, and answers are cut at
-//! spaces. So whatever else could be taken for a border is written as `%` and two hexadecimal digits.
+//! Names for slots, as they travel: the scripts cut them at commas and put them together again, and
+//! answers are cut at spaces. So whatever else could be taken for a border is written as `%` and
+//! two hexadecimal digits.
 
 use seinpaal_proto::SlotNames;
 

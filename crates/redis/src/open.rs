@@ -33,9 +33,9 @@ pub(crate) struct Overrides {
 }
 
 impl RedisStore {
-    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
-    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
-    /// Must be called inside a tokio runtime, which keeps the connection from then on.
+    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://`
+    /// URL, or to the master of a `redis+sentinel://` or `rediss+sentinel://` one. Must be called
+    /// inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
     /// [`Misconfigured`] if the URL, an option of it or the server will not do,
@@ -71,7 +71,8 @@ impl RedisStore {
         Self::open_at(RedisEndpoint::Server(url), inbox, news, Overrides::default()).await
     }
 
-    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it
+    /// moves.
     ///
     /// # Errors
     /// As [`RedisStore::connect`], and [`Misconfigured`] if no sentinel knows such a master.

@@ -7,8 +7,8 @@
 //!              └──▶ table: what this client holds and waits for; it asks again by itself
 //! ```
 //!
-//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md. What is kept
-//! where, and what is not promised: docs/internals/stores/quorum.md.
+//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md.
+//! What is kept where, and what is not promised: docs/internals/stores/quorum.md.
 
 mod answer;
 mod attach;
@@ -59,8 +59,8 @@ use seinpaal_store::{
     url::{QuorumUrl, StoreUrl},
 };
 
-/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
-/// is on its way for a while.
+/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and
+/// a request is on its way for a while.
 const AHEAD: Micros = 100_000;
 /// How long a request that this store makes by itself may be on its way.
 const LIFE: Micros = 5_000_000;
@@ -97,12 +97,12 @@ struct FenceClock {
 }
 
 impl QuorumStore {
-    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be called
-    /// inside a tokio runtime, which keeps the connections from then on.
+    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be
+    /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer than a majority will do; also if two
-    /// nodes are the same server, or were set up with another `restart-guard`.
+    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer than a majority will do;
+    /// also if two nodes are the same server, or were set up with another `restart-guard`.
     pub async fn connect(
         url: &str,
         inbox: Inbox,
@@ -223,6 +223,7 @@ impl Quorum {
 
     /// A number from 0 to 1, different for every client and call.
     fn share(&self) -> f64 {
+        // SplitMix64, which needs no lock.
         let mut x = self.dice.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -254,6 +255,8 @@ impl Quorum {
             Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,
         });
+        // The guard's clock moves by a fifth of the guard a call at most, so a lease has the other
+        // four (decision 13).
         let (longest, most) = (ttl.max().unwrap_or(0), self.guard / 5 * 4);
         if self.guard == 0 || longest <= most {
             return Ok(());

@@ -1,8 +1,8 @@
 //! Replicas: whether they are there, and whether they have what was written.
 //!
-//! `WAIT` is sent on the connection that wrote, after the script was answered. One at a time is under way
-//! on a connection, and covers every script that was answered before it was sent: so however many names
-//! are asked about, a replica that hangs costs one timeout, not one a name.
+//! `WAIT` is sent on the connection that wrote, after the script was answered. One at a time is
+//! under way on a connection, and covers every script that was answered before it was sent: so
+//! however many names are asked about, a replica that hangs costs one timeout, not one a name.
 
 use std::{
     collections::HashMap,
@@ -60,8 +60,8 @@ impl Default for Replicas {
 }
 
 impl Replicas {
-    /// Asks about replicas where something depends on them, and refuses what is no master where a master
-    /// was promised. A server that will not say is believed.
+    /// Asks about replicas where something depends on them, and refuses what is no master where a
+    /// master was promised. A server that will not say is believed.
     pub(super) async fn look(
         commands: &mut Commands,
         endpoint: &RedisEndpoint,
@@ -87,12 +87,13 @@ impl Replicas {
         Ok(Self { advice, connected: there, timeout, ..Self::default() })
     }
 
-    /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for
-    /// a while.
+    /// How many replicas have everything that this connection wrote before; waits for `wanted` of
+    /// them, for a while.
     pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> CommandAnswer<u32> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;
         if round.covers < number {
+            // Before `WAIT` is sent. Whoever asks after this may have written after it.
             let covers = self.asked.load(Ordering::SeqCst);
             let result = wait(commands, wanted, self.timeout).await;
             // A connection that failed once answers nobody any more.
@@ -115,7 +116,7 @@ async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> Comma
 /// The grant may be stored, but a fail-over could undo it. So nobody may believe in it.
 pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
     let advice = if had_enough {
-        "see that they run and are connected, or wait for them"
+        "check that they run and are connected, or wait for them"
     } else {
         "connect more replicas, or lower replicated"
     };

@@ -181,7 +181,8 @@ fn granted(words: &mut ReplyWords<'_>) -> Option<Grant> {
     })
 }
 
-/// Slots; where they have names, after a semicolon their names as [`encoded`](super::named::encoded).
+/// Slots; where they have names, after a semicolon their names as
+/// [`encoded`](super::named::encoded).
 fn slots_and_names(word: &str) -> Option<(Slots, SlotNames)> {
     let (slots, names) = word.split_once(';').unwrap_or((word, ""));
     Some((slots.parse().ok()?, decoded(names)?))

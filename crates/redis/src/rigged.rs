@@ -1,5 +1,5 @@
-//! Stores under a clock and with scripts that a test chooses. Only with the feature `rigged`, which no
-//! build that is used has.
+//! Stores under a clock and with scripts that a test chooses. Only with the feature `rigged`, which
+//! no build that is used has.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},

@@ -28,6 +28,7 @@ const LEAN: &str = concat!(
     include_str!("lua/line_acquire.lua"),
     include_str!("lua/line_release.lua"),
     include_str!("lua/line_renew.lua"),
+    include_str!("lua/line_serve.lua"),
     include_str!("lua/line_end.lua"),
     include_str!("lua/lean_renew.lua"),
     include_str!("lua/lean_words.lua"),
@@ -138,6 +139,7 @@ pub(super) fn is_anywhere(text: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
+    /// Three have no row in the table: together, queue and bundle.
     hashed: [OnceLock<Script>; SCRIPTS.len() + 3],
     /// In microseconds.
     guard: Option<u64>,

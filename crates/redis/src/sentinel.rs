@@ -20,7 +20,8 @@ use seinpaal_store::{
 
 /// How much later than the first answer another may come and still be heard.
 const GRACE: Duration = Duration::from_millis(250);
-/// How often a sentinel that says nothing is asked whether it is there, and tried again if it is not.
+/// How often a sentinel that says nothing is asked whether it is there, and tried again if it is
+/// not.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const MOVES: &str = "+switch-master";
 
@@ -163,8 +164,8 @@ impl Drop for SentinelListeners {
 }
 
 impl SentinelListeners {
-    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and whenever
-    /// nobody listened before and it may have.
+    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and
+    /// whenever nobody listened before and it may have.
     pub(super) fn start(
         url: &SentinelUrl,
         on_move: impl Fn(&RedisAddress) + Clone + Send + Sync + 'static,
@@ -180,6 +181,7 @@ impl SentinelListeners {
 async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAddress)) {
     loop {
         if let Ok(Ok(moves)) = timeout(CHECK_EVERY, subscribe(&sentinel)).await {
+            // After the subscription: the master may have moved while nobody listened.
             if let Ok(master) = find_master(&url, CHECK_EVERY).await {
                 on_move(&master.address);
             }

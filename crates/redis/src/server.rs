@@ -223,7 +223,8 @@ fn wrong_mode(server: &str, kind: ServerKind) -> Option<&'static str> {
     }
 }
 
-/// Redis says `redis_mode`, and so does Valkey if it is told to be like Redis; else it says `server_mode`.
+/// Redis says `redis_mode`, and so does Valkey if it is told to be like Redis; else it says
+/// `server_mode`.
 fn mode(server: &str) -> Option<&str> {
     field(server, "server_mode").or_else(|| field(server, "redis_mode"))
 }

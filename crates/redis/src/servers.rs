@@ -63,7 +63,8 @@ impl Servers {
         }
     }
 
-    /// As [`Store::reassure`](seinpaal_store::Store::reassure), where the first of a name's keys is this.
+    /// As [`Store::reassure`](seinpaal_store::Store::reassure), where the first of a name's keys is
+    /// this.
     pub(super) async fn reassure(&self, key: &str, silence: Duration) {
         match self {
             Self::One { connection, .. } => connection.reassure(silence).await,
@@ -112,7 +113,8 @@ impl Servers {
         }
     }
 
-    /// How many replicas have what was written there until now; waits for as many as are wanted, for a while.
+    /// How many replicas have what was written there until now; waits for as many as are wanted,
+    /// for a while.
     pub(super) async fn replicas_of(&self, proof: ExecutedAt) -> Result<u32, StoreError> {
         match (self, proof) {
             (Self::One { connection, .. }, ExecutedAt::One(proof)) => {
@@ -190,7 +192,8 @@ impl Scanned<'_> {
             Self::Master(master) => master.command(command, PAGE_ROOM).await,
         }
     }
-    /// The keys of a page that match, and where the next one begins. A key may come twice, or be gone by now.
+    /// The keys of a page that match, and where the next one begins. A key may come twice, or be
+    /// gone by now.
     pub(super) async fn page(
         &self,
         pattern: &str,

@@ -56,6 +56,6 @@ fn text(value: Value) -> Option<String> {
 
 fn misfit() -> StoreError {
     let message =
-        "the script together answered what cannot be read: is there a proxy that changes replies?";
+        "the answer of the script together cannot be read: is there a proxy that changes replies?";
     StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)
 }

@@ -1,8 +1,8 @@
 //! The way to a server: a socket, TLS over it where that is wanted, and a watch on what comes in.
 //!
-//! The client library does the protocol. It is given a stream of ours, because it hides three things that we
-//! must know: what TLS refused and why, what a server says before it is asked, and how large an answer is that
-//! has not come in whole.
+//! The client library does the protocol. It is given a stream of ours, because it hides three
+//! things that we must know: what TLS refused and why, what a server says before it is asked, and
+//! how large an answer is that has not come in whole.
 
 mod dial;
 mod frames;
@@ -29,7 +29,8 @@ use seinpaal_store::url::RedisUrl;
 
 pub(super) use watched::ROOM;
 
-/// A connection for commands, on which many can be under way. It closes when its last clone is dropped.
+/// A connection for commands, on which many can be under way. It closes when its last clone is
+/// dropped.
 #[derive(Clone)]
 pub(super) struct Commands {
     connection: MultiplexedConnection,

@@ -57,7 +57,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends a group once. What was written counts only when as many replicas have it as are asked for.
+    /// Sends a group once. What was written counts only when as many replicas have it as are asked
+    /// for.
     async fn evaluate_write(
         &self,
         keys: &[Vec<u8>],
@@ -134,7 +135,8 @@ pub(super) type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
 
 pub(super) fn read(answer: Answer) -> GroupEnd {
     parse(answer).unwrap_or_else(|| {
-        let message = "the script write answered what cannot be read: is there a proxy?";
+        let message =
+            "the answer of the script write cannot be read: is there a proxy that changes replies?";
         Some(unknown(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)))
     })
 }

@@ -43,8 +43,8 @@ impl RedisServer {
         Self::with(&[])
     }
 
-    /// Starts a server with more arguments, such as `["--maxmemory", "3mb"]`. If the first of them is a
-    /// configuration file, the usual arguments are left out.
+    /// Starts a server with more arguments, such as `["--maxmemory", "3mb"]`. If the first of them
+    /// is a configuration file, the usual arguments are left out.
     ///
     /// # Panics
     /// If the program is missing or does not start.
@@ -62,8 +62,8 @@ impl RedisServer {
         Self::try_within(arguments, environment).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Starts a server whose environment names a language, as that of a service often does. Lua compares
-    /// strings there in the order of that language, and not byte by byte.
+    /// Starts a server whose environment names a language, as that of a service often does. Lua
+    /// compares strings there in the order of that language, and not byte by byte.
     ///
     /// # Panics
     /// If the program or the language is missing, or it does not start.

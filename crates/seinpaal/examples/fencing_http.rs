@@ -1,7 +1,9 @@
-//! An HTTP service that refuses a holder who is late: each request carries its fence in a header, and one
-//! lower than the highest seen is answered 409. Without a framework, so that all of it can be seen.
+//! An HTTP service that refuses a holder who is late: each request carries its fence in a header,
+//! and one lower than the highest seen is answered 409. Without a framework, so that all of it can
+//! be seen.
 //!
-//! Ends with status 0 only if the late holder was refused. `cargo run -p seinpaal --example fencing_http`
+//! Ends with status 0 only if the late holder was refused.
+//! `cargo run -p seinpaal --example fencing_http`
 
 use std::{
     error::Error,
@@ -15,8 +17,8 @@ use seinpaal::{
     blocking::{Seinpaal, wait},
 };
 
-/// What the service keeps. A real one keeps both in one place that survives its restart, and changes them in
-/// one step: a fence that is forgotten protects nothing.
+/// What the service keeps. A real one keeps both in one place that survives its restart, and
+/// changes them in one step: a fence that is forgotten protects nothing.
 #[derive(Default)]
 struct Document {
     fence: u64,
@@ -98,7 +100,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let old = reports.acquire()?;
     assert!(old.is_held(), "the old holder looks at its permit, and is stopped before it writes");
-    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same way.
+    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same
+    // way.
     wait(reports.asynchronous().evict(old.ticket()))?;
 
     let new = reports.acquire()?;

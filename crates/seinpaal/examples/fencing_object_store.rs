@@ -1,6 +1,7 @@
-//! An object store that refuses a holder who is late. The store knows no fences, only conditional puts
-//! (`If-Match` and `If-None-Match`, as S3, Google Cloud Storage and Azure have them). So the holder puts its
-//! fence into the object's metadata, compares before it writes, and lets the condition catch who comes between.
+//! An object store that refuses a holder who is late. The store knows no fences, only conditional
+//! puts (`If-Match` and `If-None-Match`, as S3, Google Cloud Storage and Azure have them). So the
+//! holder puts its fence into the object's metadata, compares before it writes, and lets the
+//! condition catch who comes between.
 //!
 //! The store here is a stand-in in memory with just these two calls; nothing is sent to any cloud.
 //!
@@ -97,7 +98,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = write(&store, key, old.fence(), "a draft of the old holder", None);
     let seen = store.get(key);
     assert!(old.is_held(), "the old holder has compared, and is stopped before it writes");
-    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same way.
+    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same
+    // way.
     wait(reports.asynchronous().evict(old.ticket()))?;
 
     let new = reports.acquire()?;

@@ -1,7 +1,9 @@
-//! A SQL table that refuses a holder who is late: the highest fence stands in the database, and every
-//! transaction of a holder begins by comparing it. SQLite here; the statements are PostgreSQL's, too.
+//! A SQL table that refuses a holder who is late: the highest fence stands in the database, and
+//! every transaction of a holder begins by comparing it. SQLite here; the statements are
+//! PostgreSQL's, too.
 //!
-//! Ends with status 0 only if the late holder was refused. `cargo run -p seinpaal --example fencing_sql`
+//! Ends with status 0 only if the late holder was refused.
+//! `cargo run -p seinpaal --example fencing_sql`
 
 use std::error::Error;
 
@@ -21,7 +23,8 @@ const CLAIM: &str = "
     INSERT INTO fences VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET fence = excluded.fence WHERE fences.fence <= excluded.fence";
 
-/// Does `work` in one transaction, unless a later holder has written already: then nothing, and `false`.
+/// Does `work` in one transaction, unless a later holder has written already: then nothing, and
+/// `false`.
 fn fenced(
     database: &mut Connection,
     name: &str,
@@ -54,7 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let old = transfers.acquire()?;
     assert!(old.is_held(), "the old holder looks at its permit, and is stopped before it writes");
-    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same way.
+    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same
+    // way.
     wait(transfers.asynchronous().evict(old.ticket()))?;
 
     let new = transfers.acquire()?;

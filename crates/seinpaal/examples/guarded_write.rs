@@ -1,6 +1,6 @@
-//! A Redis that refuses a holder who is late, without fences: the write is guarded by the permit. Two
-//! processes; the first holds the permit and is stopped (`SIGSTOP`) before it writes, until the second has the
-//! permit and has written.
+//! A Redis that refuses a holder who is late, without fences: the write is guarded by the permit.
+//! Two processes; the first holds the permit and is stopped (`SIGSTOP`) before it writes, until the
+//! second has the permit and has written.
 //!
 //! Ends with status 0 only if the late holder was refused. Needs a Redis:
 //! `cargo run -p seinpaal --example guarded_write -- redis://localhost`
@@ -47,7 +47,8 @@ fn hold(url: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The second process: it stops the first, gets the permit when that one's lease has ended, and writes.
+/// The second process: it stops the first, gets the permit when that one's lease has ended, and
+/// writes.
 fn take_over(url: &str) -> Result<(), Box<dyn Error>> {
     let mut holder = Command::new(env::current_exe()?)
         .args([url, "hold"])

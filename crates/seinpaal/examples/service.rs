@@ -1,8 +1,9 @@
-//! An HTTP service that does at most three pieces of work at a time for each tenant, however many processes of it run:
-//! docs/guide/service.md explains it. Without a framework, so that all of it can be seen.
+//! An HTTP service that does at most three pieces of work at a time for each tenant, however many
+//! processes of it run: docs/guide/service.md explains it. Without a framework, so that all of it
+//! can be seen.
 //!
-//! `cargo run -p seinpaal --example service -- 127.0.0.1:8080 redis://localhost`, and the same on another port; then
-//! `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
+//! `cargo run -p seinpaal --example service -- 127.0.0.1:8080 redis://localhost`, and the same on
+//! another port; then `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
 //!
 //! | status | cause |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | 429 | the tenant's permits were all in use for as long as we wait |
 //! | 503 | the store did not answer, or this process shuts down |
 //! | 409 | somebody ended the permit while the work went on, which was stopped |
-//! | 500 | the permit was lost while the work went on, which was stopped: the store was silent for too long |
+//! | 500 | the store was silent for too long, and the work was stopped: its permit was lost |
 
 use std::{collections::BTreeMap, env, error::Error, sync::Arc, time::Duration};
 
@@ -26,7 +27,8 @@ use tokio::{
 
 /// How many pieces of work a tenant may have going on, in all processes together.
 const LIMIT: u32 = 3;
-/// How long a request waits for its turn. Clients that hang up earlier cost nothing: their request leaves the line.
+/// How long a request waits for its turn. Clients that hang up earlier cost nothing: their request
+/// leaves the line.
 const WAIT: Duration = Duration::from_secs(2);
 /// How long requests that have begun may go on after we were told to end.
 const GRACE: Duration = Duration::from_secs(20);
@@ -110,7 +112,8 @@ impl Service {
             Err(error) => return Answer::refused(&error),
         };
         match permit.while_held(do_work(&permit, length)).await {
-            // The permit goes back when it is dropped, in the background: the client does not wait for the store.
+            // The permit goes back when it is dropped, in the background: the client does not wait
+            // for the store.
             Ok(text) => Answer::new(200, text),
             Err(lost) => Answer::lost(lost),
         }
@@ -138,8 +141,8 @@ impl Service {
     }
 }
 
-/// What the service is for. It gives the fence to whatever it changes, so that it cannot do harm if it is stopped for
-/// so long that somebody else has its place: docs/guide/fencing.md.
+/// What the service is for. It gives the fence to whatever it changes, so that it cannot do harm if
+/// it is stopped for so long that somebody else has its place: docs/guide/fencing.md.
 async fn do_work(permit: &Permit, length: Duration) -> String {
     sleep(length).await;
     format!("done in slot {} with fence {}", permit.slot(), permit.fence())

@@ -55,8 +55,8 @@ use asking::{Asking, Begun, ask, begun};
 ///
 /// # If the store is unreachable
 /// The request is sent again for as long as the connection's [patience](crate::Builder::patience)
-/// lasts (30 s by default), and then ends with a [`Store`](AcquireError::Store) error. A request that
-/// has a place in line waits on, and keeps the place if the store comes back within 15 s. A
+/// lasts (30 s by default), and then ends with a [`Store`](AcquireError::Store) error. A request
+/// that has a place in line waits on, and keeps the place if the store comes back within 15 s. A
 /// [`timeout`](Self::timeout) bounds all of that.
 ///
 /// # If this process dies
@@ -96,22 +96,23 @@ struct Tried {
 
 macro_rules! shared_options {
     () => {
-        /// Asks for this many permits at once, 1 to 1 000 000 000, all or none of them. Default 1. A
-        /// request for more than the limit is [refused](AcquireError::TooMany).
+        /// Asks for this many permits at once, 1 to 1 000 000 000, all or none of them. Default 1.
+        /// A request for more than the limit is [refused](AcquireError::TooMany).
         pub fn permits(self, permits: u32) -> Self {
             Self(self.0.with(|it| it.options.permits = permits))
         }
 
-        /// Wishes that the slot with this [name](crate::Semaphore::name_slots) be among those granted.
-        /// Can be repeated, up to as many times as there are [permits](Self::permits). The request
-        /// waits for its slots, and holds up nobody who can have other ones. A name that no slot has is
+        /// Wishes that the slot with this [name](crate::Semaphore::name_slots) be among those
+        /// granted. Can be repeated, up to as many times as there are [permits](Self::permits). The
+        /// request waits for its slots, and holds up nobody who can have other ones. A name that no
+        /// slot has is
         /// [refused](AcquireError::NoSuchSlot).
         pub fn slot(self, name: &str) -> Self {
             Self(self.0.with(|it| it.options.wishes.push(name.to_owned())))
         }
 
-        /// Sets the rank among waiters, −100 to 100, higher first. Default 0. Ten seconds of waiting
-        /// outweigh one step, so nobody waits for ever.
+        /// Sets the rank among waiters, −100 to 100, higher first. Default 0. Ten seconds of
+        /// waiting outweigh one step, so nobody waits for ever.
         pub fn priority(self, priority: i32) -> Self {
             Self(self.0.with(|it| it.options.priority = priority))
         }
@@ -123,9 +124,10 @@ macro_rules! shared_options {
             Self(self.0.with(|it| it.options.ttl = Some(ttl)))
         }
 
-        /// Tells people who look at holders that the permit is going to be [detached](Permit::detach),
-        /// so that nobody renews it on a schedule. Without this, a detached permit that has not been
-        /// renewed for half of its ttl is shown as that of a holder that may be dead.
+        /// Tells people who look at holders that the permit is going to be
+        /// [detached](Permit::detach), so that nobody renews it on a schedule. Without this, a
+        /// detached permit that has not been renewed for half of its ttl is shown as that of a
+        /// holder that may be dead.
         pub fn to_detach(self) -> Self {
             Self(self.0.with(|it| it.options.to_detach = true))
         }
@@ -157,19 +159,21 @@ impl Acquire {
     shared_options!();
 
     /// Stops waiting after this long, counted from the first poll. The request then ends with
-    /// [`AcquireError::TimedOut`] if others held the permits, and with [`AcquireError::Store`] if the
+    /// [`AcquireError::TimedOut`] if others held the permits, and with [`AcquireError::Store`] if
+    /// the
     /// store did not answer. Default: never.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
 
-    /// Refuses the request, with [`AcquireError::TooManyWaiting`], if this many requests wait already.
+    /// Refuses the request, with [`AcquireError::TooManyWaiting`], if this many requests wait
+    /// already.
     pub fn max_waiting(self, waiting: u32) -> Self {
         Self(self.0.with(|it| it.max_waiting = Some(waiting)))
     }
 
-    /// Calls `tell` once if the request has to wait, with the number of requests that wait then, this
-    /// one among them. It is called on the connection's thread and must not block.
+    /// Calls `tell` once if the request has to wait, with the number of requests that wait then,
+    /// this one among them. It is called on the connection's thread and must not block.
     pub fn on_queued(self, tell: impl FnOnce(u32) + Send + 'static) -> Self {
         Self(self.0.with(|it| it.on_queued = Some(OnQueued(Box::new(tell)))))
     }

@@ -19,21 +19,24 @@ use crate::{
 /// A request for permits of several names: all of them, or none. Made by
 /// [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
 ///
-/// Where one server has all names (memory, embedded, a single Redis), and all can be had at once, they are: in one
-/// step and one round trip. Otherwise they are acquired one after the other, in the order of their bytes whatever
-/// order they were given in (unless [`in_given_order`](Self::in_given_order) says so). So callers who want the same
-/// names never wait for each other in a circle. Who waits for a later name holds the earlier ones meanwhile.
+/// If one server has all names (memory, embedded, a single Redis) and all permits are free, the
+/// store grants them in one step and one round trip. Otherwise the request acquires the names one
+/// after the other, in the order of their bytes, unless [`in_given_order`](Self::in_given_order)
+/// says otherwise. So callers who want the same names never wait for each other in a circle. A
+/// caller that waits for a later name holds the earlier ones meanwhile.
 ///
 /// # Cancel safety
 /// Dropping the future, at any point, leaves the queue and gives back what it had.
 ///
 /// # Errors
-/// [`AcquireAllError`] names the request that failed; by then what had been granted was given back. Bad input,
-/// the same name twice among it, is found before anything is sent.
+/// [`AcquireAllError`] names the request that failed. What had been granted by then is given back.
+/// Bad
+/// input, such as the same name twice, is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct AcquireAll(Described<AllWaited, Result<PermitSet, AcquireAllError>>);
 
-/// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now. Made by
+/// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now.
+/// Made by
 /// [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
 ///
 /// See [`AcquireAll`] for everything else.
@@ -77,12 +80,13 @@ impl AcquireAll {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
 
-    /// Acquires them in the order they were given in, where they must be waited for. Put the narrow name first and the
-    /// wide one last: a permit of the wide one, which all want, is then never held by somebody who still waits for the
-    /// narrow one.
+    /// Acquires the names in the order in which they were given, if some must be waited for. Give
+    /// the narrow name first and the wide one last. Then nobody who still waits for the narrow name
+    /// holds a permit of the wide one, which all callers want.
     ///
-    /// Nobody waits in a circle as long as all who want two of these names give them in the same order, and none of them
-    /// leaves it to the order of bytes. Names with one wider name each, as users within a service, see to that.
+    /// No callers wait for each other in a circle as long as all that want two of these names give
+    /// them in the same order, and none of them uses the order of bytes. That is so where each name
+    /// has one wider name, as the users of a service have the service.
     pub fn in_given_order(self) -> Self {
         Self(self.0.with(|it| it.is_as_given = true))
     }
@@ -174,7 +178,8 @@ fn all_at_once<R: TogetherPart>(
     })
 }
 
-/// The requests in the order in which they are made, each with its place in the order it was given in.
+/// The requests in the order in which they are made, each with its place in the order it was given
+/// in.
 fn in_order<R: TogetherPart>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllError> {
     let mut requests: Vec<_> = requests.into_iter().enumerate().collect();
     requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));

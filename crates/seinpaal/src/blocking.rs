@@ -1,4 +1,5 @@
-//! Blocking versions of the API, for programs without an async runtime: every function blocks the calling thread.
+//! Blocking versions of the API, for programs without an async runtime: every function blocks the
+//! calling thread.
 //!
 //! ```
 //! use seinpaal::blocking::Seinpaal;
@@ -38,13 +39,13 @@ pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
 }
 
-/// Takes leave of the stores: waits until each connection whose last handle this thread has dropped has given back what it
-/// held and has left the lines it waited in, for a second at most in all.
+/// Takes leave of the stores: waits until each connection whose last handle this thread has dropped
+/// has given back what it held and has left the lines it waited in, for a second at most in all.
 ///
-/// A thread does this by itself when it ends. The main thread does so only where the C library runs the ends of its
-/// variables when the program ends: GNU's does, musl does not. A program that is linked with musl calls this last, before
-/// it returns from `main` or calls [`std::process::exit`]. Otherwise what it waited for when a signal ended it stays in
-/// line until its lease has ended.
+/// A thread does this by itself when it ends. The main thread does so only where the C library runs
+/// the ends of its variables when the program ends: GNU's does, musl does not. A program that is
+/// linked with musl calls this last, before it returns from `main` or calls [`std::process::exit`].
+/// Otherwise what it waited for when a signal ended it stays in line until its lease has ended.
 ///
 /// ```
 /// let seinpaal = seinpaal::blocking::Seinpaal::connect("memory:")?;
@@ -111,7 +112,8 @@ impl Seinpaal {
         wait(crate::Seinpaal::connect(url)).map(Self)
     }
 
-    /// Gives back everything and ends every wait on this connection. See [`crate::Seinpaal::close`].
+    /// Gives back everything and ends every wait on this connection. See
+    /// [`crate::Seinpaal::close`].
     ///
     /// # Errors
     /// As there.

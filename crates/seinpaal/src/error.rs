@@ -46,7 +46,8 @@ pub enum ReleaseError {
         free_after(*.at_most)
     )]
     Unknown {
-        /// They are free after this long at the latest, counted from this answer; `None`: when this process ends.
+        /// They are free after this long at the latest, counted from this answer; `None`: when this
+        /// process ends.
         at_most: Option<Duration>,
     },
     /// The connection is [closed](crate::Seinpaal::close), which gives back everything.
@@ -203,7 +204,8 @@ pub enum AdminError {
     /// The ticket is over.
     #[error("the ticket is over: {0}")]
     Ended(Ended),
-    /// The connection is [closed](crate::Seinpaal::close). What was asked when it was closed may have been done.
+    /// The connection is [closed](crate::Seinpaal::close). What was asked when it was closed may
+    /// have been done.
     #[error("the connection is closed")]
     Closed,
     /// The store did not answer in time, or refuses. A change may have been made if the error's

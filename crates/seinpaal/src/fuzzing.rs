@@ -1,5 +1,6 @@
-//! Everything that reads bytes from outside, as functions over bytes: for the fuzzer (docs/internals/proof/fuzzing.md) and
-//! for the tests beside this. Each panics if what it reads makes it break a promise.
+//! Everything that reads bytes from outside, as functions over bytes: for the fuzzer
+//! (docs/internals/proof/fuzzing.md) and for the tests beside this. Each panics if what it reads
+//! makes it break a promise.
 
 mod embedded;
 #[cfg(test)]

@@ -8,9 +8,10 @@ use crate::inspect::{Holder, Snapshot};
 
 /// Learns how long holds of one name take, from snapshots that a program reads anyway.
 ///
-/// A snapshot tells how long the last seven holds took, and its estimates go by them. Whoever reads a name again and
-/// again sees who held before and does not any more. Once these are more holds than the snapshot tells of, estimates go
-/// by all of them. Looks that are more than 5 s apart say nothing, because holds that begin and end between them are missed.
+/// A snapshot tells how long the last seven holds took, and its estimates go by them. Whoever reads
+/// a name again and again sees who held before and does not any more. Once these are more holds
+/// than the snapshot tells of, estimates go by all of them. Looks that are more than 5 s apart say
+/// nothing, because holds that begin and end between them are missed.
 ///
 /// # Examples
 /// ```
@@ -39,13 +40,15 @@ pub struct HoldTimes(proto::HoldTimes);
 pub struct EndedHold {
     /// How long it took; exact to half of the time between the two looks.
     pub held_for: Duration,
-    /// Its lease ended because nobody renewed it: the holder was dead, stopped, or cut off from the store.
+    /// Its lease ended because nobody renewed it: the holder was dead, stopped, or cut off from the
+    /// store.
     pub is_lost: bool,
 }
 
 impl HoldTimes {
-    /// Takes in a snapshot that was read at `now`, on any clock that goes steadily, and returns the holds that have ended
-    /// since the one before. What this snapshot [says](Snapshot::why) of waiters goes by these as well.
+    /// Takes in a snapshot that was read at `now`, on any clock that goes steadily, and returns the
+    /// holds that have ended since the one before. What this snapshot [says](Snapshot::why) of
+    /// waiters goes by these as well.
     pub fn look(&mut self, seen: &mut Snapshot, now: Duration) -> Vec<EndedHold> {
         if seen.guarded_for.is_some() {
             // The store may have forgotten holders; their holds have not ended.

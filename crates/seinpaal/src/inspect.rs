@@ -19,15 +19,19 @@ pub struct Snapshot {
     pub kind: Option<Kind>,
     /// The limit in force; 1 where nobody has stated one.
     pub limit: u32,
-    /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it is unset.
+    /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it
+    /// is unset.
     pub is_pinned: bool,
-    /// What the slots are [called](crate::Semaphore::name_slots), from slot 0 up; none where they have no names.
+    /// What the slots are [called](crate::Semaphore::name_slots), from slot 0 up; none where they
+    /// have no names.
     pub slot_names: SlotNames,
-    /// What those who hold or wait stated; it is in force where no limit was set, and goes with the last of them.
+    /// What those who hold or wait stated; it is in force where no limit was set, and goes with the
+    /// last of them.
     pub stated_limit: Option<u32>,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
-    /// For how long the store admits nobody because it may have forgotten leases: its restart guard.
+    /// For how long the store admits nobody because it may have forgotten leases: its restart
+    /// guard.
     pub guarded_for: Option<Duration>,
     /// How many permits are held.
     pub permits_held: u32,
@@ -119,8 +123,9 @@ impl Snapshot {
         self.waiters.iter().map(|waiter| waiter.waiting_for).max()
     }
 
-    /// Returns how long the last holds took that were given back, seven at most, the newest first. Each is right to an
-    /// eighth. They are forgotten with the name, some time after its last holder.
+    /// Returns how long the last holds took that were given back, seven at most, the newest first.
+    /// Each is right to an eighth. They are forgotten with the name, some time after its last
+    /// holder.
     ///
     /// # Examples
     /// ```
@@ -135,8 +140,8 @@ impl Snapshot {
         self.recent.lengths().map(Duration::from_micros)
     }
 
-    /// Returns why a ticket waits, and an estimate of how long; `None` if it neither holds nor waits here, or is not
-    /// listed. It is as old as the snapshot.
+    /// Returns why a ticket waits, and an estimate of how long; `None` if it neither holds nor
+    /// waits here, or is not listed. It is as old as the snapshot.
     ///
     /// # Examples
     /// ```
@@ -159,7 +164,8 @@ impl Snapshot {
         proto::Snapshot::from(self).why_after(ticket, &self.past)
     }
 
-    /// Returns how long each listed waiter may still wait, in the order of the line. The estimate of a waiter is that of
+    /// Returns how long each listed waiter may still wait, in the order of the line. The estimate
+    /// of a waiter is that of
     /// [`why`](Self::why); it goes by the last seven [holds](Self::last_holds), or by more if a
     /// [`HoldTimes`](crate::HoldTimes) has seen more of them end.
     #[must_use]
@@ -190,8 +196,9 @@ impl From<&Snapshot> for proto::Snapshot {
 }
 
 impl Holder {
-    /// Returns how long ago its lease was renewed, if a holder that lives would have renewed it since: then this one may
-    /// be dead, stopped, or cut off from the store. `None`, too, for a lease that nobody promised to renew.
+    /// Returns how long ago its lease was renewed, if a holder that lives would have renewed it
+    /// since: then this one may be dead, stopped, or cut off from the store. `None`, too, for a
+    /// lease that nobody promised to renew.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Duration> {
         let since = self.promise.overdue(micros(self.held_for), self.valid_for.map(micros));

@@ -1,4 +1,5 @@
-//! At most N at once, everywhere, first come first served, and you are told when you have lost your place.
+//! At most N at once, everywhere, first come first served, and you are told when you have lost your
+//! place.
 //!
 //! ```
 //! use std::time::Duration;
@@ -16,36 +17,40 @@
 //! ```
 //!
 //! # When not to use this
-//! Within one process tokio's semaphore is cheaper. Nothing here makes an effect happen exactly once, and no lock
-//! service can stop a process that is paused: give the [fence](Permit::fence) to the resource.
+//! Within one process tokio's semaphore is cheaper. Nothing here makes an effect happen exactly
+//! once, and no lock service can stop a process that is paused: give the [fence](Permit::fence) to
+//! the resource.
 //!
 //! # One connection
-//! Connect once in a process, not once a request: a [`Seinpaal`] has a thread, a socket or two, and one schedule for all
-//! renewals; it is cheap to clone. [`Seinpaal::statistics`] says what it has done.
+//! Connect once in a process, not once a request: a [`Seinpaal`] has a thread, a socket or two, and
+//! one schedule for all renewals; it is cheap to clone. [`Seinpaal::statistics`] says what it has
+//! done.
 //!
 //! # How long a permit lasts
-//! It is renewed at a third of its ttl (30 s by default) for as long as it is kept. A permit that was waited for is handed
-//! over with at least two thirds of its ttl certain, so a store that falls silent right then is outlasted like at any
-//! other time. Without renewal it is first in [danger](PermitState::Danger), then [lost](PermitState::Lost), and only
-//! then free for others.
+//! It is renewed at a third of its ttl (30 s by default) for as long as it is kept. A permit that
+//! was waited for is handed over with at least two thirds of its ttl certain, so a store that falls
+//! silent right then is outlasted like at any other time. Without renewal it is first in
+//! [danger](PermitState::Danger), then [lost](PermitState::Lost), and only then free for others.
 //!
 //! # To end
-//! A permit that is dropped goes back in the background; [`Permit::release`] says how that went. [`Seinpaal::close`] ends
-//! everything: whoever waits gets an error `Closed` at once, what is held goes back. Dropping the last clone and the last
-//! permit does the same without a word; that drop waits for nothing, but its thread waits up to a second when it ends.
-//! A program that is killed holds its permits until their leases end; on one machine (memory, embedded) they are free at
+//! A permit that is dropped goes back in the background; [`Permit::release`] says how that went.
+//! [`Seinpaal::close`] ends everything: whoever waits gets an error `Closed` at once, what is held
+//! goes back. Dropping the last clone and the last permit does the same without a word; that drop
+//! waits for nothing, but its thread waits up to a second when it ends. A program that is killed
+//! holds its permits until their leases end; on one machine (memory, embedded) they are free at
 //! once.
 //!
 //! # After a fork
-//! The connection stays the parent's. In the child every request on it fails with an error that says so, drops do
-//! nothing, and the parent's leases go on without it. A permit that the child inherited still says that it is held for as
-//! long as it was certain at the fork: the child must not go by it. Connect again in the child; with the embedded store,
-//! do so only after `exec`, since SQLite's descriptors do not survive a fork.
+//! The connection stays the parent's. In the child every request on it fails with an error that
+//! says so, drops do nothing, and the parent's leases go on without it. A permit that the child
+//! inherited still says that it is held for as long as it was certain at the fork: the child must
+//! not go by it. Connect again in the child; with the embedded store, do so only after `exec`,
+//! since SQLite's descriptors do not survive a fork.
 //!
 //! # What is logged
-//! With [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its modules; never a payload, a value or a
-//! password. An event about a permit has the fields `name` and `ticket` (hexadecimal, as everywhere), one about an item
-//! `queue`, `item` and `fence`.
+//! With [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its modules; never a
+//! payload, a value or a password. An event about a permit has the fields `name` and `ticket`
+//! (hexadecimal, as everywhere), one about an item `queue`, `item` and `fence`.
 //!
 //! | level | what |
 //! |---|---|
@@ -55,7 +60,8 @@
 //! | trace | `renewed`, `asked` |
 //!
 //! # To test one's own code
-//! [`Seinpaal::in_memory`] is a store of the test's own, [`Seinpaal::in_memory_here`] one that goes by the clock of the
+//! [`Seinpaal::in_memory`] is a store of the test's own, [`Seinpaal::in_memory_here`] one that goes
+//! by the clock of the
 //! test's tokio runtime, so that with `start_paused` an hour passes at once.
 //!
 #![doc = include_str!("features.md")]

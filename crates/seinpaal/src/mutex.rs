@@ -10,13 +10,14 @@ use crate::{
     semaphore::Semaphore,
 };
 
-/// One holder at a time, among all who use the same name on the same store, in the order of their coming.
+/// One holder at a time, among all who use the same name on the same store, in the order of their
+/// coming.
 ///
 /// It is a [`Semaphore`] whose limit is 1 and stays 1; at a name that is in use as a semaphore or a
-/// readers-writer lock, locking fails with [`OtherKind`](crate::AcquireError::OtherKind) or, where a limit
-/// was set on purpose, says so. What is held is a [`Permit`](crate::Permit): it ends when it is dropped or
-/// lost, and a holder that is paused may find out late, so give its fence to what the mutex protects. It is
-/// not reentrant: who locks twice waits for itself.
+/// readers-writer lock, locking fails with [`OtherKind`](crate::AcquireError::OtherKind) or, where
+/// a limit was set on purpose, says so. What is held is a [`Permit`](crate::Permit): it ends when
+/// it is dropped or lost, and a holder that is paused may find out late, so give its fence to what
+/// the mutex protects. It is not reentrant: who locks twice waits for itself.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -36,13 +37,14 @@ impl Mutex {
         Self(Semaphore::new(seinpaal, Kind::Mutex, name))
     }
 
-    /// Waits in line for the mutex. Await what is returned; it takes a timeout, a ttl, a priority and labels.
+    /// Waits in line for the mutex. Await what is returned; it takes a timeout, a ttl, a priority
+    /// and labels.
     pub fn lock(&self) -> Acquire {
         self.0.acquire()
     }
 
-    /// Waits for the mutex, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
-    /// and the like.
+    /// Waits for the mutex, runs `work` while it is held, and gives it back. See [`Acquire::run`],
+    /// which takes a timeout and the like.
     ///
     /// # Cancel safety
     /// As [`Acquire::run`].

@@ -17,8 +17,8 @@ use crate::driver::{GrantInHand, Handle};
 
 /// Permits that are held, until this is released or dropped.
 ///
-/// A permit is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Dropping it
-/// gives the permits back in the background; [`release`](Self::release) says how that went.
+/// A permit is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Dropping
+/// it gives the permits back in the background; [`release`](Self::release) says how that went.
 ///
 /// # If the holder dies
 /// On one machine (memory, embedded) the permits are free at once. On a server they are free when
@@ -63,8 +63,8 @@ impl Permit {
         self.latest().ticket
     }
 
-    /// Returns the number of the grant (the highest, after a merge). It grows with every grant of the name
-    /// and so, within a slot, with every holder of the slot.
+    /// Returns the number of the grant (the highest, after a merge). It grows with every grant of
+    /// the name and so, within a slot, with every holder of the slot.
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.latest().fence
@@ -103,11 +103,11 @@ impl Permit {
         self.name_of(self.slot())
     }
 
-    /// Returns what all slots held are called, in ascending order of the slots; nothing where the slots of the name had
-    /// no names at the grant.
+    /// Returns what all slots held are called, in ascending order of the slots; nothing where the
+    /// slots of the name had no names at the grant.
     #[must_use]
     pub fn slot_names(&self) -> Vec<&str> {
-        // A writer has a thousand million slots, and slots of readers and writers have no names.
+        // A writer has a million slots, and slots of readers and writers have no names.
         if self.parts.iter().all(|part| part.grant.names.is_empty()) {
             return Vec::new();
         }

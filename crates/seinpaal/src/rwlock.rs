@@ -10,14 +10,15 @@ use crate::{
 
 /// Many readers or one writer, among all who use the same name on the same store.
 ///
-/// Readers and writers stand in one line: a writer waits for the readers before it, and readers that come
-/// after it wait for the writer, so neither starves. It is a weighted [`Semaphore`] of which a reader takes
-/// one permit and a writer all 1 000 000; at a name that is in use as a semaphore or a mutex it fails with
+/// Readers and writers stand in one line: a writer waits for the readers before it, and readers
+/// that come after it wait for the writer, so neither starves. It is a weighted [`Semaphore`] of
+/// which a reader takes one permit and a writer all 1 000 000; at a name that is in use as a
+/// semaphore or a mutex it fails with
 /// [`OtherKind`](crate::AcquireError::OtherKind). A writer becomes a reader with
 /// [`Permit::downgrade`](crate::Permit::downgrade).
 ///
-/// A writer that is paused may find out late that its lease is over and others read or write: give its
-/// fence to what the lock protects.
+/// A writer that is paused may find out late that its lease is over and others read or write: give
+/// its fence to what the lock protects.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -44,7 +45,8 @@ impl RwLock {
         Self(Semaphore::new(seinpaal, Kind::RwLock, name))
     }
 
-    /// Waits in line to read. Await what is returned; it takes a timeout, a ttl, a priority and labels.
+    /// Waits in line to read. Await what is returned; it takes a timeout, a ttl, a priority and
+    /// labels.
     pub fn read(&self) -> Acquire {
         self.0.acquire()
     }

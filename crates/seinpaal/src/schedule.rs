@@ -6,8 +6,9 @@ use seinpaal_proto::session::LeaseSchedule as Micros;
 
 /// When a permit is renewed, in danger and lost if its store falls silent.
 ///
-/// Each time counts from just before the last request was sent that the store answered with a renewal. While the
-/// store answers, nothing of it happens but the renewals. See [`Seinpaal::schedule`](crate::Seinpaal::schedule).
+/// Each time counts from just before the last request was sent that the store answered with a
+/// renewal. While the store answers, nothing of it happens but the renewals. See
+/// [`Seinpaal::schedule`](crate::Seinpaal::schedule).
 ///
 /// | ttl | [renewal](Self::renewal) | [repetition](Self::repetition) | [danger](Self::danger) | [lost](Self::lost) |
 /// |---|---|---|---|---|
@@ -43,8 +44,8 @@ impl Schedule {
         Duration::from_micros(self.0.renew())
     }
 
-    /// Returns how long a renewal may be without an answer before it is repeated. Two repetitions, and the time for an
-    /// answer to the second, fit before danger.
+    /// Returns how long a renewal may be without an answer before it is repeated. Two repetitions,
+    /// and the time for an answer to the second, fit before danger.
     #[must_use]
     pub fn repetition(&self) -> Duration {
         Duration::from_micros(self.0.repeat())
@@ -56,13 +57,15 @@ impl Schedule {
         Duration::from_micros(self.0.danger())
     }
 
-    /// Returns when the permit is lost as far as its holder knows. The store lets nobody else in before.
+    /// Returns when the permit is lost as far as its holder knows. The store lets nobody else in
+    /// before.
     #[must_use]
     pub fn lost(&self) -> Duration {
         Duration::from_micros(self.0.lost())
     }
 
-    /// Returns the longest silence of the store that a permit survives without danger, whenever the silence begins.
+    /// Returns the longest silence of the store that a permit survives without danger, whenever the
+    /// silence begins.
     #[must_use]
     pub fn shortest_outage(&self) -> Duration {
         self.danger().saturating_sub(self.renewal())
@@ -74,8 +77,8 @@ impl Schedule {
         Duration::from_micros(self.0.slack())
     }
 
-    /// Returns how long a process may have between TERM and KILL that is stopped because its keeper has stopped renewing.
-    /// TERM then lies between danger and the end.
+    /// Returns how long a process may have between TERM and KILL that is stopped because its keeper
+    /// has stopped renewing. TERM then lies between danger and the end.
     #[must_use]
     pub fn most_grace(&self) -> Duration {
         Duration::from_micros(self.0.most_grace())

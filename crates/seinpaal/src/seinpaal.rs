@@ -63,16 +63,17 @@ type Open = Box<dyn FnOnce(Inbox, NewsSender) -> Arc<dyn Store>>;
 impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
     ///
-    /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another directory;
-    /// `memory:` and `memory:LABEL` are this process only, one store for all who state the same label; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
-    /// the master that these sentinels watch over.
+    /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another
+    /// directory; `memory:` and `memory:LABEL` are this process only, one store for all who state
+    /// the same label; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER` the
+    /// master that these sentinels watch over.
     ///
     /// # Cancel safety
     /// Dropping the future gives the attempt up. Nothing is left at the store.
     ///
     /// # If the store is unreachable
-    /// The attempt ends with an error, on a server after the `connect-timeout` of the URL. It is not
-    /// repeated: the program decides whether to try again.
+    /// The attempt ends with an error, on a server after the `connect-timeout` of the URL. It is
+    /// not repeated: the program decides whether to try again.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
@@ -88,8 +89,8 @@ impl Seinpaal {
         Self::builder(url).connect().await
     }
 
-    /// Opens a store in memory that nobody else can reach, and connects to it: for tests, and to limit the tasks of one
-    /// program. The store lasts as long as the connection and its clones.
+    /// Opens a store in memory that nobody else can reach, and connects to it: for tests, and to
+    /// limit the tasks of one program. The store lasts as long as the connection and its clones.
     ///
     /// To open two connections to one store in memory, call `connect("memory:LABEL")` twice.
     ///
@@ -174,7 +175,8 @@ impl Seinpaal {
     /// Once this has been polled the connection is closed, whether or not it is polled again.
     ///
     /// # Errors
-    /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the background for as long
+    /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the
+    /// background for as long
     /// as a clone of this connection, or a permit, is kept.
     ///
     /// # Examples
@@ -212,9 +214,9 @@ impl Seinpaal {
         self.handle.store().presence().map(Presence::descriptors)
     }
 
-    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds). Once this process
-    /// and that child are both gone, the permits are free, even if a grandchild has inherited the
-    /// descriptors as well.
+    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds). Once this
+    /// process and that child are both gone, the permits are free, even if a grandchild has
+    /// inherited the descriptors as well.
     ///
     /// # Errors
     /// The record could not be written; then the descriptors alone count.
@@ -233,8 +235,9 @@ impl Seinpaal {
         self.handle.store().presence().map_or(Ok(None), Presence::child_record)
     }
 
-    /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another
-    /// child is started: while a record stands, a child that is not on it does not count.
+    /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call
+    /// it before another child is started: while a record stands, a child that is not on it does
+    /// not count.
     ///
     /// # Errors
     /// The record could not be removed; start no other child then.
@@ -242,9 +245,10 @@ impl Seinpaal {
         self.handle.store().presence().map_or(Ok(()), Presence::forget_child)
     }
 
-    /// Returns what happens when to permits of this ttl if the store is not heard from again, while this connection
-    /// holds them. A store whose own sessions end earlier (ZooKeeper) cuts the ttl; detached permits have the whole of
-    /// it. On one machine (memory, embedded) permits last as long as the process, and none of this happens.
+    /// Returns what happens when to permits of this ttl if the store is not heard from again, while
+    /// this connection holds them. A store whose own sessions end earlier (ZooKeeper) cuts the ttl;
+    /// detached permits have the whole of it. On one machine (memory, embedded) permits last as
+    /// long as the process, and none of this happens.
     #[must_use]
     pub fn schedule(&self, ttl: Duration) -> Schedule {
         Schedule::new(self.handle.config().schedule(micros(ttl)))
@@ -268,8 +272,8 @@ impl Seinpaal {
         self.handle.pulse().outage()
     }
 
-    /// Returns what should be changed about the store so that its promises hold, as far as it was seen when this
-    /// connected.
+    /// Returns what should be changed about the store so that its promises hold, as far as it was
+    /// seen when this connected.
     #[must_use]
     pub fn advice(&self) -> Vec<Advice> {
         self.handle.store().advice()

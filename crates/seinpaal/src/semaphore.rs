@@ -29,8 +29,8 @@ const LOOK: Duration = Duration::from_secs(30);
 /// Cheap to clone. Nothing is sent before something is awaited.
 ///
 /// # Cancel safety
-/// Dropping a request for permits, at any point, leaves nothing behind. What the other methods change
-/// may be changed once their future has been polled, whether or not it is polled again.
+/// Dropping a request for permits, at any point, leaves nothing behind. What the other methods
+/// change may be changed once their future has been polled, whether or not it is polled again.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -96,8 +96,8 @@ impl Semaphore {
         self.limit(limit).on_mismatch(OnMismatch::Exact)
     }
 
-    /// Says what to do if those who hold or wait have stated another limit: refuse (the default), adopt
-    /// theirs, or set this one for all.
+    /// Says what to do if those who hold or wait have stated another limit: refuse (the default),
+    /// adopt theirs, or set this one for all.
     pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
         self.options.on_mismatch = on_mismatch;
         self
@@ -108,8 +108,8 @@ impl Semaphore {
         Acquire::new(self.options.clone())
     }
 
-    /// Waits for a permit, runs `work` while it is held, and gives it back. [`Acquire::run`] does the
-    /// same for a request with a timeout and the like.
+    /// Waits for a permit, runs `work` while it is held, and gives it back. [`Acquire::run`] does
+    /// the same for a request with a timeout and the like.
     ///
     /// # Cancel safety
     /// As [`Acquire::run`].
@@ -146,8 +146,8 @@ impl Semaphore {
         TryAcquire::new(self.options.clone())
     }
 
-    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another
-    /// process. If somebody still holds the ticket, that holder loses it and is told.
+    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by
+    /// another process. If somebody still holds the ticket, that holder loses it and is told.
     ///
     /// # Examples
     /// ```
@@ -217,8 +217,8 @@ impl Semaphore {
         Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
     }
 
-    /// Sends a request about the name. With `as_nobody` it carries no inbox: the ledger lets an operator
-    /// end what others hold, and a client only its own.
+    /// Sends a request about the name. With `as_nobody` it carries no inbox: the ledger lets an
+    /// operator end what others hold, and a client only its own.
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
         let name = self.options.name.clone()?;
         let handle = &self.options.seinpaal.handle;

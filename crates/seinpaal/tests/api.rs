@@ -18,9 +18,10 @@ use seinpaal::{AcquireError, OnMismatch, Seinpaal, Semaphore, blocking};
 use seinpaal_rig::SentinelServers;
 
 use changing_hands::{
+    a_client_that_attaches_to_its_own_ticket_has_one_permit,
+    a_holder_that_is_attached_to_is_told_and_can_free_nothing,
     a_holder_whose_ticket_is_released_by_another_is_told,
     of_two_that_attach_to_a_detached_ticket_one_has_it,
-    who_attaches_to_its_own_ticket_has_one_permit, who_is_attached_to_is_told_and_can_free_nothing,
 };
 
 use in_hand::{
@@ -32,8 +33,8 @@ use several::{
     a_mutex_has_one_holder_and_its_limit_stays, a_name_that_is_one_lock_is_refused_as_another,
     a_set_is_lost_with_the_first_of_its_permits, a_writer_waits_for_readers_and_becomes_one,
     all_of_several_names_or_none, in_the_order_given_the_narrow_name_is_waited_for_first,
+    several_names_in_another_order_wait_but_not_for_ever,
     several_that_are_free_are_had_at_once_and_otherwise_none_is,
-    who_names_several_in_another_order_waits_but_not_for_ever,
 };
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
@@ -242,8 +243,8 @@ on_every_store! {
     a_permit_splits_and_merges_and_goes_back_in_parts
     an_evicted_holder_learns_of_it_and_its_work_is_dropped
     a_detached_ticket_outlives_its_connection_and_can_be_attached_to
-    who_is_attached_to_is_told_and_can_free_nothing
-    who_attaches_to_its_own_ticket_has_one_permit
+    a_holder_that_is_attached_to_is_told_and_can_free_nothing
+    a_client_that_attaches_to_its_own_ticket_has_one_permit
     of_two_that_attach_to_a_detached_ticket_one_has_it
     a_holder_whose_ticket_is_released_by_another_is_told
     a_permit_is_renewed_while_it_is_held
@@ -254,7 +255,7 @@ on_every_store! {
     a_writer_waits_for_readers_and_becomes_one
     all_of_several_names_or_none
     in_the_order_given_the_narrow_name_is_waited_for_first
-    who_names_several_in_another_order_waits_but_not_for_ever
+    several_names_in_another_order_wait_but_not_for_ever
     several_that_are_free_are_had_at_once_and_otherwise_none_is
     a_set_is_lost_with_the_first_of_its_permits
 }

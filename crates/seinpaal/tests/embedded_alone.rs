@@ -1,5 +1,5 @@
-//! The embedded store that begins without a thread of its own: it starts one when it needs one, and leaves as little
-//! behind as with one.
+//! The embedded store that begins without a thread of its own: it starts one when it needs one, and
+//! leaves as little behind as with one.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -34,8 +34,8 @@ fn a_client_process() {
     processes::client::run();
 }
 
-/// A directory with a store in it. A gate that is new looks as if somebody had to wait at it a moment ago, and then
-/// nobody opens the store without a thread: so its date becomes an old one.
+/// A directory with a store in it. A gate that is new looks as if somebody had to wait at it a
+/// moment ago, and then nobody opens the store without a thread: so its date becomes an old one.
 fn made() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     EmbeddedStore::open(dir.path(), Inbox(unique()), unbounded_channel().0).unwrap();

@@ -1,4 +1,5 @@
-//! The embedded store over files that something has damaged: it says so, or goes on; it never hangs.
+//! The embedded store over files that something has damaged: it says so, or goes on; it never
+//! hangs.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -161,7 +162,8 @@ async fn a_damaged_file_is_an_error_in_one_line_and_no_call_hangs() {
 /// The length of a record's checksum.
 const SUM: usize = 8;
 
-/// A small name is one record with a checksum, so a record that contradicts itself has a right one here.
+/// A small name is one record with a checksum, so a record that contradicts itself has a right one
+/// here.
 fn plant_in_small(dir: &Path, name: &str) {
     let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
     let sql = "SELECT state FROM small WHERE name = ?1";

@@ -206,7 +206,8 @@ fn a_waiter_that_is_stopped_costs_those_behind_it_no_more_than_its_place_lasted(
     }
 }
 
-/// The lines of `list` are of one instant, so they may not count anybody who is dead in that instant.
+/// The lines of `list` are of one instant, so they may not count anybody who is dead in that
+/// instant.
 #[test]
 fn neither_killed_holders_nor_killed_waiters_are_counted() {
     let dir = tempfile::tempdir().unwrap();
@@ -229,7 +230,8 @@ fn neither_killed_holders_nor_killed_waiters_are_counted() {
     assert_eq!(watcher.order("idle q"), "0");
 }
 
-/// A list looks at most names without writing them. At a name of somebody who is dead it inspects, as if it were alone.
+/// A list looks at most names without writing them. At a name of somebody who is dead it inspects,
+/// as if it were alone.
 #[test]
 fn a_list_counts_no_killed_client_at_an_untouched_name() {
     let dir = tempfile::tempdir().unwrap();

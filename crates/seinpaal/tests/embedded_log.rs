@@ -1,4 +1,5 @@
-//! The log of the embedded store is written back beside the calls: nobody stands at the gate meanwhile.
+//! The log of the embedded store is written back beside the calls: nobody stands at the gate
+//! meanwhile.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -25,8 +26,8 @@ use tokio::{
 
 /// A page of the log with its head.
 const PAGE: u64 = 4096 + 24;
-/// The length, in pages, at which those who write wait for the log to be written back, and what they may have
-/// appended until they noticed.
+/// The length, in pages, at which those who write wait for the log to be written back, and what
+/// they may have appended until they noticed.
 const MOST_PAGES: u64 = 8192 + 512;
 
 struct Client {

@@ -1,4 +1,5 @@
-//! Guarded writes on a real cluster: in the slot of the name, and said before anything is sent elsewhere.
+//! Guarded writes on a real cluster: in the slot of the name, and said before anything is sent
+//! elsewhere.
 
 use seinpaal::{GuardedError, Seinpaal, Value};
 use seinpaal_rig::RedisCluster;

@@ -1,4 +1,5 @@
-//! Guarded writes on a real server: applied wholly while the permit is held, and not at all otherwise.
+//! Guarded writes on a real server: applied wholly while the permit is held, and not at all
+//! otherwise.
 
 #[path = "support/asks.rs"]
 mod asks;

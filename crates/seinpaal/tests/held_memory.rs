@@ -17,8 +17,8 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 /// The system's allocator, with a count of the bytes that were asked for and not given back.
 struct Counting;
 
-// SAFETY: each method passes on what it was given to the system's allocator, which keeps the contract; the count is
-// beside it.
+// SAFETY: each method passes on what it was given to the system's allocator, which keeps the
+// contract; the count is beside it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);

@@ -28,7 +28,8 @@ async fn until(series: &str, wanted: f64) {
     until_it(series, |value| value == wanted).await;
 }
 
-/// Waits until a series has a value that will do. The recorder tells nobody, so it is asked until then.
+/// Waits until a series has a value that will do. The recorder tells nobody, so it is asked until
+/// then.
 async fn until_it(series: &str, will_do: impl Fn(f64) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !value(series).is_some_and(&will_do) {

@@ -1,5 +1,6 @@
-//! The Redis scripts of queues are compared with their ledger, operation by operation, on random histories on
-//! a real server with a clock of the test's own. A difference is made as short as it goes and printed.
+//! The Redis scripts of queues are compared with their ledger, operation by operation, on random
+//! histories on a real server with a clock of the test's own. A difference is made as short as it
+//! goes and printed.
 
 #[path = "queue_differential/bench.rs"]
 mod bench;

@@ -1,5 +1,5 @@
-//! What the quorum store does on real servers beyond what every store does: nodes that stop, pause, forget;
-//! votes in an order that is planted; what it refuses.
+//! What the quorum store does on real servers beyond what every store does: nodes that stop, pause,
+//! forget; votes in an order that is planted; what it refuses.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -210,7 +210,7 @@ async fn mark(nodes: &Ensemble, node: usize, guard: u64) {
 }
 
 #[tokio::test]
-async fn who_states_another_guard_is_told_both() {
+async fn a_client_that_states_another_guard_is_told_both() {
     let nodes = Ensemble::start();
     let _first = Client::connect(&nodes.url("restart-guard=2m"), 1).await.unwrap();
     let error = Client::connect(&nodes.url("restart-guard=3m"), 2).await.err().unwrap();

@@ -1,5 +1,5 @@
-//! Clients whose connections are cut over and over, with the real driver: nobody is one too many, and
-//! everybody gets through.
+//! Clients whose connections are cut over and over, with the real driver: nobody is one too many,
+//! and everybody gets through.
 #![cfg(feature = "redis")]
 
 use std::{

@@ -1,5 +1,5 @@
-//! The Redis store on a real cluster: where names live, slots that move while they are in use, masters that
-//! die, and wakeups through all of that.
+//! The Redis store on a real cluster: where names live, slots that move while they are in use,
+//! masters that die, and wakeups through all of that.
 
 #[path = "support/asks.rs"]
 mod asks;

@@ -1,5 +1,6 @@
-//! The Redis scripts are compared with the ledger, operation by operation, on random histories on a real
-//! server with a clock of the test's own. A difference is made as short as it goes and printed.
+//! The Redis scripts are compared with the ledger, operation by operation, on random histories on a
+//! real server with a clock of the test's own. A difference is made as short as it goes and
+//! printed.
 
 #[path = "redis_differential/bench.rs"]
 mod bench;
@@ -33,6 +34,8 @@ mod mistakes_entering;
 mod mistakes_leaving;
 #[path = "redis_differential/mistakes_of_rows.rs"]
 mod mistakes_of_rows;
+#[path = "redis_differential/mistakes_of_sizes.rs"]
+mod mistakes_of_sizes;
 #[path = "support/model.rs"]
 mod model;
 #[path = "redis_differential/named.rs"]
@@ -169,6 +172,17 @@ async fn the_scripts_do_what_the_ledger_does_where_a_few_hand_over_to_each_other
     }
 }
 
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_readers_and_writers_wait() {
+    for sessions in 1..=4 {
+        compare_many(0..histories() / 2, Drawn::Sizes(sessions)).await;
+    }
+    for changes in [NO_LINES, FEW_ARE_MANY, FEW_IN_LINE] {
+        let mut bench = Bench::new(Some(changes)).await;
+        compare_many_on(&mut bench, 0..histories() / 2, Drawn::Sizes(4)).await;
+    }
+}
+
 /// So that the histories compare what they are made for.
 #[tokio::test]
 async fn most_calls_are_done_at_a_line_where_a_few_hand_over_to_each_other() {
@@ -197,7 +211,7 @@ async fn what_a_few_have_left_is_gone_a_second_after_it_is_forgotten() {
 }
 
 #[tokio::test]
-async fn who_learns_that_all_is_taken_leaves_nothing() {
+async fn a_request_that_finds_all_taken_leaves_nothing() {
     let mut bench = Bench::new(None).await;
     let (before, after) = made_line::before_and_after_others_find_it_full();
     assert_eq!(bench.length_after(&before).await, bench.length_after(&after).await);

@@ -14,7 +14,8 @@ const LONG: Duration = Duration::from_secs(30);
 /// Kilobytes. An idle client has some ten thousand, and an answer may have eight thousand besides.
 const MOST_MEMORY: u64 = 100_000;
 
-/// The first of a command's words, and whether it is a script of the ledger and not the question for rights.
+/// The first of a command's words, and whether it is a script of the ledger and not the question
+/// for rights.
 fn is_call(words: &[String]) -> bool {
     words[0] == "EVALSHA" && words[2] != "0"
 }
@@ -107,7 +108,8 @@ async fn a_server_that_closes_at_each_call_is_not_stormed() {
             |words| if is_call(words) { FakeAnswer::Close } else { FakeAnswer::AsUsual },
         );
     let count = connections_in(Duration::from_secs(3), &server).await;
-    // Pauses double from 20 ms to 320 ms, of which jitter may take half: 6 tries, then one in 160 ms at the most.
+    // Pauses double from 20 ms to 320 ms, of which jitter may take half: 6 tries, then one in 160
+    // ms at the most.
     assert!((3..=30).contains(&count), "{count} connections in 3 s");
 }
 

@@ -36,7 +36,8 @@ async fn send(client: &Client, number: u64, request: Request) -> Result<Reply, S
     Ok(client.store.call_queue(&batch).await?.replies.remove(0))
 }
 
-/// Sends the same batch again, as a session does, until it is answered; how often that took is told, too.
+/// Sends the same batch again, as a session does, until it is answered; how often that took is
+/// told, too.
 async fn insist(client: &Client, batch: &Batch) -> (Replies, u32) {
     let mut tries = 1;
     let insisting = async {

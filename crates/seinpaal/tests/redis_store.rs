@@ -26,7 +26,8 @@ async fn say<T: FromRedisValue>(connection: &mut MultiplexedConnection, command:
     command.query_async(connection).await.unwrap()
 }
 
-/// Fences an hour ahead of the clock, as after a clock that was an hour ahead, are remembered for that hour.
+/// Fences an hour ahead of the clock, as after a clock that was an hour ahead, are remembered for
+/// that hour.
 #[tokio::test]
 async fn the_keys_of_a_name_outlive_its_last_fence() {
     const HOUR: u64 = 3600 * SECOND;

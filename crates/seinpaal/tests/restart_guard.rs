@@ -1,5 +1,5 @@
-//! A server that lost its memory lets a second holder in beside the first; with the restart guard it does not.
-//! Whether somebody holds is judged by what it believes itself.
+//! A server that lost its memory lets a second holder in beside the first; with the restart guard
+//! it does not. Whether somebody holds is judged by what it believes itself.
 
 #[path = "support/asks.rs"]
 mod asks;

@@ -1,5 +1,5 @@
-//! A server whose wall clock is set while it runs: fences go on growing. By the library of `faketime`; that the
-//! clock is set is seen by the server's own `TIME`.
+//! A server whose wall clock is set while it runs: fences go on growing. By the library of
+//! `faketime`; that the clock is set is seen by the server's own `TIME`.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -12,8 +12,8 @@ use seinpaal_rig::{Clocks, RedisServer};
 
 const HOUR: i64 = 3_600;
 
-/// As the torture rig saw it: the clock is an hour ahead for a while, and then the name idle for longer than
-/// anything is remembered. Every client is a new process, with no fences seen.
+/// As the torture rig saw it: the clock is an hour ahead for a while, and then the name idle for
+/// longer than anything is remembered. Every client is a new process, with no fences seen.
 #[tokio::test]
 async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a_while() {
     let clock = ServerClock::new();
@@ -29,8 +29,9 @@ async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a
     assert_eq!(keys(&server).await, 0, "the clock has passed the last fence");
 }
 
-/// Not promised (docs/guarantees.md): forgotten in the time in which the clock was ahead, the name gives fences that
-/// a new client cannot know, but not to one that has heard from the server meanwhile.
+/// Not promised (docs/guarantees.md): forgotten in the time in which the clock was ahead, the name
+/// gives fences that a new client cannot know, but not to one that has heard from the server
+/// meanwhile.
 #[tokio::test]
 async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fences_nevertheless() {
     let clock = ServerClock::new();

@@ -1,7 +1,7 @@
 //! Clients whose wall clock is an hour off, either way: nothing changes for anybody.
 //!
-//! The clients are this program again, with the library of `faketime`. They show the parent their clock, so that a
-//! `faketime` that does nothing is found out.
+//! The clients are this program again, with the library of `faketime`. They show the parent their
+//! clock, so that a `faketime` that does nothing is found out.
 
 use std::{
     env,
@@ -141,7 +141,8 @@ impl Client {
         said.strip_prefix("granted ").expect(&said).parse().unwrap()
     }
 
-    /// What it says next; what the test harness prints about itself may stand before it in the line.
+    /// What it says next; what the test harness prints about itself may stand before it in the
+    /// line.
     fn line(&mut self) -> String {
         loop {
             let mut line = String::new();

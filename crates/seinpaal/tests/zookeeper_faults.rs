@@ -155,8 +155,9 @@ async fn held(witness: &Client) -> u32 {
     }
 }
 
-/// The server does what it is asked, and the connection is lost before its answer is here. What the server
-/// refused, because somebody else wrote at that moment, is asked again: its answer would be awaited in vain.
+/// The server does what it is asked, and the connection is lost before its answer is here. What the
+/// server refused, because somebody else wrote at that moment, is asked again: its answer would be
+/// awaited in vain.
 async fn lose_the_answer(scene: &Scene, client: &Client, witness: &Client, request: Request) {
     let (batch, before) = (client.batch("n", vec![request]), held(witness).await);
     while held(witness).await == before {

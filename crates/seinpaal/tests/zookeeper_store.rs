@@ -1,5 +1,5 @@
-//! The ZooKeeper store beyond what every store promises: where it keeps things, and what it says when it
-//! cannot.
+//! The ZooKeeper store beyond what every store promises: where it keeps things, and what it says
+//! when it cannot.
 
 #[path = "support/zookeeper.rs"]
 mod support;

@@ -29,7 +29,7 @@ async fn a_permit_is_taken_renewed_and_given_back_by_its_ticket() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_in_the_way_is_429_and_who_asks_for_what_cannot_be_is_not() -> Outcome {
+async fn contention_is_429_and_an_impossible_request_is_not() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = programs(&seinpaal).await?;
     let _held = seinpaal.semaphore("full").limit(1).acquire().await?;

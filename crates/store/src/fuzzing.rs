@@ -1,4 +1,5 @@
-//! What the readers of bytes from outside have in common under a fuzzer: docs/internals/proof/fuzzing.md.
+//! What the readers of bytes from outside have in common under a fuzzer:
+//! docs/internals/proof/fuzzing.md.
 
 use std::fmt::Display;
 

@@ -97,7 +97,8 @@ pub enum GuardedError {
         /// What the server said.
         why: String,
     },
-    /// A command failed that could not be foreseen. Those before it are applied, it and those after are not.
+    /// A command failed that could not be foreseen. Those before it are applied, it and those after
+    /// are not.
     #[error("command {} of the group failed, those before it are applied: {why}", .command + 1)]
     Partial {
         /// Which, from 0.
@@ -110,8 +111,8 @@ pub enum GuardedError {
     /// The store did not answer in time: the group was applied wholly, once, or not at all.
     #[error("the group may have been applied or not: {0}")]
     Unknown(StoreError),
-    /// The connection is closed (`Seinpaal::close`). A group that was under way then was applied wholly, once, or
-    /// not at all.
+    /// The connection is closed (`Seinpaal::close`). A group that was under way then was applied
+    /// wholly, once, or not at all.
     #[error("the connection is closed: the group may have been applied or not")]
     Closed,
     /// The store did not take it: nothing was written.
@@ -182,8 +183,8 @@ impl CommandGroup {
 
     /// Adds a command that has no method here, from those of one key that read or write plain data.
     ///
-    /// One that is not among them, or has too few or too many arguments, fails the whole group before
-    /// anything is sent.
+    /// One that is not among them, or has too few or too many arguments, fails the whole group
+    /// before anything is sent.
     pub fn command(
         &mut self,
         name: &str,

@@ -163,7 +163,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// takes one of its own.
     fn bundles(&self) -> Option<&dyn Bundles>;
 
-    /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`] would.
+    /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`]
+    /// would.
     fn call_queue<'a>(
         &'a self,
         batch: &'a queue::Batch,
@@ -176,8 +177,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>>;
 
-    /// Lists the names that start with `prefix` and have holders, waiters or something configured, in
-    /// order of name. The snapshots list at most 64 waiters and no holders; the totals count all.
+    /// Lists the names that start with `prefix` and have holders, waiters or something configured,
+    /// in order of name. The snapshots list at most 64 waiters and no holders; the totals count
+    /// all.
     fn list<'a>(
         &'a self,
         prefix: &'a str,
@@ -191,8 +193,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 /// How a client shows a store that it lives: two descriptors, and a record of the child that has
 /// inherited them.
 pub trait Presence {
-    /// The descriptors: the test of life, and the notice of its end. A child that inherits both keeps the client
-    /// alive in the store's eyes after this process is gone.
+    /// The descriptors: the test of life, and the notice of its end. A child that inherits both
+    /// keeps the client alive in the store's eyes after this process is gone.
     fn descriptors(&self) -> [BorrowedFd<'_>; 2];
 
     /// Puts the child on record that inherits the [`descriptors`](Self::descriptors). Once this

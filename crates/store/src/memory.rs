@@ -22,8 +22,8 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Opens `hub` for the client with this inbox, which must not be open there already. News for it
-    /// go to `news`.
+    /// Opens `hub` for the client with this inbox, which must not be open there already. News for
+    /// it go to `news`.
     #[must_use]
     pub fn open(hub: &Arc<MemoryHub>, inbox: Inbox, news: NewsSender) -> Arc<Self> {
         hub.register(inbox, news);

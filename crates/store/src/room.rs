@@ -44,7 +44,8 @@ impl<T> Room<T> {
         *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     }
 
-    /// For the owner. `None`: the room is closed, or somebody has panicked inside and left it in disorder.
+    /// For the owner. `None`: the room is closed, or somebody has panicked inside and left it in
+    /// disorder.
     pub fn enter(&self) -> Option<Guest<'_, T>> {
         self.is_awaited.store(true, Ordering::SeqCst);
         let inside = self.inside.lock();
@@ -60,7 +61,8 @@ impl<T> Room<T> {
         Guest::in_order(self.inside.try_lock().ok()?)
     }
 
-    /// Closes the room, whatever has happened inside. What was worked on is the owner's to drop, outside.
+    /// Closes the room, whatever has happened inside. What was worked on is the owner's to drop,
+    /// outside.
     pub fn close(&self) -> Option<T> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -43,7 +43,8 @@ pub enum StoreErrorKind {
     /// Another version of Seinpaal wrote it, and this one cannot read it: use that version, or
     /// another store.
     OtherVersion,
-    /// This program closed the connection. Where an error has a variant `Closed`, that is what is returned.
+    /// This program closed the connection. Where an error has a variant `Closed`, that is what is
+    /// returned.
     Closed,
     /// Our own mistake: please report it.
     Internal,

@@ -40,7 +40,8 @@ const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, va
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreUrl {
-    /// `file:` or `file:///DIR`: this machine, without a server. `None`: this user's default directory.
+    /// `file:` or `file:///DIR`: this machine, without a server. `None`: this user's default
+    /// directory.
     Embedded(Option<PathBuf>),
     /// `memory:` or `memory:LABEL`: this process only, shared by all who state the same label.
     Memory(String),
@@ -48,7 +49,8 @@ pub enum StoreUrl {
     Redis(RedisUrl),
     /// `redis+cluster://`, `rediss+cluster://`.
     Cluster(ClusterUrl),
-    /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of each other.
+    /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of
+    /// each other.
     Quorum(QuorumUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
@@ -184,6 +186,7 @@ fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
     let (place, query) = UrlQuery::split(rest)?;
     query.finish("file:", &[])?;
     let path = place.strip_prefix("//").unwrap_or(place);
+    // `file:` is this user's own directory. `file://` names none.
     if path.is_empty() && place.is_empty() {
         return Ok(StoreUrl::Embedded(None));
     }

@@ -50,7 +50,8 @@ catalogue! {
     Restart "restart",
     /// The server is killed and started again with nothing.
     Forget "forget",
-    /// The clock of the server (of the machine, where there is no server) is set, and set back later.
+    /// The clock of the server (of the machine, where there is no server) is set, and set back
+    /// later.
     ClockServer "clock-server",
     /// The wall clock of a worker is set, and set back later.
     ClockClient "clock-client",

@@ -1,7 +1,8 @@
 //! A load of items: one task fills a queue, and worker processes empty it, which are killed all the
 //! time.
 //!
-//! [`queue`](crate::queue) judges what workers believe while everything goes wrong. This judges items by their
+//! [`queue`](crate::queue) judges what workers believe while everything goes wrong. This judges
+//! items by their
 //! numbers, so it can count many more: none may be lost, done twice, or out of order.
 
 pub mod args;

@@ -42,7 +42,8 @@ impl Lives {
         format!("w{worker}.{}", self.workers[worker].lives)
     }
 
-    /// Starts the worker (again). `command` is told the number of this life, from 1, and what it is called.
+    /// Starts the worker (again). `command` is told the number of this life, from 1, and what it is
+    /// called.
     pub(crate) fn begin(
         &mut self,
         worker: usize,

@@ -1,4 +1,5 @@
-//! Which store promises to survive which fault. Each row cites the heading of docs/guarantees.md that says so.
+//! Which store promises to survive which fault. Each row cites the heading of docs/guarantees.md
+//! that says so.
 
 use crate::{check::Check, fault::TortureFault, kind::StoreKind};
 

@@ -1,5 +1,5 @@
-//! A worker: a process that acquires, holds and releases permits through the public API. It writes each step down before it
-//! takes it.
+//! A worker: a process that acquires, holds and releases permits through the public API. It writes
+//! each step down before it takes it.
 
 mod turn;
 

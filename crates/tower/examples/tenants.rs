@@ -1,7 +1,8 @@
-//! An axum service of several processes that does three things at a time for each tenant, in all of them together.
+//! An axum service of several processes that does three things at a time for each tenant, in all of
+//! them together.
 //!
-//! `cargo run -p seinpaal-tower --example tenants -- 127.0.0.1:8080 redis://localhost`, and the same on another port; then
-//! `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
+//! `cargo run -p seinpaal-tower --example tenants -- 127.0.0.1:8080 redis://localhost`, and the
+//! same on another port; then `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
 
 use std::{collections::HashMap, env, error::Error, time::Duration};
 

@@ -1,6 +1,7 @@
 //! What a request asks for.
 
-/// A name, and how many permits of it. The name is the key: requests of other names do not know of each other.
+/// A name, and how many permits of it. The name is the key: requests of other names do not know of
+/// each other.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub struct Demand {
@@ -11,13 +12,15 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// One permit of this name: 1 to 512 bytes without control characters. A request with a bad name is refused.
+    /// One permit of this name: 1 to 512 bytes without control characters. A request with a bad
+    /// name is refused.
     pub fn of(name: impl Into<String>) -> Self {
         Self { name: name.into(), limit: None, permits: 1, priority: 0 }
     }
 
-    /// At most so many permits of the name exist, 1 to 1 000 000, in all processes together. Without it the limit that an
-    /// operator has set counts, or else 1. Callers that disagree are refused.
+    /// At most so many permits of the name exist, 1 to 1 000 000, in all processes together.
+    /// Without it the limit that an operator has set counts, or else 1. Callers that disagree are
+    /// refused.
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self

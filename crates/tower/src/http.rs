@@ -75,8 +75,8 @@ fn seconds(refusal: &Refusal) -> u64 {
 type LossFuture = Pin<Box<dyn Future<Output = Refusal> + Send>>;
 
 pin_project! {
-    /// A body that holds the permit until it has been sent, or is dropped. It breaks off with a [`Refusal`] when the
-    /// permit is lost.
+    /// A body that holds the permit until it has been sent, or is dropped. It breaks off with a
+    /// [`Refusal`] when the permit is lost.
     pub struct HeldBody<Inside> {
         #[pin]
         inside: Inside,

@@ -21,8 +21,8 @@ pub struct LimitLayer<Key, Answers = AsErrors> {
 }
 
 impl<Key> LimitLayer<Key> {
-    /// A layer that takes permits over this connection. `key` says what a request asks for; one for which it says `None`
-    /// passes without a permit.
+    /// A layer that takes permits over this connection. `key` says what a request asks for; one for
+    /// which it says `None` passes without a permit.
     pub fn new<Request>(seinpaal: &Seinpaal, key: Key) -> Self
     where
         Key: Fn(&Request) -> Option<Demand>,
@@ -37,9 +37,10 @@ impl<Key> LimitLayer<Key> {
         Self { settings, key: Arc::new(key), reply: AsErrors }
     }
 
-    /// Answers refused requests by HTTP: 429 if others have the permits, 503 if the store does not answer or the permit was
-    /// lost, 500 if the demand cannot be met; each of the first two with `Retry-After`. The permit is held until the body
-    /// of the response has been sent, or dropped, and a body breaks off when the permit is lost. Handlers find a
+    /// Answers refused requests by HTTP: 429 if others have the permits, 503 if the store does not
+    /// answer or the permit was lost, 500 if the demand cannot be met; each of the first two with
+    /// `Retry-After`. The permit is held until the body of the response has been sent, or dropped,
+    /// and a body breaks off when the permit is lost. Handlers find a
     /// [`RequestPermit`](crate::RequestPermit) among the extensions of their request.
     #[cfg(feature = "http")]
     pub fn answering(self) -> LimitLayer<Key, crate::Answering> {
@@ -48,27 +49,29 @@ impl<Key> LimitLayer<Key> {
 }
 
 impl<Key, Answers> LimitLayer<Key, Answers> {
-    /// How long a request waits for its turn, at most; 2 s unless this says otherwise. With zero it never stands in line.
+    /// How long a request waits for its turn, at most; 2 s unless this says otherwise. With zero it
+    /// never stands in line.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self
     }
 
-    /// If so many wait already for the same name, in all processes together, a request is refused at once.
+    /// If so many wait already for the same name, in all processes together, a request is refused
+    /// at once.
     pub fn max_waiting(mut self, waiting: u32) -> Self {
         self.settings.max_waiting = Some(waiting);
         self
     }
 
-    /// What refused clients are told: after how long another try is worth it. 1 s unless this says otherwise; HTTP knows
-    /// whole seconds only, and is told the next.
+    /// What refused clients are told: after how long another try is worth it. 1 s unless this says
+    /// otherwise; HTTP knows whole seconds only, and is told the next.
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.settings.retry_after = after;
         self
     }
 
-    /// Serves requests without a permit while the store does not answer, once they have waited for it. For limits that
-    /// spare a machine, and not for those that keep two writers apart.
+    /// Serves requests without a permit while the store does not answer, once they have waited for
+    /// it. For limits that spare a machine, and not for those that keep two writers apart.
     pub fn let_through_if_unavailable(mut self) -> Self {
         self.settings.lets_through = true;
         self

@@ -1,5 +1,5 @@
-//! A [tower](https://docs.rs/tower) layer that lets at most N requests of a key through at once, in all processes of a
-//! service together, first come first served.
+//! A [tower](https://docs.rs/tower) layer that lets at most N requests of a key through at once, in
+//! all processes of a service together, first come first served.
 //!
 //! ```
 //! use std::{convert::Infallible, time::Duration};
@@ -31,12 +31,13 @@
 //! | loses its permit | what it does is dropped: [`Refusal::Lost`], 503, or a body that breaks off |
 //! | is dropped, because the client hung up | it leaves the line, or gives the permit back in the background |
 //!
-//! [`LimitLayer::answering`] makes responses of refusals, for HTTP. Without it they are errors, for any protocol, and the
+//! [`LimitLayer::answering`] makes responses of refusals, for HTTP. Without it they are errors, for
+//! any protocol, and the
 //! permit is held until the inner service has responded.
 //!
-//! Waiting is bounded by [`LimitLayer::wait`], 2 s unless it says otherwise. The inner service is asked whether it is
-//! ready before the request waits, so a service that reserves something when it is ready keeps that meanwhile. Put the
-//! layer outside of such a service.
+//! Waiting is bounded by [`LimitLayer::wait`], 2 s unless it says otherwise. The inner service is
+//! asked whether it is ready before the request waits, so a service that reserves something when it
+//! is ready keeps that meanwhile. Put the layer outside of such a service.
 
 mod demand;
 #[cfg(feature = "http")]

@@ -49,7 +49,8 @@ impl Refusal {
         name
     }
 
-    /// After how long it is worth another try, as [`LimitLayer::retry_after`](crate::LimitLayer::retry_after) says.
+    /// After how long it is worth another try, as
+    /// [`LimitLayer::retry_after`](crate::LimitLayer::retry_after) says.
     #[must_use]
     pub fn retry_after(&self) -> Duration {
         let (Self::Acquire { retry_after, .. } | Self::Lost { retry_after, .. }) = self;

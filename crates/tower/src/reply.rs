@@ -37,7 +37,8 @@ pub trait Responder<Request, Response, Failure> {
     /// The request is about to be served under this permit.
     fn enter(&self, _request: &mut Request, _held: RequestPermit) {}
 
-    /// The inner service has answered. The permit, if the request has one, is given back when it is dropped.
+    /// The inner service has answered. The permit, if the request has one, is given back when it is
+    /// dropped.
     ///
     /// # Errors
     /// Those of the inner service.

@@ -39,7 +39,8 @@ where
         match self.inner.poll_ready(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
-            // An error of the inner service, in the words of this one. There is no response to make of it.
+            // An error of the inner service, in the words of this one. There is no response to make
+            // of it.
             Poll::Ready(Err(error)) => match self.reply.answered(Err(error), None, never_lost) {
                 Err(error) => Poll::Ready(Err(error)),
                 Ok(_) => Poll::Ready(Ok(())),

@@ -12,7 +12,8 @@ use std::{
 use seinpaal::Seinpaal;
 use seinpaal_rig::RedisServer;
 
-/// `cargo test` builds the examples with the tests, beside them. It is killed when this is dropped, also by a test that fails.
+/// `cargo test` builds the examples with the tests, beside them. It is killed when this is dropped,
+/// also by a test that fails.
 struct Process {
     child: Child,
     address: String,

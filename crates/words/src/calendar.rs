@@ -1,4 +1,5 @@
-//! Days and dates. Years begin in March here, so that the day that comes and goes is their last one.
+//! Days and dates. Years begin in March here, so that the day that comes and goes is their last
+//! one.
 
 /// From 1 March of the year 0 to 1 January 1970.
 const BEFORE_1970: i64 = 719_468;

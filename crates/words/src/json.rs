@@ -1,4 +1,5 @@
-//! What is said to programs: the JSON of `--json` and of the HTTP API. Scripts depend on every name here.
+//! What is said to programs: the JSON of `--json` and of the HTTP API. Scripts depend on every name
+//! here.
 
 mod guess;
 pub mod queue;
@@ -58,7 +59,8 @@ pub struct Acquired<'a> {
     pub permits: u32,
     /// How many may hold at once.
     pub limit: u32,
-    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process lives.
+    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process
+    /// lives.
     pub valid_for_ms: Option<u128>,
 }
 
@@ -70,7 +72,8 @@ pub struct Renewed<'a> {
     pub name: &'a str,
     /// The id of the request, 32 hexadecimal digits.
     pub ticket: String,
-    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process lives.
+    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process
+    /// lives.
     pub valid_for_ms: Option<u128>,
 }
 
@@ -177,7 +180,8 @@ struct HolderJson<'a> {
     held_ms: u128,
     /// `null`: for as long as the holder's process lives.
     valid_for_ms: Option<u128>,
-    /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have renewed it since.
+    /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have
+    /// renewed it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_renewed_ms: Option<u128>,
     /// The asks to hand over, the oldest first. Left out if there are none.

@@ -1,5 +1,5 @@
-//! How Seinpaal says things to people: ages, dates, reasons and estimates, in the same words in a terminal and on a page;
-//! and what it says to programs.
+//! How Seinpaal says things to people: ages, dates, reasons and estimates, in the same words in a
+//! terminal and on a page; and what it says to programs.
 
 pub mod calendar;
 pub mod json;

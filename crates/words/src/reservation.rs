@@ -1,4 +1,5 @@
-//! Permits that a person holds for a while: a grant without renewal, with the person and the reason as labels.
+//! Permits that a person holds for a while: a grant without renewal, with the person and the reason
+//! as labels.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,8 +25,9 @@ pub struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// Takes the permits if they are free, and leaves them to themselves: the lease is as long as the reservation, so it ends
-    /// by itself, whether or not this program still runs. To end it sooner, evict its ticket.
+    /// Takes the permits if they are free, and leaves them to themselves: the lease is as long as
+    /// the reservation, so it ends by itself, whether or not this program still runs. To end it
+    /// sooner, evict its ticket.
     ///
     /// # Errors
     /// Why not, in words.
@@ -41,7 +43,8 @@ impl Reservation<'_> {
         }
     }
 
-    /// How many permits are free. A reservation does not wait in line, because no client would hear of its grant.
+    /// How many permits are free. A reservation does not wait in line, because no client would hear
+    /// of its grant.
     async fn not_free(&self, semaphore: &Semaphore) -> String {
         let free = match semaphore.snapshot().await {
             Ok(seen) if seen.waiting_total > 0 => {

@@ -5,7 +5,8 @@ use std::{borrow::Cow, time::Duration};
 use seinpaal::{Ending, Kind, MOST_READERS, Snapshot};
 use unicode_width::UnicodeWidthChar;
 
-/// The text without what could move the cursor or hide something: names and labels are other people's.
+/// The text without what could move the cursor or hide something: names and labels are other
+/// people's.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     let odd =
@@ -13,7 +14,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// How many columns of a terminal this takes: two for a character of Chinese, none for an accent that combines.
+/// How many columns of a terminal this takes: two for a character of Chinese, none for an accent
+/// that combines.
 #[must_use]
 pub fn width(text: &str) -> usize {
     text.chars().map(columns).sum()

@@ -1,8 +1,9 @@
-//! Tickets in short: as few digits as tell one from all others of a name, and what is meant by them.
+//! Tickets in short: as few digits as tell one from all others of a name, and what is meant by
+//! them.
 //!
-//! The first digits of a ticket belong to a client, and the last to a request of it. So the tickets of a service with many
-//! permits begin alike. A short ticket is `7c02e1aa` where the beginning is enough, else `7c02e1aa-1f`: the beginning, and
-//! the number in the series.
+//! The first digits of a ticket belong to a client, and the last to a request of it. So the tickets
+//! of a service with many permits begin alike. A short ticket is `7c02e1aa` where the beginning is
+//! enough, else `7c02e1aa-1f`: the beginning, and the number in the series.
 
 use std::fmt;
 
@@ -64,7 +65,8 @@ fn shortest(ticket: Ticket, others: impl Iterator<Item = Ticket>) -> String {
         }
     }
     let text = ticket.to_string();
-    // A later number comes from a client that had others before: its beginning alone may be the next one's soon.
+    // A later number comes from a client that had others before: its beginning alone may be the
+    // next one's soon.
     if ticket.number() == 1 && alike < DIGITS / 2 {
         return text[..=alike].to_owned();
     }

@@ -149,8 +149,8 @@ fn silent(seen: &Snapshot, holders: &[HeldBy]) -> String {
     format!("may be dead or cut off: {}", told.join(" \u{b7} "))
 }
 
-/// Of a holder that renews no more: for how long not, and how long its lease lasts. `None` where there is no sign of
-/// that.
+/// Of a holder that renews no more: for how long not, and how long its lease lasts. `None` where
+/// there is no sign of that.
 #[must_use]
 pub fn not_renewed(holder: &Holder) -> Option<String> {
     let since = holder.not_renewed_for()?;

@@ -1,4 +1,5 @@
-//! One call: read the name, execute the batch on a copy, write what came out if nobody wrote meanwhile.
+//! One call: read the name, execute the batch on a copy, write what came out if nobody wrote
+//! meanwhile.
 //!
 //! ```text
 //!   follow the log ─▶ execute ─▶ who is in doubt? look ─▶ one transaction: check the base, write the log,
@@ -168,8 +169,8 @@ impl Core {
         if must_be_sure(&outcome.replies) {
             doubtful.extend(holders(replica));
         }
-        // The transaction itself checks those that it tells, and the death of a watched client would have been
-        // heard of.
+        // The transaction itself checks those that it tells, and the death of a watched client
+        // would have been heard of.
         doubtful.retain(|inbox| {
             *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
         });
@@ -226,8 +227,8 @@ impl Core {
         }
     }
 
-    /// Asks what time it is before the name is read, if it must be asked or if what is read will be acted on
-    /// without a write: then this is the write that a quorum has agreed to.
+    /// Asks what time it is before the name is read, if it must be asked or if what is read will be
+    /// acted on without a write: then this is the write that a quorum has agreed to.
     async fn freshen_time(&self, link: &SessionLink, must_write: bool) -> Result<(), StoreError> {
         match self.rigged_now().or_else(|| link.time.now(0)) {
             Some(_) if !must_write => Ok(()),

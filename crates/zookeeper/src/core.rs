@@ -36,8 +36,8 @@ pub(super) struct Core {
     now: Option<Arc<AtomicU64>>,
 }
 
-/// One name's copy. A call takes the copy out and puts it back, so that a call that fails or is dropped
-/// half-way leaves none behind.
+/// One name's copy. A call takes the copy out and puts it back, so that a call that fails or is
+/// dropped half-way leaves none behind.
 #[derive(Debug, Default)]
 struct CopyCell(tokio::sync::Mutex<CopyState>);
 
@@ -51,8 +51,8 @@ enum CopyState {
     Lost,
 }
 
-/// How often calls of this process tried to write, how often somebody else had written first, and how
-/// many sessions expired. For measurements: see `rigged.rs`.
+/// How often calls of this process tried to write, how often somebody else had written first, and
+/// how many sessions expired. For measurements: see `rigged.rs`.
 pub(super) static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
 pub(super) static REPEATS: AtomicU64 = AtomicU64::new(0);
 pub(super) static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
@@ -200,8 +200,8 @@ impl Core {
         Arc::clone(self.lock().entry(name.clone()).or_default())
     }
 
-    /// Copies cost memory: those of names at which this client has nothing go when there are many. One that
-    /// another call is about to use stays.
+    /// Copies cost memory: those of names at which this client has nothing go when there are many.
+    /// One that another call is about to use stays.
     fn tidy(&self, name: &Name, is_needed: bool) {
         let mut names = self.lock();
         let is_idle = names.get(name).is_some_and(|cell| Arc::strong_count(cell) == 1);

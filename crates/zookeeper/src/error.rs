@@ -100,7 +100,7 @@ impl DamagedAt for Damaged {
 
 pub(super) fn full(name: &str, most: usize) -> StoreError {
     let what = format!(
-        "too many hold, wait or are remembered at {name:?}: what ZooKeeper keeps of one name ends at {} kB",
+        "the name {name:?} is full: it has at most {} kB on ZooKeeper, and too many hold, wait or are remembered",
         most >> 10
     );
     StoreError::new(Full, NotExecuted, what)

@@ -7,7 +7,8 @@ pub(super) const FORMAT: u8 = 4;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Header {
-    /// The life of the name that these writes belong to: a name that was forgotten and came back has another number.
+    /// The life of the name that these writes belong to: a name that was forgotten and came back
+    /// has another number.
     pub(super) incarnation: u64,
     /// The version of the base's znode that the writes follow.
     pub(super) base_version: i32,

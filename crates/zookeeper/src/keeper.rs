@@ -1,5 +1,5 @@
-//! The task that keeps a store going: it hears that this client is to look somewhere, that somebody has
-//! died, that the session is over, and that memories have run out.
+//! The task that keeps a store going: it hears that this client is to look somewhere, that somebody
+//! has died, that the session is over, and that memories have run out.
 
 use std::{
     collections::BTreeSet,
@@ -43,7 +43,8 @@ enum KeeperNews {
 }
 
 impl SessionKeeper {
-    /// Appears in this session and lets calls use it. Gives the leader's clock, which appearing has shown.
+    /// Appears in this session and lets calls use it. Gives the leader's clock, which appearing has
+    /// shown.
     pub(super) async fn new(
         core: Arc<Core>,
         link: SessionLink,
@@ -99,8 +100,8 @@ impl SessionKeeper {
         false
     }
 
-    /// Reads this client's inbox and watches it. Where it was told to look it looks; if it was told more
-    /// than once it looks everywhere, since an inbox holds one name.
+    /// Reads this client's inbox and watches it. Where it was told to look it looks; if it was told
+    /// more than once it looks everywhere, since an inbox holds one name.
     async fn open_inbox(&mut self) -> Option<NudgeFuture> {
         let path = self.core.options.paths.inbox(self.core.inbox());
         let read = self.link.client.get_and_watch_data(&path);

@@ -1,4 +1,5 @@
-//! The ZooKeeper store: the ledger itself, over a copy of a name that every client keeps for itself.
+//! The ZooKeeper store: the ledger itself, over a copy of a name that every client keeps for
+//! itself.
 //!
 //! ```text
 //!   Batch ──▶ call: follow the name's znode, execute, one transaction ──▶ ensemble ──▶ Replies
@@ -67,11 +68,12 @@ pub struct ZookeeperStore {
 }
 
 impl ZookeeperStore {
-    /// Opens a session with the ensemble at a `zookeeper://` URL. Must be called inside a tokio runtime,
-    /// which keeps the session from then on.
+    /// Opens a session with the ensemble at a `zookeeper://` URL. Must be called inside a tokio
+    /// runtime, which keeps the session from then on.
     ///
     /// # Errors
-    /// [`StoreErrorKind::Misconfigured`] if the URL will not do, [`StoreErrorKind::Forbidden`] if the login
+    /// [`StoreErrorKind::Misconfigured`] if the URL will not do, [`StoreErrorKind::Forbidden`] if
+    /// the login
     /// will not, [`StoreErrorKind::Unreachable`] if no server of a quorum answers within
     /// `connect-timeout`. No error repeats the password.
     pub async fn connect(

@@ -23,7 +23,8 @@ pub(super) struct SessionOptions {
     pub(super) inbox: Inbox,
 }
 
-/// A session. The connection under it comes and goes; when the session expires there is another `Link`.
+/// A session. The connection under it comes and goes; when the session expires there is another
+/// `Link`.
 #[derive(Debug)]
 pub(super) struct SessionLink {
     pub(super) client: Client,
@@ -62,8 +63,8 @@ impl SessionOptions {
 }
 
 impl SessionLink {
-    /// Opens a session and makes what is missing under the root. An ensemble that is choosing its leader is
-    /// given `connect-timeout`.
+    /// Opens a session and makes what is missing under the root. An ensemble that is choosing its
+    /// leader is given `connect-timeout`.
     pub(super) async fn open(options: &Arc<SessionOptions>) -> Result<Self, StoreError> {
         let limit = options.url.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
         let deadline = Instant::now() + limit;
@@ -121,7 +122,8 @@ impl SessionLink {
         }
     }
 
-    /// How long a request may take: less than what is left of the session when the answer is missed.
+    /// How long a request may take: less than what is left of the session when the answer is
+    /// missed.
     pub(super) fn patience(&self) -> Duration {
         self.client.session_timeout() / 2
     }
@@ -172,7 +174,8 @@ impl SessionLink {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Watches a client's presence. `None`: it is gone. Being written to does not set this watch off.
+    /// Watches a client's presence. `None`: it is gone. Being written to does not set this watch
+    /// off.
     pub(super) async fn watch(&self, inbox: Inbox) -> Result<Option<OneshotWatcher>, StoreError> {
         let path = self.options.paths.inbox(inbox);
         let watched = self.read(self.client.list_and_watch_children(&path)).await?;

@@ -1,8 +1,8 @@
 //! A client's copy of one name, and how it is laid out in znodes.
 //!
-//! The name's znode is a log: a header that names the base, and all writes since then. So a call writes
-//! little, and a copy that is nearly up to date repeats only the writes that are new. When the log has
-//! become long, the whole state is packed into a new base, and a new log begins.
+//! The name's znode is a log: a header that names the base, and all writes since then. So a call
+//! writes little, and a copy that is nearly up to date repeats only the writes that are new. When
+//! the log has become long, the whole state is packed into a new base, and a new log begins.
 
 mod change;
 
@@ -23,9 +23,9 @@ use super::{
 use seinpaal_store::packed::{Damaged, number};
 /// The longest base. A server refuses requests of 1 MB, and the base is not alone in one.
 pub(super) const LONGEST_BASE: usize = 900 << 10;
-/// The longest base for a request that adds something. A base also grows by itself: instants are packed
-/// as times before or after the last call, and those grow; and a permit that was handed on is a longer
-/// record than a place in line. The difference to [`LONGEST_BASE`] is for that.
+/// The longest base for a request that adds something. A base also grows by itself: instants are
+/// packed as times before or after the last call, and those grow; and a permit that was handed on
+/// is a longer record than a place in line. The difference to [`LONGEST_BASE`] is for that.
 pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
 
 /// What this client knows of a name.
@@ -84,8 +84,8 @@ impl Replica {
         *self = Self { leader: self.leader, ..Self::default() };
     }
 
-    /// Takes over what the name's znode holds at `version`, with a new base if there is one. Returns the
-    /// hints that others have written and that this client had not seen.
+    /// Takes over what the name's znode holds at `version`, with a new base if there is one.
+    /// Returns the hints that others have written and that this client had not seen.
     pub(super) fn follow(
         &mut self,
         version: i32,

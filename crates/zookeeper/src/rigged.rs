@@ -1,5 +1,5 @@
-//! Stores under a clock that a test chooses, and counts for measurements. Only with the feature `rigged`, which no
-//! build that is used has.
+//! Stores under a clock that a test chooses, and counts for measurements. Only with the feature
+//! `rigged`, which no build that is used has.
 
 use std::sync::{
     Arc,
@@ -15,7 +15,8 @@ use crate::{
 };
 
 impl ZookeeperStore {
-    /// As [`open`](Self::open), with `now` in place of the leader's clock, in microseconds, if it is given.
+    /// As [`open`](Self::open), with `now` in place of the leader's clock, in microseconds, if it
+    /// is given.
     ///
     /// # Errors
     /// As there.
@@ -29,8 +30,8 @@ impl ZookeeperStore {
     }
 }
 
-/// How often calls of this process tried to write, how often somebody else had written first, and how
-/// many sessions have expired.
+/// How often calls of this process tried to write, how often somebody else had written first, and
+/// how many sessions have expired.
 pub fn counted() -> [u64; 3] {
     [&ATTEMPTS, &REPEATS, &SESSIONS_LOST].map(|count| count.load(Ordering::Relaxed))
 }

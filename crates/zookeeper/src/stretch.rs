@@ -1,16 +1,17 @@
 //! Leases that end with the session need not be written again and again.
 //!
-//! A session cuts its ttls to what the ZooKeeper session is sure to last, and renews at a third of that. Such a
-//! lease is written for longer than it was asked for, since it ends with its client's inbox anyhow. A
-//! renewal that finds enough of it left does not write to the name, which others want to write to: it asks the
-//! time, which takes a quorum, and then reads. What the client is told is never more than it asked for.
+//! A session cuts its ttls to what the ZooKeeper session is sure to last, and renews at a third of
+//! that. Such a lease is written for longer than it was asked for, since it ends with its client's
+//! inbox anyhow. A renewal that finds enough of it left does not write to the name, which others
+//! want to write to: it asks the time, which takes a quorum, and then reads. What the client is
+//! told is never more than it asked for.
 
 use seinpaal_proto::{Batch, Inbox, Renew, Replies, Reply, Request, State, Whom, time::Micros};
 
 use super::replica::Replica;
 
-/// How many times as long such a lease is written for. A session that cannot get a word through gives up leaving
-/// after two of its ttls, since by then the lease has ended by itself.
+/// How many times as long such a lease is written for. A session that cannot get a word through
+/// gives up leaving after two of its ttls, since by then the lease has ended by itself.
 const TIMES: Micros = 2;
 
 /// The batch as it is executed. `longest` is what ttls were cut to.
@@ -80,8 +81,8 @@ fn renewed(replica: &mut Replica, me: Inbox, renew: &Renew, clock: Micros) -> Op
     (is_known && is_same && is_long).then_some(Reply::Renewed { valid_for: Some(renew.ttl) })
 }
 
-/// Nobody is told to believe in a lease for longer than it asked for, nor for longer than the session is
-/// sure to last.
+/// Nobody is told to believe in a lease for longer than it asked for, nor for longer than the
+/// session is sure to last.
 pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
     for (request, reply) in batch.requests.iter().zip(&mut replies.replies) {
         let asked = match request {

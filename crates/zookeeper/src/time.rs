@@ -1,8 +1,8 @@
 //! The leader's clock, as its writes show it.
 //!
 //! Every write comes back with the leader's time. Between two of them a client counts on by its own
-//! monotonic clock, for a second at most, and never over a change of leader: so no client's clock decides
-//! anything, only how fast it runs for a second.
+//! monotonic clock, for a second at most, and never over a change of leader: so no client's clock
+//! decides anything, only how fast it runs for a second.
 
 use std::sync::Mutex;
 
@@ -48,7 +48,8 @@ impl LeaderTime {
         self.set(None);
     }
 
-    /// The leader's time, unless it must be asked for. `epoch`: a leader that is known to have been.
+    /// The leader's time, unless it must be asked for. `epoch`: a leader that is known to have
+    /// been.
     pub(super) fn now(&self, epoch: i64) -> Option<Micros> {
         let sample = (*self.lock())?;
         let passed = boottime::now().saturating_sub(sample.at);

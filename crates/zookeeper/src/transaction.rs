@@ -91,28 +91,38 @@ impl SessionLink {
             let told = writer.add_set_data(&path, name.as_str().as_bytes(), None);
             told.map_err(|error| self.failed(&error))?;
         }
-        let written = timeout(self.patience(), writer.commit()).await;
-        let told =
-            |index: usize| index.checked_sub(before).and_then(|i| executed.told.iter().nth(i));
-        match written {
+        match timeout(self.patience(), writer.commit()).await {
             Ok(Ok(results)) => {
                 self.learn_time(&results);
                 Ok(TransactionEnd::Yes)
             }
-            Ok(Err(MultiWriteError::OperationFailed { index, source })) => {
-                match (source, told(index)) {
-                    (Error::NoNode, Some(inbox)) => Ok(TransactionEnd::Gone(*inbox)),
-                    (
-                        Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty,
-                        _,
-                    ) => Ok(TransactionEnd::Overtaken),
-                    (error, _) => Err(error::of_write(&error, &self.options.shown())),
-                }
-            }
-            Ok(Err(MultiWriteError::RequestFailed { source })) => {
-                Err(error::of_write(&source, &self.options.shown()))
+            Ok(Err(error)) => {
+                let told = |index: usize| executed.told.iter().nth(index.checked_sub(before)?);
+                self.not_written(error, told)
             }
             Err(_) => Err(error::no_answer(&self.options.shown(), Certainty::Unknown)),
+        }
+    }
+
+    /// What a failed transaction means. `told` says which client an operation tells, if that is
+    /// what the operation of this number does.
+    fn not_written<'a>(
+        &self,
+        error: MultiWriteError,
+        told: impl Fn(usize) -> Option<&'a Inbox>,
+    ) -> Result<TransactionEnd, StoreError> {
+        let (source, told) = match error {
+            MultiWriteError::OperationFailed { index, source } => (source, told(index)),
+            MultiWriteError::RequestFailed { source } => {
+                return Err(error::of_write(&source, &self.options.shown()));
+            }
+        };
+        match (source, told) {
+            (Error::NoNode, Some(inbox)) => Ok(TransactionEnd::Gone(*inbox)),
+            (Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty, _) => {
+                Ok(TransactionEnd::Overtaken)
+            }
+            (error, _) => Err(error::of_write(&error, &self.options.shown())),
         }
     }
 
@@ -180,12 +190,14 @@ impl SessionLink {
         }
     }
 
-    /// How long a session is sure to last after a request was sent that the leader has had a hand in.
+    /// How long a session is sure to last after a request was sent that the leader has had a hand
+    /// in.
     ///
-    /// The leader knows of a client's requests only what its follower tells it every half tick, and if that
-    /// follower is cut off right after the answer, what it was told last may be from the client's ping before:
-    /// up to 0.15 of the time-out earlier. A tick is half of the shortest time-out at most, so what is
-    /// left of a time-out of one is 1 - 0.15 - 0.25; half is on the safe side.
+    /// The leader knows of a client's requests only what its follower tells it every half tick, and
+    /// if that follower is cut off right after the answer, what it was told last may be from the
+    /// client's ping before: up to 0.15 of the time-out earlier. A tick is half of the shortest
+    /// time-out at most, so what is left of a time-out of one is 1 - 0.15 - 0.25; half is on the
+    /// safe side.
     pub(super) fn longest_lease(&self) -> Micros {
         micros(self.client.session_timeout()) / 2
     }

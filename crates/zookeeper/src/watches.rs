@@ -1,7 +1,7 @@
 //! The clients whose death this client would notice, and at which names.
 //!
-//! The first waiter of a name watches its holders, and the next one the first: so a death is noticed by
-//! one client, not by all. Everybody else watches nobody.
+//! The first waiter of a name watches its holders, and the next one the first: so a death is
+//! noticed by one client, not by all. Everybody else watches nobody.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,8 +44,8 @@ impl NodeWatches {
         matters.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Takes note of who is to be watched at this name, gives up watches that nobody needs any more, and
-    /// says which are missing.
+    /// Takes note of who is to be watched at this name, gives up watches that nobody needs any
+    /// more, and says which are missing.
     pub(super) fn want(&self, name: &Name, wanted: BTreeSet<Inbox>) -> BTreeSet<Inbox> {
         let mut inner = self.lock();
         let missing = wanted.iter().filter(|i| !inner.set.contains_key(i)).copied().collect();

@@ -1,5 +1,5 @@
-//! What the ledger writes, as bytes: a name's znode holds the writes since its base, and the base holds
-//! the fewest writes that make the rest (`store/packed`).
+//! What the ledger writes, as bytes: a name's znode holds the writes since its base, and the base
+//! holds the fewest writes that make the rest (`store/packed`).
 
 use seinpaal_proto::{
     Fence, Inbox, LeaseId, MemoryState, Name, Series, State, Ticket, Wakeup, What, time::UNBOUNDED,

@@ -8,7 +8,7 @@ from .faces import Loop
 from .stage import SOON, Stage
 
 
-def who_comes_first_is_served_first(stage: Stage) -> None:
+def waiters_are_served_in_the_order_of_their_requests(stage: Stage) -> None:
     holder, waiter = stage.client(), stage.client()
     held = holder.take()
     line = [waiter.queue() for _ in range(5)]

@@ -19,7 +19,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
             "what_was_waited_for_is_renewed_before_anybody_is_alarmed",
         ]
     },
-    "fairness": {CLOCK: ["who_has_waited_long_is_not_passed_by_higher_priority"]},
+    "fairness": {CLOCK: ["a_long_wait_is_not_passed_by_higher_priority"]},
     "expiry": {
         CLOCK: [
             "a_client_whose_clock_is_years_behind_is_treated_as_any",
@@ -89,7 +89,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
         ]
     },
     "limits": {
-        WIRE: ["who_adopts_goes_by_the_stored_limit", "who_sets_the_limit_lets_in_who_waits"]
+        WIRE: ["a_request_that_adopts_goes_by_the_stored_limit", "a_request_that_sets_the_limit_lets_waiters_in"]
     },
     "kinds": {CLOCK: ["a_name_that_was_used_up_can_become_another_kind"]},
     "wakeups": {
@@ -117,7 +117,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
 
 QUEUES: dict[str, dict[str, list[str]]] = {
     "order": {
-        CLOCK: ["who_has_waited_long_is_not_passed_by_higher_priority"],
+        CLOCK: ["a_long_wait_is_not_passed_by_higher_priority"],
         WIRE: [
             "what_a_batch_pushes_its_later_requests_can_take",
             "finishing_one_and_taking_the_next_is_one_call",
@@ -151,7 +151,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
         COMMAND: [
             "the_limit_of_the_queue_and_that_of_groups_hold_together",
             "a_queue_that_is_paused_takes_items_and_delivers_none",
-            "who_works_when_a_queue_is_paused_works_on",
+            "a_worker_keeps_its_item_when_the_queue_is_paused",
         ]
     },
     "payloads": {WIRE: ["the_answers_to_a_batch_hold_four_mebibytes_of_payload"]},
@@ -214,7 +214,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
             "a_late_end_of_a_delivery_is_lost_and_changes_nothing",
             "a_lease_that_nobody_renews_ends_and_its_worker_is_told",
             "a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others",
-            "who_renews_a_delivery_takes_it_over",
+            "a_renewal_of_a_delivery_takes_it_over",
             "five_hundred_deliveries_are_renewed_in_one_call",
             "what_a_dead_worker_had_counts_for_the_limit_until_it_is_free",
         ],

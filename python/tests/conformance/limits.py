@@ -23,7 +23,7 @@ def the_limit_that_the_first_states_holds_for_all(stage: Stage) -> None:
     assert kept.is_held
 
 
-def who_states_another_limit_is_told_both_numbers(stage: Stage) -> None:
+def a_request_that_states_another_limit_is_told_both_numbers(stage: Stage) -> None:
     client = stage.client()
     kept = client.take(client.semaphore(3))
     with pytest.raises(errors.OtherLimit) as refused:

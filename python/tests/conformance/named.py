@@ -30,7 +30,7 @@ def a_holder_is_told_the_names_of_its_slots(stage: Stage) -> None:
     assert client.look().slot_names == THREE
 
 
-def who_wishes_waits_for_its_slot_and_holds_up_nobody_else(stage: Stage) -> None:
+def a_request_waits_for_the_slot_it_names_and_holds_up_nobody_else(stage: Stage) -> None:
     client, following = named(stage), stage.client()
     first = client.take(slot_names=["board b"])
     waits = following.queue(slot_names=["board b"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .stage import SOON, Stage
 
 
-def who_holds_when_a_name_is_paused_holds_on(stage: Stage) -> None:
+def a_holder_keeps_its_permit_when_the_name_is_paused(stage: Stage) -> None:
     client = stage.limited(2)
     permit = client.take()
     client.semaphore().pause("repairs")

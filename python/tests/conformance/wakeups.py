@@ -49,7 +49,7 @@ def a_waiter_that_is_evicted_is_told(stage: Stage) -> None:
     assert held.is_held
 
 
-def who_is_not_here_cannot_be_evicted(stage: Stage) -> None:
+def a_ticket_that_is_not_here_cannot_be_evicted(stage: Stage) -> None:
     client = stage.client()
     permit = client.take()
     client.release(permit)

@@ -1,9 +1,16 @@
 //! Rows about our own costs: server instructions, by callgrind, of two windows of different
 //! lengths.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
-use seinpaal::{Permit, Seinpaal, Semaphore};
+use seinpaal::{Acquire, Permit, Seinpaal, Semaphore};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -14,11 +21,15 @@ use crate::server::Server;
 
 const TIMES: u64 = 256;
 const SIZES: [u32; 3] = [10, 1_000, 10_000];
+const CROWDS: [u32; 5] = [2, 4, 8, 16, 64];
 const RENEWALS: u64 = 24;
 const SHORT: Duration = Duration::from_secs(6);
 /// A server under callgrind needs some ten seconds for 10 000 acquires.
 const LONG: Duration = Duration::from_secs(18);
 const NAME: &str = "bench";
+
+/// What a client asks for when it is this turn.
+type Ask = fn(&Seinpaal, u64) -> Acquire;
 
 pub(super) fn dropped(bench: &mut Bench, row: &Row) -> io::Result<()> {
     let figure = ours(async |server| {
@@ -95,6 +106,37 @@ pub(super) fn growth(bench: &mut Bench, row: &Row) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Each client has a connection of its own, and asks again as soon as it has given back.
+pub(super) fn crowd(bench: &mut Bench, row: &Row) -> io::Result<()> {
+    for clients in CROWDS {
+        let figure = ours(async |server| crowded(server, clients, mutex).await);
+        say(bench, row, &format!("Seinpaal, {clients} clients"), "instructions a grant", figure)?;
+    }
+    for clients in CROWDS {
+        let figure = ours(async |server| crowded(server, clients, readers_and_writers).await);
+        let who = format!("Seinpaal, {clients} clients, every fourth time to write");
+        say(bench, row, &who, "instructions a grant", figure)?;
+    }
+    Ok(())
+}
+
+async fn crowded(server: &Server, clients: u32, ask: Ask) -> io::Result<f64> {
+    let mut crowd = Vec::new();
+    for _ in 0..clients {
+        crowd.push(connect(server).await?);
+    }
+    difference(server, async |times| in_a_crowd(&crowd, ask, times).await).await
+}
+
+fn mutex(seinpaal: &Seinpaal, _: u64) -> Acquire {
+    seinpaal.mutex(NAME).lock()
+}
+
+fn readers_and_writers(seinpaal: &Seinpaal, turn: u64) -> Acquire {
+    let lock = seinpaal.rwlock(NAME);
+    if turn.is_multiple_of(4) { lock.write() } else { lock.read() }
 }
 
 fn ours(scene: impl AsyncFnOnce(&Server) -> io::Result<f64>) -> io::Result<f64> {
@@ -233,6 +275,23 @@ async fn beside_waiters(server: &Server, others: u32) -> io::Result<f64> {
     tasks.shutdown().await;
     drop(held);
     figure
+}
+
+/// This many pairs in all, done by whoever comes to the turn.
+async fn in_a_crowd(crowd: &[Seinpaal], ask: Ask, times: u64) -> io::Result<()> {
+    let left = Arc::new(AtomicU64::new(times));
+    let mut tasks = JoinSet::new();
+    for seinpaal in crowd.iter().cloned() {
+        let left = Arc::clone(&left);
+        tasks.spawn(async move {
+            let next = || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            while let Ok(turn) = next() {
+                release(ask(&seinpaal, turn).await.map_err(io::Error::other)?).await?;
+            }
+            io::Result::Ok(())
+        });
+    }
+    tasks.join_all().await.into_iter().collect()
 }
 
 async fn pairs(semaphore: &Semaphore, times: u64) -> io::Result<()> {

@@ -31,7 +31,7 @@ fn damaged_data_is_70_whatever_is_asked_and_cmd_does_not_run() {
 }
 
 #[test]
-fn who_waits_while_the_data_is_damaged_ends_with_70() {
+fn a_wait_ends_with_70_when_the_data_is_damaged() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a", "--ttl", "500ms"]);
     let mut waiter = Held::start(world.command(&["run", "a", "--", "echo", "ran"]));

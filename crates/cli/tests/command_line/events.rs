@@ -73,7 +73,7 @@ fn the_descriptor_must_be_open_for_writing_and_is_not_cmds() {
 }
 
 #[test]
-fn who_stops_listening_disturbs_nobody() {
+fn a_reader_that_stops_listening_disturbs_nobody() {
     let world = World::embedded();
     let done =
         world.shell("{ $SEINPAAL run a --events 5 sh -c 'exit 4'; echo $? >status; } 5>&1 | true");

@@ -48,7 +48,7 @@ fn a_store_without_room_is_69_at_once_and_nothing_was_done() {
 }
 
 #[test]
-fn who_waits_when_the_store_runs_out_of_room_ends_with_69() {
+fn a_wait_ends_with_69_when_the_store_runs_out_of_room() {
     let world = world();
     let (held, _) = Held::hold(&world, &["n"]);
     let waits = "trap '' XFSZ; exec \"$SEINPAAL\" run n -- echo ran";

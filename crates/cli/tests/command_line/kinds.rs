@@ -73,7 +73,7 @@ fn all_names_are_had_or_none() {
 }
 
 #[test]
-fn who_names_them_in_another_order_does_not_wait_for_ever() {
+fn a_request_in_another_order_does_not_wait_for_ever() {
     let world = World::embedded();
     let start = |first: &str, second: &str| {
         Held::start(world.command(&["run", first, "--also", second, "true"]))

@@ -105,7 +105,7 @@ fn a_silent_store_costs_the_lease_and_cmd_ends_with_a_term() {
 }
 
 #[test]
-fn who_ignores_term_is_killed_before_the_lease_ends() {
+fn a_command_that_ignores_term_is_killed_before_the_lease_ends() {
     let world = World::redis();
     let script = "trap '' TERM; echo $$; while :; do sleep 1000; done";
     let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "2s", "-k", "1h"], script);

@@ -138,7 +138,7 @@ fn of_runs_that_replace_waiters_only_the_newest_runs_next() {
 }
 
 #[test]
-fn who_cancels_what_runs_ends_it_with_122_and_runs() {
+fn a_run_that_cancels_another_ends_it_with_122_and_runs() {
     for world in both() {
         let (mut held, _) = Held::hold(&world, &["a"]);
         let args = ["run", "a", "-v", "--on-conflict", "cancel-running", "echo", "new"];

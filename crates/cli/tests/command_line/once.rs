@@ -77,7 +77,7 @@ fn it_is_forgotten_after_the_time_that_was_given() {
 }
 
 #[test]
-fn who_does_not_wait_while_it_runs_ends_as_usual() {
+fn a_run_that_does_not_wait_for_the_other_ends_as_usual() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["job", "--once-per", "x"]);
         assert_eq!(run(&world, &["-n", "--once-per", "x"], "true").code, 75);

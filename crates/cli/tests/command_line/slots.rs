@@ -21,7 +21,7 @@ fn a_job_is_told_the_name_of_its_slot_and_can_wish_for_one() {
 }
 
 #[test]
-fn who_wishes_waits_for_its_slot_and_show_says_so() {
+fn a_run_waits_for_the_slot_it_names_and_show_says_so() {
     for world in [World::embedded(), World::redis()] {
         world.seinpaal(&NAMING);
         let (held, _) = Held::hold(&world, &["boards", "--slot", "board-b"]);

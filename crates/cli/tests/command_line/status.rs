@@ -211,7 +211,7 @@ fn an_evicted_holder_is_122_and_its_whole_group_is_stopped() {
 }
 
 #[test]
-fn who_only_wants_a_warning_goes_on_and_ends_with_cmds_status() {
+fn a_run_that_only_wants_a_warning_goes_on_and_ends_with_cmds_status() {
     let world = World::embedded();
     let (held, cmd) = Held::hold(&world, &["a", "--on-lost", "warn"]);
     let ticket = world.show("a")["holders"][0]["ticket"].as_str().unwrap().to_owned();

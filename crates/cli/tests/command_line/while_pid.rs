@@ -159,7 +159,7 @@ fn a_watcher_that_begins_late_still_tells_its_process_of_a_loss() {
 }
 
 #[test]
-fn who_does_not_get_in_ends_as_acquire_does() {
+fn a_keeper_that_does_not_get_in_ends_as_acquire_does() {
     for world in both() {
         let process = process();
         keep(&world, &process, &[]);

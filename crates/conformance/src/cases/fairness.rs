@@ -8,7 +8,7 @@ use crate::{
     stage::{many_tickets, tickets},
 };
 
-pub async fn who_comes_first_is_served_first(stage: &CaseStage) {
+pub async fn waiters_are_served_in_the_order_of_their_requests(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.client().await, stage.client().await);
     let line: [Ticket; 6] = tickets();
     holder.take(&ask(line[0])).await;
@@ -55,7 +55,7 @@ pub async fn higher_priority_comes_first(stage: &CaseStage) {
     assert_eq!(client.waiters().await, [high, middle, low]);
 }
 
-pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &CaseStage) {
+pub async fn a_long_wait_is_not_passed_by_higher_priority(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, old, young] = tickets();
     let patient = |ticket, priority| Acquire {

@@ -20,7 +20,7 @@ pub async fn the_limit_that_the_first_states_holds_for_all(stage: &CaseStage) {
     assert_eq!(second.take(&ask(b)).await.limit, 3);
 }
 
-pub async fn who_states_another_limit_is_told_both_numbers(stage: &CaseStage) {
+pub async fn a_request_that_states_another_limit_is_told_both_numbers(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take(&stating(a, 3, OnMismatch::Refuse)).await;
@@ -64,13 +64,13 @@ pub async fn a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served(sta
     waiter.told_of_grant(a).await;
 }
 
-pub async fn who_adopts_goes_by_the_stored_limit(stage: &CaseStage) {
+pub async fn a_request_that_adopts_goes_by_the_stored_limit(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a] = tickets();
     assert_eq!(client.take(&stating(a, 1, OnMismatch::Adopt)).await.limit, 3);
 }
 
-pub async fn who_sets_the_limit_lets_in_who_waits(stage: &CaseStage) {
+pub async fn a_request_that_sets_the_limit_lets_waiters_in(stage: &CaseStage) {
     let (setter, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b, c] = tickets();
     setter.take(&ask(a)).await;

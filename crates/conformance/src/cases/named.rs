@@ -35,7 +35,7 @@ pub async fn a_holder_is_told_the_names_of_its_slots(stage: &CaseStage) {
     assert_eq!(client.snapshot().await.slot_names.to_string(), THREE);
 }
 
-pub async fn who_wishes_waits_for_its_slot_and_holds_up_nobody_else(stage: &CaseStage) {
+pub async fn a_request_waits_for_the_slot_it_names_and_holds_up_nobody_else(stage: &CaseStage) {
     let (client, mut next) = (stage.client().await, stage.client().await);
     let [a, b, c, d] = tickets();
     client.one(naming(THREE)).await;

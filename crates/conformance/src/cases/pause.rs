@@ -6,7 +6,7 @@ use crate::{
     stage::{lease, tickets},
 };
 
-pub async fn who_holds_when_a_name_is_paused_holds_on(stage: &CaseStage) {
+pub async fn a_holder_keeps_its_permit_when_the_name_is_paused(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
     client.take(&ask(a)).await;

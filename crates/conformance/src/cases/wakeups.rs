@@ -63,7 +63,7 @@ pub async fn a_waiter_that_is_evicted_is_told(stage: &CaseStage) {
     assert_eq!(waiter.acquire(&ask(b)).await, Reply::Ended { ticket: b, cause: Cause::Evicted });
 }
 
-pub async fn who_is_not_here_cannot_be_evicted(stage: &CaseStage) {
+pub async fn a_ticket_that_is_not_here_cannot_be_evicted(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
     assert_eq!(client.one(evict(a)).await, Reply::Unknown { ticket: a });

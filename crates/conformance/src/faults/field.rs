@@ -68,8 +68,8 @@ impl BusyField {
         Self { field, clients: thread::spawn(move || theirs.populate(&url)) }
     }
 
-    /// Ends the work of all clients. Returns what they saw, and each permit that one of them gave back or
-    /// lost.
+    /// Ends the work of all clients. Returns what they saw, and each permit that one of them gave
+    /// back or lost.
     ///
     /// # Panics
     /// If a client has panicked.
@@ -113,7 +113,8 @@ impl ClientField {
         (0..self.load.clients).filter(|client| is_meant(self.name_of(*client))).collect()
     }
 
-    /// Forgets who had a permit when. What [`until_all_had_one`](Self::until_all_had_one) measures begins now.
+    /// Forgets who had a permit when. What [`until_all_had_one`](Self::until_all_had_one) measures
+    /// begins now.
     #[must_use]
     pub fn mark(&self) -> Instant {
         let mut state = self.lock();

@@ -1,4 +1,5 @@
-//! A ZooKeeper ensemble whose leader is killed again and again, clients at one name, and an observer of the line.
+//! A ZooKeeper ensemble whose leader is killed again and again, clients at one name, and an
+//! observer of the line.
 
 mod verdict;
 

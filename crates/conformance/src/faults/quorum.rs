@@ -54,8 +54,8 @@ pub struct PhaseRow {
 /// An action on the three servers.
 type Deed = fn(&mut [RedisServer; 3]);
 
-/// The phases: what is done, and whether progress must go on. In the last one two of three nodes may have forgotten
-/// somebody, so with the guard nobody is admitted until it ends.
+/// The phases: what is done, and whether progress must go on. In the last one two of three nodes
+/// may have forgotten somebody, so with the guard nobody is admitted until it ends.
 const PHASES: [(&str, bool, Deed); 9] = [
     ("all three", true, |_| {}),
     ("one stopped", true, |nodes| nodes[0].kill()),

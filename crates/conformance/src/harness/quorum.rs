@@ -120,8 +120,7 @@ impl Harness for QuorumHarness {
                 "a connection that is cut is opened again at once: the store's own tests cut it",
             ),
             Ability::KeepsOrder => Some(
-                "every node has a queue of its own, and no two need have the same first: order, priority and \
-                 the place of a large request are followed as far as the nodes agree",
+                "each node has a queue of its own, and the order is kept only as far as they agree",
             ),
             Ability::KeepsQueues => Some(
                 "no two nodes need have the same first item, and payloads on each are as many copies",

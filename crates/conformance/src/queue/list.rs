@@ -1,8 +1,10 @@
-//! The one list of cases about queues. A new line here is a new test for every store that keeps them.
+//! The one list of cases about queues. A new line here is a new test for every store that keeps
+//! them.
 
 use crate::{Ability, Case};
 
-/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of its own.
+/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of
+/// its own.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_queue_case {
@@ -13,7 +15,7 @@ macro_rules! with_every_queue_case {
                 what_is_acknowledged_is_gone [];
                 an_item_is_in_work_once [];
                 higher_priority_comes_first [];
-                who_has_waited_long_is_not_passed_by_higher_priority [];
+                a_long_wait_is_not_passed_by_higher_priority [];
                 what_is_given_back_is_first_again [];
                 what_is_given_back_for_later_comes_when_it_is_due_behind_the_others [];
                 what_a_batch_pushes_its_later_requests_can_take [];
@@ -52,7 +54,7 @@ macro_rules! with_every_queue_case {
                 a_limit_of_zero_delivers_nothing_and_keeps_the_items [];
                 the_limit_of_the_queue_and_that_of_groups_hold_together [];
                 a_queue_that_is_paused_takes_items_and_delivers_none [];
-                who_works_when_a_queue_is_paused_works_on [];
+                a_worker_keeps_its_item_when_the_queue_is_paused [];
                 what_was_set_stays_when_nobody_is_here [];
                 workers_that_race_never_hold_more_than_the_limit [];
             }
@@ -116,7 +118,7 @@ macro_rules! with_every_queue_case {
                 each_delivery_lasts_as_long_as_its_worker_said [EndsLivingLeases];
                 a_worker_that_renews_keeps_its_items [];
                 a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others [];
-                who_renews_a_delivery_takes_it_over [];
+                a_renewal_of_a_delivery_takes_it_over [];
                 five_hundred_deliveries_are_renewed_in_one_call [];
                 what_a_pop_says_is_valid_runs_down [];
                 a_clock_that_jumps_forward_takes_no_item_from_a_worker_that_listens [];

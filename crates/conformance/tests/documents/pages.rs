@@ -11,8 +11,10 @@ use super::tree::{files, in_backquotes, root, text};
 /// The longest line of prose, in characters.
 const WIDTH: usize = 100;
 /// Pages that a command prints, and the list of pages, which has each page on one line.
-const PRINTED: [&str; 3] =
-    ["docs/guide/recipes.md", "docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
+const PRINTED: [&str; 2] = ["docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
+/// Pages that stand beside what they are about.
+const BESIDE: [&str; 4] =
+    ["bench/permits/README.md", "bench/queues/README.md", "packages/README.md", "python/README.md"];
 
 /// The most characters that a reader sees in one cell of a table. A longer text is a paragraph, and
 /// belongs under a heading or into a list.
@@ -23,7 +25,8 @@ const PRINTED_TABLES: [&str; 2] =
 
 /// Every page, by its path from the root.
 fn pages() -> BTreeMap<String, String> {
-    let own = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name));
+    let own = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].into_iter().chain(BESIDE);
+    let own = own.map(|name| root().join(name));
     let from_root = |path: &Path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
     let paths = files(&root().join("docs"), "md").into_iter().chain(own);
     paths.map(|path| from_root(&path)).map(|path| (path.clone(), text(&path))).collect()

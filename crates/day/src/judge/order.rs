@@ -1,7 +1,7 @@
 //! First come, first served, where the history proves which job came first.
 //!
-//! A job that was told that it stands in line, before another was even started, is ahead of that one. Ten seconds of
-//! waiting outweigh a step of priority.
+//! A job that was told that it stands in line, before another was even started, is ahead of that
+//! one. Ten seconds of waiting outweigh a step of priority.
 
 use super::{
     DayCheck,

@@ -8,7 +8,8 @@ use seinpaal_proto::{
 /// Requests, and after how many seconds they come.
 pub(super) type TimedRequests = (u64, Vec<Request>);
 
-/// Holders, waiters, a ticket that changed hands, one that was left to itself, ended ones and free slots.
+/// Holders, waiters, a ticket that changed hands, one that was left to itself, ended ones and free
+/// slots.
 pub(super) fn filling() -> Vec<TimedRequests> {
     let acquire = |ticket: u64| {
         let acquire = acquire(u128::from(ticket), 1 + ticket as u32 % 3, OnMismatch::Set);

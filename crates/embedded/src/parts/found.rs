@@ -49,7 +49,8 @@ impl FoundParts {
         Self::of_boot(dir, clock, me, patience, &boot::boot_id()?)
     }
 
-    /// Opens all that, in a process that ends with the store: then the index of the log need not be made anew.
+    /// Opens all that, in a process that ends with the store: then the index of the log need not be
+    /// made anew.
     pub(super) fn inside_until_exit(
         dir: &Directory,
         clock: Clock,

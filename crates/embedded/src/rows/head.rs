@@ -1,5 +1,5 @@
-//! A head as columns. The list of its fields, which is the ledger's, makes the columns of its table and the
-//! statements that read and write them.
+//! A head as columns. The list of its fields, which is the ledger's, makes the columns of its table
+//! and the statements that read and write them.
 
 use std::{iter, sync::LazyLock};
 

@@ -16,8 +16,8 @@ const MOST_BURIED: usize = 16;
 const MOST_LOOKED_AT: usize = 64;
 
 impl StoreThread {
-    /// The store is dropped, and the thread never began: clears away what the dead have left, as it would have, but
-    /// waits for nobody.
+    /// The store is dropped, and the thread never began: clears away what the dead have left, as it
+    /// would have, but waits for nobody.
     pub(crate) fn part(&mut self) {
         if !self.was_asked || mem::replace(&mut self.has_looked_around, true) {
             return;

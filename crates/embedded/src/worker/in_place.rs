@@ -1,5 +1,6 @@
-//! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs, not for the disk. It
-//! looks at nobody's sign of life either, so whatever would queue or be refused is left to the thread.
+//! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs,
+//! not for the disk. It looks at nobody's sign of life either, so whatever would queue or be
+//! refused is left to the thread.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ impl Drop for RingOnDrop {
     }
 }
 
-/// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if the thread is to
-/// begin.
+/// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if
+/// the thread is to begin.
 pub(crate) fn call(
     room: &Room<StoreThread>,
     batch: &Batch,
@@ -58,6 +59,7 @@ impl StoreThread {
     fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
         self.owed != LogNeed::Nothing
+            // A store without a thread looks around when it is dropped (`part`).
             || self.has_thread && self.was_asked && !self.has_looked_around
             || self.next_look().is_some_and(is_early)
     }

@@ -83,8 +83,8 @@ impl StoreThread {
         self.bury(&dead);
     }
 
-    /// Looks again soon where somebody lives and cannot be watched: either there is no room for more, or it is about
-    /// to end, or another process lives on in its place.
+    /// Looks again soon where somebody lives and cannot be watched: either there is no room for
+    /// more, or it is about to end, or another process lives on in its place.
     fn try_again<'a>(&mut self, site: &QueuePosition, missed: impl Iterator<Item = &'a Inbox>) {
         let accept = wire::encode_accept();
         if missed.map(|inbox| self.parts.socket.send(*inbox, &accept)).count() == 0 {

@@ -1,5 +1,5 @@
-//! How the thread of a store waits: for its callers, for hints, for the death of those whom it watches. Nothing of the
-//! worker is needed for that, so that a caller may enter meanwhile.
+//! How the thread of a store waits: for its callers, for hints, for the death of those whom it
+//! watches. Nothing of the worker is needed for that, so that a caller may enter meanwhile.
 
 use std::{
     os::{

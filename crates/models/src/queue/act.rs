@@ -17,9 +17,12 @@ use super::{
     bounds::{Bounds, LATER, PlayedEnd, Spec},
     broken::Broken,
     plant::Plant,
-    world::{ItemInProgram, Life, Load, ModelRequest, Parcel, World},
+    world::{ItemInProgram, ModelRequest, Parcel, World},
 };
-use crate::bounds::{ModelFault, TICK};
+use crate::{
+    bounds::{ModelFault, TICK},
+    traffic::{self, Life, Load},
+};
 
 /// How many ticks a driver waits for an answer.
 const CALL: u64 = 3;
@@ -154,39 +157,19 @@ impl World {
     fn mangle(&mut self, fault: ModelFault, at: usize) {
         self.faults_left -= 1;
         self.ghost.is_slow = true;
-        let parcel = &mut self.parcels[at];
-        match (fault, &parcel.load) {
-            (ModelFault::Delay, _) => parcel.is_late = true,
-            (ModelFault::Repeat, Load::Request { from, batch, .. }) => {
-                let load = Load::Request { from: *from, call: None, batch: Arc::clone(batch) };
-                self.parcels.push(Parcel { is_late: true, load });
-            }
-            _ => drop(self.parcels.swap_remove(at)),
-        }
+        traffic::mangle(&mut self.parcels, fault, at);
     }
 
     /// Ends a client's call with an error. The request may still arrive, and a reply is lost.
     fn break_call(&mut self, who: usize) {
         let Some((call, _)) = self.clients[who].call.take() else { return };
-        self.abandon(who);
+        traffic::abandon(&mut self.parcels, who);
         let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| session.handle_failure(now, call, failure));
     }
 
-    fn abandon(&mut self, who: usize) {
-        let is_reply = |load: &Load| matches!(load, Load::Replies { to, .. } if *to == who);
-        self.parcels.retain(|parcel| !is_reply(&parcel.load));
-        for parcel in &mut self.parcels {
-            if let Load::Request { from, call, .. } = &mut parcel.load
-                && *from == who
-            {
-                (*call, parcel.is_late) = (None, true);
-            }
-        }
-    }
-
     fn bury(&mut self, who: usize, contact: Contact) {
-        self.abandon(who);
+        traffic::abandon(&mut self.parcels, who);
         self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
         let client = &mut self.clients[who];
         (client.life, client.contact, client.call) = (Life::Gone, contact, None);

@@ -4,9 +4,12 @@ use seinpaal_proto::Contact;
 
 use super::{
     bounds::{Bounds, PlayedEnd},
-    world::{Life, Load, Parcel, Told, World},
+    world::{Parcel, Told, World},
 };
-use crate::bounds::ModelFault;
+use crate::{
+    bounds::ModelFault,
+    traffic::{self, Life, Load},
+};
 
 /// One step of a history. Clients are numbers. An item is its place in the order of pushes, and a
 /// parcel or a held delivery its place in a list.
@@ -63,10 +66,7 @@ impl World {
     }
 
     pub(super) fn can_arrive(&self, parcel: &Parcel) -> bool {
-        match parcel.load {
-            Load::Request { .. } => true,
-            Load::Replies { to, .. } | Load::Wakeup { to, .. } => self.is_alive(to),
-        }
+        parcel.to().is_none_or(|to| self.is_alive(to))
     }
 
     pub(super) fn is_alive(&self, who: usize) -> bool {
@@ -135,7 +135,7 @@ impl World {
         let can = |fault: ModelFault| self.faults_left > 0 && bounds.kinds.contains(&fault);
         match parcel.load {
             Load::Request { call: Some(_), .. }
-                if can(ModelFault::Repeat) && self.copies() < bounds.copies =>
+                if can(ModelFault::Repeat) && traffic::copies(&self.parcels) < bounds.copies =>
             {
                 actions.push(Action::Mangle(ModelFault::Repeat, at));
             }
@@ -147,10 +147,5 @@ impl World {
         if can(ModelFault::Delay) && !parcel.is_late {
             actions.push(Action::Mangle(ModelFault::Delay, at));
         }
-    }
-
-    pub(super) fn copies(&self) -> usize {
-        let is_copy = |parcel: &&Parcel| matches!(parcel.load, Load::Request { call: None, .. });
-        self.parcels.iter().filter(is_copy).count()
     }
 }

@@ -9,8 +9,9 @@ use seinpaal_proto::{
 use super::{
     bounds::Bounds,
     broken::Broken,
-    world::{Client, Fate, Ghost, Life, Told, World},
+    world::{Client, Fate, Ghost, Told, World},
 };
+use crate::traffic::Life;
 
 /// A step of the ledger.
 pub(super) struct Step<'a> {

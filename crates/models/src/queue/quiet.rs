@@ -1,5 +1,5 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, workers
-//! acknowledge at once, and then every item reaches one and nothing is left behind.
+//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong,
+//! workers acknowledge at once, and then every item reaches one and nothing is left behind.
 
 use seinpaal_proto::{
     Contact,
@@ -10,9 +10,9 @@ use super::{
     action::Action,
     bounds::{Bounds, PlayedEnd},
     broken::Broken,
-    world::{Client, Fate, Life, Load, Told, World},
+    world::{Client, Fate, Told, World},
 };
-use crate::bounds::TICK;
+use crate::{bounds::TICK, traffic::Life};
 
 /// How long, in ticks, until an idle worker looks without a call, and the next worker is called.
 const LOOK: u64 = PLACE_TTL / 3 / TICK + 4;
@@ -58,7 +58,7 @@ impl World {
         world.come_to_rest(&calm, base + LOOK)?;
         let deaf = Bounds { wakeups: 0, ..calm };
         let mut world = self.calmed(&deaf);
-        world.parcels.retain(|parcel| !matches!(parcel.load, Load::Wakeup { .. }));
+        world.parcels.retain(|parcel| !parcel.is_wakeup());
         world.run_until(&deaf, base + 2 * LOOK, Self::all_done).ok_or(Stuck::Unheard)?;
         Ok(ticks)
     }

@@ -11,8 +11,9 @@ use seinpaal_proto::{
 use super::{
     bounds::Bounds,
     judge::Step,
-    world::{Client, Life, Load, Parcel, World},
+    world::{Client, Parcel, World},
 };
+use crate::traffic::{Life, Load};
 
 /// What the store knows of clients.
 struct Known<'a>(&'a [Client]);
@@ -72,9 +73,9 @@ impl World {
         for wakeup in wakeups {
             let to = self.clients.iter().position(|client| client.inbox == wakeup.inbox);
             let Some(to) = to.filter(|to| self.clients[*to].life != Life::Gone) else { continue };
-            let under_way = |parcel: &&Parcel| matches!(parcel.load, Load::Wakeup { .. });
+            let under_way = self.parcels.iter().filter(|parcel| parcel.is_wakeup()).count();
             let is_heard = self.clients[to].contact == Contact::Listening;
-            if is_heard && self.parcels.iter().filter(under_way).count() < bounds.wakeups {
+            if is_heard && under_way < bounds.wakeups {
                 self.parcels.push(Parcel::new(Load::Wakeup { to, wakeup: Arc::new(wakeup) }));
             } else {
                 self.ghost.is_slow = true;

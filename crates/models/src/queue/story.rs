@@ -1,37 +1,27 @@
 //! Histories of a queue in words.
 
-use std::fmt::Write;
-
 use seinpaal_proto::queue::{Request, Standing, What};
 
 use super::{
     action::Action,
     bounds::{Bounds, PlayedEnd},
-    world::{Load, World},
+    world::World,
 };
 use crate::{
     bounds::TICK,
-    story::{befalls, letter, mangles},
+    story::{ToldStep, befalls, letter, mangles, tell_steps},
+    traffic::Load,
 };
 
 /// Tells a history from the beginning, a line a step, with what has become of the items after it.
 pub(super) fn tell(bounds: &Bounds, actions: &[Action]) -> String {
     let mut world = World::new(bounds);
     let begin = world.now;
-    let (mut story, mut before) = (String::new(), String::new());
-    for (count, action) in actions.iter().enumerate() {
-        let says = says(&world, *action);
-        world.act(bounds, *action);
-        let at = (world.now - begin) / TICK;
-        let _ = write!(story, "{:>3}. {at:>3} s  {says}", count + 1);
-        let stands = stands(&world);
-        if stands != before {
-            let _ = write!(story, "  [{stands}]");
-            before = stands;
-        }
-        story.push('\n');
-    }
-    story
+    tell_steps(actions, |action| {
+        let says = says(&world, action);
+        world.act(bounds, action);
+        ToldStep { at: (world.now - begin) / TICK, says, stands: stands(&world) }
+    })
 }
 
 fn says(world: &World, action: Action) -> String {

@@ -11,8 +11,12 @@ use seinpaal_proto::{
     queue::{ItemId, View},
 };
 
-use super::world::{Client, ItemInProgram, Life, Load, Parcel, World};
-use crate::bounds::TICK;
+use super::world::{Client, ItemInProgram, Parcel, World};
+use crate::{
+    bounds::TICK,
+    game::are_alike,
+    traffic::{Life, Load},
+};
 
 /// Twice the longest lease and delay of any model, in ticks.
 const PAST: u64 = 16;
@@ -64,12 +68,7 @@ impl Hash for World {
 
 impl PartialEq for World {
     fn eq(&self, other: &Self) -> bool {
-        let of = |world: &Self| {
-            let mut hasher = DefaultHasher::new();
-            world.hash(&mut hasher);
-            hasher.finish()
-        };
-        of(self) == of(other)
+        are_alike(self, other)
     }
 }
 

@@ -12,15 +12,11 @@ use seinpaal_proto::{
         session::{AskId, Bearings, PopId, Session},
     },
     session::{CallId, SessionConfig},
-    time::{Micros, SECOND},
+    time::Micros,
 };
 
 use super::{bounds::Bounds, broken::Broken, plant::Plant};
-
-/// When the clocks begin: far enough from 0 that no instant is negative.
-const START: Micros = 1_000_000 * SECOND;
-/// The store's clock differs from the clients'.
-const STORE_AHEAD: Micros = 1_000_000 * SECOND;
+use crate::traffic::{self, Life, START, STORE_AHEAD};
 
 /// One moment of everything. Parts that a step does not touch are shared with the moment before.
 #[derive(Clone, Debug)]
@@ -120,13 +116,6 @@ pub(super) enum ModelRequest {
     Cancel(usize),
 }
 
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Life {
-    Alive,
-    Paused,
-    Gone,
-}
-
 /// An item in a program's hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ItemInProgram {
@@ -135,24 +124,8 @@ pub(super) struct ItemInProgram {
     pub(super) until: Option<Micros>,
 }
 
-/// A parcel under way. It arrives before the next tick, unless it is late.
-#[derive(Clone, Debug)]
-pub(super) struct Parcel {
-    /// Whether the parcel may arrive at any time from now on.
-    pub(super) is_late: bool,
-    pub(super) load: Load,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Load {
-    /// A request to the store. `call` is the call whose answer its sender waits for, if it still
-    /// does.
-    Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
-    /// Replies to a client that waits for them.
-    Replies { to: usize, call: CallId, replies: Arc<Replies> },
-    /// A wakeup for a client.
-    Wakeup { to: usize, wakeup: Arc<Wakeup> },
-}
+/// A parcel under way.
+pub(super) type Parcel = traffic::Parcel<Batch, Arc<Replies>, Wakeup>;
 
 impl World {
     /// The first world: nobody has done anything, and the limits are set.
@@ -235,15 +208,5 @@ impl Client {
             asks: Vec::new(),
             held: Vec::new(),
         }
-    }
-}
-
-impl Parcel {
-    pub(super) fn new(load: Load) -> Self {
-        Self { is_late: false, load }
-    }
-
-    pub(super) fn is_wakeup_to(&self, who: usize) -> bool {
-        matches!(self.load, Load::Wakeup { to, .. } if to == who)
     }
 }

@@ -4,15 +4,15 @@ use super::{chapter, counter, list, lock, redlock, zset};
 
 const HEAD: &str = "# Broken recipes: do not copy these
 
-For people who have such a recipe in their program, or are about to write one. Use `semaphore` instead
-of the counting ones, `mutex` instead of the locks and `queue` instead of the lists:
+For people who have such a recipe in their program, or are about to write one. Use `semaphore`
+instead of the counting ones, `mutex` instead of the locks and `queue` instead of the lists:
 [Coming from something else](coming-from.md) has the lines.
 
-Semaphores and locks on Redis are usually a few commands from a book or a blog. Each of them is a small
-program here, over a little Redis that executes one command, one transaction or one script at a time. A
-checker explored all orders of their steps. What follows is the shortest history that breaks each. This
-page is the output of `cargo run -p seinpaal-models -- recipes`; a test compares the two. The same checker
-finds our own ledger and sessions to keep these promises: see
+Semaphores and locks on Redis are usually a few commands from a book or a blog. Each of them is a
+small program here, over a little Redis that executes one command, one transaction or one script at
+a time. A checker explored all orders of their steps. What follows is the shortest history that
+breaks each. This page is the output of `cargo run -p seinpaal-models -- recipes`, and a test
+compares the two. The same checker finds that our own ledger and sessions keep these promises: see
 [What the models checked](../guarantees.md#what-the-models-checked).
 
 ";

@@ -1,4 +1,5 @@
-//! A counter gives the order, a second sorted set the owners; alone, and under a lock that can expire.
+//! A counter gives the order, a second sorted set the owners; alone, and under a lock that can
+//! expire.
 
 use super::{Program, ProgramLife, Recipe, RecipeStore};
 
@@ -41,12 +42,14 @@ impl Recipe for Counter {
     }
 
     fn sketch(&self) -> &'static str {
-        "First transaction: clean up, ZINTERSTORE, INCR the counter. Second: add me to the times, and to the owners with my number as \
-         score; I hold if my rank is below the limit. Limit 1; clocks are perfect."
+        "In a first transaction a client cleans up, runs ZINTERSTORE and increments the \
+         counter. In a second one it adds itself to the times, and to the owners with its \
+         number as score. It holds if its rank is below the limit. The limit is 1, and clocks \
+         are perfect."
     }
 
     fn instead(&self) -> &'static str {
-        "whoever asks is counted and admitted in one atomic step (rules 1 and 6)."
+        "a client that asks is counted and admitted in one atomic step (rules 1 and 6)."
     }
 
     fn size(&self) -> (usize, usize) {
@@ -86,7 +89,8 @@ impl Recipe for LockedCounter {
     }
 
     fn sketch(&self) -> &'static str {
-        "SETNX with an expiry of 2 around both transactions, DEL after them. The lock keeps the two steps together, until it is over before they are."
+        "A client takes a lock by SETNX with an expiry of 2, makes both transactions, and \
+         deletes the lock. The lock keeps the two together, unless it expires between them."
     }
 
     fn instead(&self) -> &'static str {
@@ -145,8 +149,10 @@ impl Recipe for AsideCleanUp {
     }
 
     fn sketch(&self) -> &'static str {
-        "A script adds me if the owners are fewer than the limit; it is atomic. Owners that ran out are removed by whoever gets a SETNX flag of length 4, \
-         in steps of its own: read who ran out by its clock, then remove them. An owner that renews in between is removed all the same. Limit 1, timeout 2."
+        "A script adds a client if there are fewer owners than the limit. It is atomic. The \
+         client that gets a SETNX flag of length 4 removes the owners that have run out, in two \
+         steps of its own: it reads which have run out by its clock, and then removes them. It \
+         removes an owner that renews in between, too. The limit is 1 and the timeout is 2."
     }
 
     fn instead(&self) -> &'static str {

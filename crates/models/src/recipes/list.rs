@@ -12,7 +12,8 @@ impl Recipe for ListOfPermits {
     }
 
     fn sketch(&self) -> &'static str {
-        "The list holds as many items as there are permits. RPOP (or BRPOP) takes one, LPUSH puts it back. One permit; a client may crash."
+        "The list holds as many items as there are permits. RPOP (or BRPOP) takes one, and \
+         LPUSH puts it back. There is one permit, and a client may crash."
     }
 
     fn instead(&self) -> &'static str {
@@ -61,7 +62,8 @@ impl Recipe for ListSetUp {
     }
 
     fn sketch(&self) -> &'static str {
-        "If EXISTS says that there is no list, LPUSH as many items as there are permits; then RPOP. One permit; nobody crashes."
+        "If EXISTS says that there is no list, a client pushes as many items as there are \
+         permits. Then it takes one by RPOP. There is one permit, and nobody crashes."
     }
 
     fn instead(&self) -> &'static str {
@@ -113,11 +115,14 @@ impl Recipe for WakeByList {
     }
 
     fn sketch(&self) -> &'static str {
-        "A script admits if fewer than the limit hold. A client that is not admitted blocks in BRPOP on a shared list; a client that gives back pushes an item on it. One permit, three clients; one may crash."
+        "A script admits a client if fewer than the limit hold. A client that is not admitted \
+         blocks in BRPOP on a shared list. A client that gives back pushes an item on that \
+         list. There are one permit and three clients, and one client may crash."
     }
 
     fn instead(&self) -> &'static str {
-        "who frees, grants; wakeups are addressed hints, and the first in line looks again by itself when it is told to (rules 6 and 7)."
+        "the operation that frees a permit also grants it. Wakeups are hints with an address, \
+         and the first in line looks again by itself when it was told to (rules 6 and 7)."
     }
 
     fn size(&self) -> (usize, usize) {

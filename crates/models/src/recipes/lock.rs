@@ -14,7 +14,7 @@ impl Recipe for SetThenExpire {
     }
 
     fn sketch(&self) -> &'static str {
-        "SETNX takes the lock, EXPIRE sees to it that it ends, DEL gives it back. A client may crash."
+        "SETNX takes the lock, EXPIRE makes it end, and DEL gives it back. A client may crash."
     }
 
     fn instead(&self) -> &'static str {
@@ -70,11 +70,12 @@ impl Recipe for DeleteBlindly {
     }
 
     fn sketch(&self) -> &'static str {
-        "SET NX PX takes the lock for 2, DEL gives it back, whoever has it by then. Every client stops in time by its own clock, but its DEL may be late."
+        "SET NX PX takes the lock for 2. DEL gives it back, whoever has it by then. Every \
+         client stops in time by its own clock, but its DEL may be late."
     }
 
     fn instead(&self) -> &'static str {
-        "release names the ticket (rule 14): a late one changes nothing."
+        "a release names the ticket (rule 14), so a late one changes nothing."
     }
 
     fn size(&self) -> (usize, usize) {

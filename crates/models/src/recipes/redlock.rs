@@ -15,7 +15,8 @@ impl Recipe for Majorities {
     }
 
     fn sketch(&self) -> &'static str {
-        "Three independent servers, each with a correct semaphore of two. A client that two of the three admit holds. No clock is wrong, nothing is lost and nobody crashes."
+        "Each of three independent servers has a correct semaphore of two. A client holds if \
+         two of the three admit it. No clock is wrong, nothing is lost, and nobody crashes."
     }
 
     fn instead(&self) -> &'static str {

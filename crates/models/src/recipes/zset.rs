@@ -14,12 +14,15 @@ impl Recipe for Timestamps {
     }
 
     fn sketch(&self) -> &'static str {
-        "In one transaction: drop what is older than my clock less the timeout, add me with my clock as score, look at my rank. \
-         I hold if it is below the limit, else I remove myself. Limit 1, timeout 3; B's clock is one unit behind."
+        "A client does this in one transaction: it drops what is older than its own clock less \
+         the timeout, adds itself with its clock as score, and looks at its rank. It holds if \
+         its rank is below the limit, and removes itself if not. The limit is 1 and the timeout \
+         is 3. The clock of B is one unit behind."
     }
 
     fn instead(&self) -> &'static str {
-        "the store's clock is the only clock for leases (rule 4), and rank is given by the ledger on arrival (rule 5)."
+        "the store's clock is the only clock for leases (rule 4), and the ledger gives the rank \
+         on arrival (rule 5)."
     }
 
     fn size(&self) -> (usize, usize) {

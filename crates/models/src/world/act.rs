@@ -8,8 +8,11 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-use super::{Broken, Life, Load, Parcel, World, serve::asks_for};
-use crate::bounds::{Bounds, ModelFault, Rule, Steer, TICK};
+use super::{Broken, Parcel, World, serve::asks_for};
+use crate::{
+    bounds::{Bounds, ModelFault, Rule, Steer, TICK},
+    traffic::{Life, Load},
+};
 
 /// How many ticks a driver waits for an answer.
 const CALL: u64 = 3;
@@ -75,10 +78,7 @@ impl World {
     }
 
     pub(super) fn can_arrive(&self, parcel: &Parcel) -> bool {
-        match parcel.load {
-            Load::Request { .. } => true,
-            Load::Replies { to, .. } | Load::Wakeup { to, .. } => self.is_alive(to),
-        }
+        parcel.to().is_none_or(|to| self.is_alive(to))
     }
 
     fn actions_of(&self, bounds: &Bounds, who: usize, actions: &mut Vec<Action>) {
@@ -197,7 +197,7 @@ impl World {
     fn deliver(&mut self, bounds: &Bounds, at: usize) {
         match self.parcels.swap_remove(at).load {
             Load::Request { from, call, batch } => self.serve(bounds, from, call, &batch),
-            Load::Replies { to, call, replies, asked } => {
+            Load::Replies { to, call, replies: (replies, asked) } => {
                 self.clients[to].calls.retain(|(waited_for, _)| *waited_for != call);
                 let mut replies = Arc::unwrap_or_clone(replies);
                 bounds.plant.inspect(|plant| plant.replies(bounds, &mut replies));
@@ -241,18 +241,9 @@ impl Action {
     }
 }
 
-impl Parcel {
-    pub(super) fn new(load: Load) -> Self {
-        Self { is_late: false, load }
-    }
-
-    pub(super) fn is_wakeup_to(&self, who: usize) -> bool {
-        matches!(self.load, Load::Wakeup { to, .. } if to == who)
-    }
-
-    pub(super) fn asks_for(&self, ticket: Ticket) -> bool {
-        matches!(&self.load, Load::Request { batch, .. } if asks_for(batch, ticket))
-    }
+/// Whether a parcel asks the store for permits under this ticket.
+pub(super) fn asks_for_permits(parcel: &Parcel, ticket: Ticket) -> bool {
+    matches!(&parcel.load, Load::Request { batch, .. } if asks_for(batch, ticket))
 }
 
 fn wants(bounds: &Bounds, who: usize) -> Vec<Action> {

@@ -3,10 +3,12 @@
 use seinpaal_proto::{Entry, Standing};
 
 use super::{
-    Broken, Life, PermitInProgram, World,
+    Broken, PermitInProgram, World,
+    act::asks_for_permits,
     judge::{clock_after, is_over},
     step::fence_of,
 };
+use crate::traffic::Life;
 
 impl World {
     /// The grants that clients believe in now.
@@ -68,7 +70,7 @@ impl World {
             let client = &clients[*who];
             client.wanted.contains(ticket)
                 || client.held.iter().any(|held| held.ticket == *ticket)
-                || parcels.iter().any(|parcel| parcel.asks_for(*ticket))
+                || parcels.iter().any(|parcel| asks_for_permits(parcel, *ticket))
         });
     }
 }

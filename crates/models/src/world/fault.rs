@@ -1,11 +1,12 @@
 //! The faults, and their effects.
 
-use std::sync::Arc;
-
 use seinpaal_proto::{Contact, session::CallFailure};
 
-use super::{Action, Life, Load, Parcel, World};
-use crate::bounds::{Bounds, ModelFault};
+use super::{Action, World};
+use crate::{
+    bounds::{Bounds, ModelFault},
+    traffic::{self, Life, Load},
+};
 
 impl World {
     pub(super) fn faults_of(&self, bounds: &Bounds, who: usize, actions: &mut Vec<Action>) {
@@ -31,10 +32,9 @@ impl World {
 
     pub(super) fn faults_on(&self, bounds: &Bounds, at: usize, actions: &mut Vec<Action>) {
         let parcel = &self.parcels[at];
+        let may_repeat = traffic::copies(&self.parcels) < bounds.copies;
         let fault = match parcel.load {
-            Load::Request { call: Some(_), .. } if self.copies() < bounds.copies => {
-                ModelFault::Repeat
-            }
+            Load::Request { call: Some(_), .. } if may_repeat => ModelFault::Repeat,
             Load::Wakeup { .. } => ModelFault::LoseWakeup,
             _ => ModelFault::Delay,
         };
@@ -45,11 +45,6 @@ impl World {
                 actions.push(action);
             }
         }
-    }
-
-    fn copies(&self) -> usize {
-        let is_copy = |parcel: &&Parcel| matches!(parcel.load, Load::Request { call: None, .. });
-        self.parcels.iter().filter(is_copy).count()
     }
 
     pub(super) fn befall(&mut self, fault: ModelFault, who: usize) {
@@ -72,15 +67,7 @@ impl World {
 
     pub(super) fn mangle(&mut self, fault: ModelFault, at: usize) {
         self.faults_left -= 1;
-        let parcel = &mut self.parcels[at];
-        match (fault, &parcel.load) {
-            (ModelFault::Delay, _) => parcel.is_late = true,
-            (ModelFault::Repeat, Load::Request { from, batch, .. }) => {
-                let load = Load::Request { from: *from, call: None, batch: Arc::clone(batch) };
-                self.parcels.push(Parcel { is_late: true, load });
-            }
-            _ => drop(self.parcels.swap_remove(at)),
-        }
+        traffic::mangle(&mut self.parcels, fault, at);
     }
 
     /// Breaks a client's connection, and ends its calls with errors. Requests may still arrive, and
@@ -90,27 +77,15 @@ impl World {
         if calls.is_empty() {
             return;
         }
-        self.abandon(who);
+        traffic::abandon(&mut self.parcels, who);
         let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| {
             calls.iter().for_each(|(call, _)| session.handle_failure(now, *call, failure));
         });
     }
 
-    fn abandon(&mut self, who: usize) {
-        let is_reply = |load: &Load| matches!(load, Load::Replies { to, .. } if *to == who);
-        self.parcels.retain(|parcel| !is_reply(&parcel.load));
-        for parcel in &mut self.parcels {
-            if let Load::Request { from, call, .. } = &mut parcel.load
-                && *from == who
-            {
-                (*call, parcel.is_late) = (None, true);
-            }
-        }
-    }
-
     fn bury(&mut self, who: usize, contact: Contact) {
-        self.abandon(who);
+        traffic::abandon(&mut self.parcels, who);
         self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
         let client = &mut self.clients[who];
         (client.life, client.contact, client.calls) = (Life::Gone, contact, Vec::new());

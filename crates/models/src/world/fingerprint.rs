@@ -9,8 +9,12 @@ use seinpaal_proto::{
     Acquire, Attach, Batch, Contact, Fence, Lens, Replies, Reply, Request, TicketReply, What,
 };
 
-use super::{AskedGrants, Client, Ghost, Load, Parcel, PermitInProgram, World, step::fence_of};
-use crate::bounds::TICK;
+use super::{AskedGrants, Client, Ghost, Parcel, PermitInProgram, World, step::fence_of};
+use crate::{
+    bounds::TICK,
+    game::are_alike,
+    traffic::{Life, Load},
+};
 
 /// Twice the longest lease or place of any model, in ticks.
 const PAST: u64 = 24;
@@ -55,7 +59,7 @@ impl World {
             return Vec::new();
         }
         let ended = self.ghost.ended.keys().map(|(_, _, fence)| Fence(*fence));
-        let told = self.parcels.iter().flat_map(|parcel| fences_in(&parcel.load));
+        let told = self.parcels.iter().flat_map(fences_in);
         let all = self.fences_of_holders().chain(ended).chain(told).map(|fence| fence.0);
         let mut all: Vec<u64> = all.collect();
         all.sort_unstable();
@@ -77,14 +81,16 @@ impl InstantViews {
     }
 }
 
-fn fences_in(load: &Load) -> Vec<Fence> {
+fn fences_in(parcel: &Parcel) -> Vec<Fence> {
     let of = |reply: &Reply| match reply {
         Reply::Granted(grant) => vec![grant.fence],
         Reply::Tickets { tickets, .. } => tickets.iter().filter_map(fence_told).collect(),
         _ => Vec::new(),
     };
-    match load {
-        Load::Replies { replies, .. } => replies.replies.iter().flat_map(of).collect(),
+    match &parcel.load {
+        Load::Replies { replies: (replies, _), .. } => {
+            replies.replies.iter().flat_map(of).collect()
+        }
         Load::Wakeup { wakeup, .. } => match wakeup.what {
             What::Granted { fence, .. } => vec![fence],
             _ => Vec::new(),
@@ -118,12 +124,7 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &InstantViews, hasher: 
 
 impl PartialEq for World {
     fn eq(&self, other: &Self) -> bool {
-        let of = |world: &Self| {
-            let mut hasher = DefaultHasher::new();
-            world.hash(&mut hasher);
-            hasher.finish()
-        };
-        of(self) == of(other)
+        are_alike(self, other)
     }
 }
 
@@ -131,7 +132,7 @@ fn client_of<H: Hasher>(client: &Client, own: &Lens, store: &Lens, hasher: &mut 
     let Client { inbox: _, session, life, contact, calls, wishes_left, wanted, held } = client;
     (life, *contact == Contact::Listening, wishes_left, wanted).hash(hasher);
     calls.iter().for_each(|(_, since)| own.exact(*since).hash(hasher));
-    if *life == super::Life::Gone {
+    if *life == Life::Gone {
         return;
     }
     session.fingerprint(own, store, hasher);
@@ -148,7 +149,7 @@ fn hash_of(parcel: &Parcel, looks: &InstantViews) -> u64 {
             (0_u8, from, call.is_some()).hash(&mut hasher);
             batch_of(batch, &looks.store, &mut hasher);
         }
-        Load::Replies { to, replies, asked, .. } => {
+        Load::Replies { to, replies: (replies, asked), .. } => {
             (1_u8, to).hash(&mut hasher);
             for ((ticket, fence), all) in asked {
                 (ticket, looks.fence(Fence(*fence)), all).hash(&mut hasher);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_though_a_slot_is_free_is_left_out() {
+    fn a_waiter_beside_a_free_slot_is_left_out() {
         let name = || Request::Configure(Configure::Slots("a,b".parse().expect("names")));
         let pause = Request::Configure(Configure::Pause(String::new()));
         assert_eq!(judged([name(), acquire()]), [true, true]);

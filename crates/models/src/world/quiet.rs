@@ -1,10 +1,14 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, no limit is pinned any
-//! more, whoever holds gives back at once, and then all that wait are served and nothing is left.
+//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, no
+//! limit is pinned any more, whoever holds gives back at once, and then all that wait are served
+//! and nothing is left.
 
 use seinpaal_proto::Contact;
 
-use super::{Action, Life, World};
-use crate::bounds::{Bounds, ModelFault, Steer};
+use super::{Action, World};
+use crate::{
+    bounds::{Bounds, ModelFault, Steer},
+    traffic::Life,
+};
 
 /// What did not come about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

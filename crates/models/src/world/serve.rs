@@ -6,8 +6,11 @@ use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, Outcome, Request, Ticket, Wakeup, execute, session::CallId,
 };
 
-use super::{Broken, Client, Ghost, Load, Parcel, World, step::Step};
-use crate::bounds::Bounds;
+use super::{Broken, Client, Ghost, Parcel, World, step::Step};
+use crate::{
+    bounds::Bounds,
+    traffic::{Life, Load},
+};
 
 /// What the store knows of clients.
 pub(super) struct Known<'a>(pub(super) &'a [Client]);
@@ -33,8 +36,8 @@ impl World {
             self.post(bounds, wakeup);
         }
         if let Some(call) = call {
-            let replies = Arc::new(outcome.replies);
-            self.parcels.push(Parcel::new(Load::Replies { to: from, call, replies, asked }));
+            let replies = (Arc::new(outcome.replies), asked);
+            self.parcels.push(Parcel::new(Load::Replies { to: from, call, replies }));
         }
     }
 
@@ -110,10 +113,10 @@ impl World {
     /// Sends a wakeup. A wakeup to nobody is lost, and so is one too many.
     pub(super) fn post(&mut self, bounds: &Bounds, wakeup: Wakeup) {
         let Some(to) = self.clients.iter().position(|c| c.inbox == wakeup.inbox) else { return };
-        let under_way = |parcel: &&Parcel| matches!(parcel.load, Load::Wakeup { .. });
-        let is_heard = self.clients[to].contact == Contact::Listening
-            && self.clients[to].life != super::Life::Gone;
-        if is_heard && self.parcels.iter().filter(under_way).count() < bounds.wakeups {
+        let under_way = self.parcels.iter().filter(|parcel| parcel.is_wakeup()).count();
+        let is_heard =
+            self.clients[to].contact == Contact::Listening && self.clients[to].life != Life::Gone;
+        if is_heard && under_way < bounds.wakeups {
             self.parcels.push(Parcel::new(Load::Wakeup { to, wakeup: Arc::new(wakeup) }));
         }
     }

@@ -42,7 +42,8 @@ pub struct StoredAsk {
 }
 
 impl HandOverAsk {
-    /// Checks both texts. `by` has 1 to 128 bytes and `reason` 1 to 512, without control characters.
+    /// Checks both texts. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
+    /// characters.
     ///
     /// # Errors
     /// [`BadAsk`] says which of the two is wrong.
@@ -71,7 +72,8 @@ impl HandOverAsk {
         &self.reason
     }
 
-    /// The text that a store keeps of a holder, with this behind it. `None`: the same is there already.
+    /// The text that a store keeps of a holder, with this behind it. `None`: the same is there
+    /// already.
     pub(crate) fn added_to(&self, about: &str, after: Micros) -> Option<String> {
         let mut asks = StoredAsk::list(about);
         if asks.iter().any(|stored| stored.ask == *self) {
@@ -87,7 +89,8 @@ impl HandOverAsk {
 }
 
 impl StoredAsk {
-    /// Reads what was asked from the text that a store keeps of a holder, the oldest first. What is odd is left out.
+    /// Reads what was asked from the text that a store keeps of a holder, the oldest first. What is
+    /// odd is left out.
     #[must_use]
     pub fn list(about: &str) -> Vec<Self> {
         about.split(ASK).skip(1).filter_map(Self::read).collect()
@@ -109,7 +112,7 @@ pub(super) fn said_by_the_holder(about: &str) -> &str {
 impl fmt::Display for BadAsk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::By => "who asks is named with 1 to 128 bytes and no control characters",
+            Self::By => "the name of who asks has 1 to 128 bytes and no control characters",
             Self::Reason => "a reason has 1 to 512 bytes and no control characters",
         })
     }

@@ -52,8 +52,8 @@ impl RenewalPromise {
         mark.map_or(Self::to(DEFAULT_TTL), |mark| Self::to(mark.parse().unwrap_or(0)))
     }
 
-    /// How long the lease has not been renewed, if its holder would have done so long ago. A renewal
-    /// is due at a third of the ttl. At half of it a repetition has failed, too.
+    /// How long the lease has not been renewed, if its holder would have done so long ago. A
+    /// renewal is due at a third of the ttl. At half of it a repetition has failed, too.
     ///
     /// A permit that was handed over has a short lease until its holder is heard from, and there is
     /// as much time for that: half of what the lease was at the grant.

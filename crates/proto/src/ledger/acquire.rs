@@ -1,5 +1,6 @@
-//! Asking for permits. One operation serves for the first try, for a retry after a lost reply, and for
-//! a look at the place in line: which of them it is depends on what the ledger knows of the ticket.
+//! Asking for permits. One operation serves for the first try, for a retry after a lost reply, and
+//! for a look at the place in line: which of them it is depends on what the ledger knows of the
+//! ticket.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -28,6 +29,8 @@ impl OtherLimit {
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn acquire(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
+        // Before the ticket is looked up: a request that comes too late must not renew a place
+        // either.
         if ask.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket: ask.ticket }); // rule 16
         }
@@ -47,6 +50,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn look(&mut self, mut entry: Entry, ask: &Acquire) -> Result<Reply, S::Error> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             self.stand_again(&mut entry, ask)?;
+            // The waiter may have been parked. Back at its rank it may be the first for whom
+            // permits are free.
             self.serve()?;
         } else if entry.inbox == self.asker {
             self.hear_holder(&entry)?;
@@ -72,6 +77,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Renews a waiter's place at the rank that it had. A waiter that was parked returns to the
     /// order of service.
     fn stand_again(&mut self, entry: &mut Entry, ask: &Acquire) -> Result<(), S::Error> {
+        // Before the entry changes: its old lease counts it, and counts it as parked if it is.
         self.part(entry)?;
         entry.lease = ask.waiter_lease;
         entry.inbox = self.asker;
@@ -84,6 +90,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Puts a waiter under the lease of its place and renews that.
     fn stand_in_line(&mut self, entry: &Entry, ask: &Acquire) -> Result<(), S::Error> {
+        // The margin that the request states is for the ttl of its permits, which may be longer
+        // than a place lasts. One step of the clock must not take more than half of a place.
         let mut lease = self.join(entry, ask.waiter_ttl, ask.margin.min(ask.waiter_ttl / 2))?;
         lease.ends = self.head.clock + ask.waiter_ttl;
         lease.ends_wall = self.now + ask.waiter_ttl;
@@ -103,6 +111,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Ok(stating) => stating,
             Err(refusal) => return Ok(refusal.into_reply(ticket)),
         };
+        // The limit that would be in force with this request. Nothing is written yet.
         let limit = self.head.pinned.or(stating).unwrap_or_else(|| self.limit());
         // A limit of 0 is a gate that is shut for now, so such a request waits.
         if permits > limit && limit > 0 {
@@ -128,12 +137,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.store_terms(ask, stating, limit);
             return self.grant_at_once(ask, slots);
         }
+        // A refused request stores neither its limit nor its kind: it may leave nobody behind to
+        // whom they would belong (rule 11).
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
         self.store_terms(ask, stating, limit);
         self.enqueue(ask, wishes)?;
+        // The waiters before this one may be unreachable. Then it is served in this step.
         self.serve()?;
         self.standing_of(ask)
     }
@@ -208,9 +220,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.stand_in_line(&entry, ask)
     }
 
-    /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step of
-    /// priority. The number never changes while the waiter waits. So two waiters never change their
-    /// order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
+    /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step
+    /// of priority. The number never changes while the waiter waits. So two waiters never change
+    /// their order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
     fn next_rank(&mut self, priority: i8) -> i64 {
         // At least one more than the last: two that come in the same microsecond stand in the order
         // of their coming.

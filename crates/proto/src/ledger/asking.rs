@@ -13,6 +13,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn ask_holder(&mut self, request: &AskHolder) -> Result<Reply, S::Error> {
         let ticket = request.ticket;
         let Some(mut entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
+        // A waiter has nothing to hand over. The answer says that it waits.
         if matches!(entry.standing, Standing::Waiting { .. }) {
             return self.told(&entry);
         }
@@ -44,6 +45,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if entry.lease != apart {
             self.part(entry)?;
             entry.lease = apart;
+            // The holder's margin is in the bound already, so this join states none.
             self.join(entry, entry.ttl, UNBOUNDED)?;
         }
         self.state.put_entry(entry)

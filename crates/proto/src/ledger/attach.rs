@@ -23,6 +23,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if entry.lease == ask.lease && entry.inbox == self.asker {
             return self.told(&entry); // rule 9: the same attach again
         }
+        // Only now: an attach that was executed has spent its lease, and its repetition was
+        // answered above.
         if let Some(cause) = self.over(ask.lease.as_ticket())? {
             return Ok(Reply::Ended { ticket, cause });
         }
@@ -83,10 +85,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             return Ok(Reply::Unknown { ticket });
         }
+        // A ticket without an owner is detached already. The same request again is answered alike
+        // (rule 9).
         if entry.inbox.is_some() && entry.inbox != self.asker {
             return Ok(Reply::Ended { ticket, cause: Cause::Attached });
         }
         self.move_under(entry, LeaseId::from(ticket), None, ttl, margin)?;
+        // A lease that was there keeps its end when a ticket joins it, so it is extended here.
         if let Some(lease) = self.state.lease(LeaseId::from(ticket))? {
             self.extend(lease, ttl, margin, None)?;
         }

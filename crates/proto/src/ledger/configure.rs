@@ -13,6 +13,7 @@ use crate::{
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
+        // The last holder may have left in this batch, and the kind that it stated with it.
         self.drop_terms();
         if let Some(refusal) = self.may_not(change) {
             return Ok(refusal);
@@ -29,12 +30,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
             Configure::Resume => self.head.paused = None,
         }
+        // Rule 6: a higher limit, the end of a pinned one and a resume may each let waiters in.
         self.serve()?;
         Ok(Reply::Configured { limit: self.limit() })
     }
 
-    /// The refusal, if this change is not possible now: the limit of a mutex or a readers-writer lock is
-    /// fixed, and names of slots that somebody goes by stay.
+    /// The refusal, if this change is not possible now: the limit of a mutex or a readers-writer
+    /// lock is fixed, and names of slots that somebody goes by stay.
     fn may_not(&self, change: &Configure) -> Option<Reply> {
         let is_pin = matches!(change, Configure::Limit(_) | Configure::Slots(_));
         let fixed = self.head.kind.filter(|kind| is_pin && kind.limit().is_some());
@@ -51,6 +53,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn pin(&mut self, limit: u32, names: SlotNames) {
+        // Only a semaphore's limit can be pinned, so the pin says the kind as well.
         self.head.kind = Some(Kind::Semaphore);
         (self.head.pinned, self.head.names) = (Some(limit), names);
     }

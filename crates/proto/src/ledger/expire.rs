@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Ends the leases that have run out. The ledger's clock decides, which cannot jump. For a lease
-    /// at whose inbox nobody listens the store's clock decides as well, since nobody is there whom a
-    /// jump of the clock could hurt (rule 15).
+    /// Ends the leases that have run out. The ledger's clock decides, which cannot jump. For a
+    /// lease at whose inbox nobody listens the store's clock decides as well, since nobody is there
+    /// whom a jump of the clock could hurt (rule 15).
     pub(super) fn expire(&mut self) -> Result<(), S::Error> {
         while let Some(lease) = self.state.first_lease_by_end()? {
             if lease.ends > self.head.clock || !self.has_work() {
@@ -31,6 +31,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             match lease.inbox.map(|inbox| self.contact(inbox)) {
                 Some(Contact::Alive) if self.is_by_living(&lease)? => self.vouch(lease)?,
                 Some(Contact::Alive | Contact::Listening) => self.trust(lease)?,
+                // A lease without an owner is a detached ticket's: there is no client whom a jump
+                // could hurt.
                 Some(Contact::Dead | Contact::Silent) | None => self.end_lease(lease.id)?,
             }
         }
@@ -80,9 +82,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Ends one ticket: its permits are free, or its place is gone. A holder is told, and its ticket is
-    /// remembered. A waiter whose place has only run out is not remembered: it may ask again with the
-    /// same ticket, and then stands at the end of the line.
+    /// Ends one ticket: its permits are free, or its place is gone. A holder is told, and its
+    /// ticket is remembered. A waiter whose place has only run out is not remembered: it may ask
+    /// again with the same ticket, and then stands at the end of the line.
     pub(super) fn end(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         let holds = matches!(entry.standing, Standing::Holding { .. });
         self.leave(entry)?;
@@ -108,8 +110,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Rule 9: no ticket of this series up to this one's number is granted any more, for one ttl at least and for as
-    /// long as anything of the series is held.
+    /// Rule 9: no ticket of this series up to this one's number is granted any more, for one ttl at
+    /// least and for as long as anything of the series is held.
     pub(super) fn raise(
         &mut self,
         ticket: Ticket,
@@ -150,8 +152,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Puts a ticket under a lease. A lease that is there keeps its end: a grant does not renew what
-    /// else stands under it. One that is not there is made.
+    /// Puts a ticket under a lease. A lease that is there keeps its end: a grant does not renew
+    /// what else stands under it. One that is not there is made.
     pub(super) fn join(
         &mut self,
         entry: &Entry,
@@ -173,6 +175,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         lease.members += 1;
         lease.digest = (lease.digest + entry.ticket.digest()) & DIGEST_MASK;
+        // Its client relies on it that the ledger's clock never advances by more in one step (rule
+        // 15).
         self.head.bound = self.head.bound.min(margin);
         self.state.put_lease(&lease)?;
         Ok(lease)

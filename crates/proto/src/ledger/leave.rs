@@ -38,6 +38,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         let freed = slots.take(some);
         if slots.is_empty() {
+            // The request names all that is left. `release_all` frees the slots that the entry has.
             slots.extend(&freed);
             self.release_all(&entry, Cause::Released)?;
             return Ok(Reply::Released { ticket, left: 0 });
@@ -66,9 +67,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.settle()
     }
 
-    /// A hold that is given back tells how long holds take. Every other end says something else: an expiry
-    /// when the lease was over, an eviction what an operator wanted, a cancel that nobody held, and a ticket that
-    /// changes hands goes on.
+    /// A hold that is given back tells how long holds take. Every other end says something else: an
+    /// expiry when the lease was over, an eviction what an operator wanted, a cancel that nobody
+    /// held, and a ticket that changes hands goes on.
     fn note_length(&mut self, entry: &Entry) {
         if matches!(entry.standing, Standing::Holding { .. }) && !planted(Bug::HoldsUntold) {
             self.head.recent = self.head.recent.with(self.now.saturating_sub(entry.since));
@@ -89,18 +90,22 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         attach: Option<LeaseId>,
     ) -> Result<Reply, S::Error> {
         let entry = self.state.entry(ticket)?;
+        // With `attach`, the client gives up an attach whose outcome it does not know. If the
+        // ticket stands under another lease, that attach has not happened, and the ticket is not
+        // touched.
         let is_given_up =
             |entry: &Entry| self.may_end(entry) && attach.is_none_or(|lease| entry.lease == lease);
         match entry.filter(is_given_up) {
             Some(entry) => self.release_all(&entry, Cause::Cancelled)?,
-            // The request itself may still be on its way (docs/internals/protocol.md, "Cancel before acquire").
+            // The request itself may still be on its way (docs/internals/protocol.md, "Cancel
+            // before acquire").
             None => self.refuse_later(attach.map_or(ticket, LeaseId::as_ticket), remember)?,
         }
         Ok(Reply::Cancelled { ticket })
     }
 
-    /// Refuses a request for this ticket that comes later. The ticket is remembered from now on, even
-    /// if it was remembered before: a copy of its request may be as young as this cancel.
+    /// Refuses a request for this ticket that comes later. The ticket is remembered from now on,
+    /// even if it was remembered before: a copy of its request may be as young as this cancel.
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
         if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
@@ -113,8 +118,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Ends the lease or the place of somebody else. A repeated evict finds the ticket evicted already,
-    /// and has the same answer.
+    /// Ends the lease or the place of somebody else. A repeated evict finds the ticket evicted
+    /// already, and has the same answer.
     pub(super) fn evict(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
         if let Some(entry) = self.state.entry(ticket)? {
             self.end(&entry, Cause::Evicted)?;
@@ -135,8 +140,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Takes a ticket out of everything it stands in. Counts stop at 0, because they may be too low if
-    /// somebody has damaged the rows of a store.
+    /// Takes a ticket out of everything it stands in. Counts stop at 0, because they may be too low
+    /// if somebody has damaged the rows of a store.
     pub(super) fn leave(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.state.remove_entry(entry.ticket)?;
         self.part(entry)?;

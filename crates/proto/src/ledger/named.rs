@@ -6,8 +6,8 @@
 //!   wants any                  the lowest free slot that nobody before it waits for
 //! ```
 //!
-//! Only here may a waiter be served before one that came earlier. A slot goes to a later waiter only if no
-//! waiter before it could take that slot.
+//! Only here may a waiter be served before one that came earlier. A slot goes to a later waiter
+//! only if no waiter before it could take that slot.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -20,8 +20,8 @@ use crate::{
     state::{Entry, Standing, State},
 };
 
-/// The most waiters that one step looks at (rule 18). If all of them wish for slots that are held, the
-/// waiters behind them wait until one of them leaves the line.
+/// The most waiters that one step looks at (rule 18). If all of them wish for slots that are held,
+/// the waiters behind them wait until one of them leaves the line.
 const MOST_LOOKED: u32 = 256;
 
 /// The permits and slots that are left while the ledger goes through the line.
@@ -36,8 +36,8 @@ struct RoomLeft {
 enum Fit {
     /// The request gets these slots.
     Takes(Slots),
-    /// A slot that the request wishes for is held. It keeps its free wishes from all later requests,
-    /// which may have the other slots.
+    /// A slot that the request wishes for is held. It keeps its free wishes from all later
+    /// requests, which may have the other slots.
     WaitsForSlots,
     /// The request wants more than there is, and nobody passes it (rule 5).
     Stops,
@@ -79,8 +79,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         slots.ok_or_else(|| Reply::NoSuchSlot { ticket, there }.into())
     }
 
-    /// The slots that a request gets at once, although it does not stand in line: some of those that the
-    /// line leaves over (rule 5). `None`: it has to wait.
+    /// The slots that a request gets at once, although it does not stand in line: some of those
+    /// that the line leaves over (rule 5). `None`: it has to wait.
     pub(super) fn left_by_the_line(
         &mut self,
         permits: u32,

@@ -129,8 +129,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_entry(&entry)
     }
 
-    /// Makes a lease last for `ttl` from now. The head's clock may from now on advance by no more than
-    /// `margin` in one step (rule 15).
+    /// Makes a lease last for `ttl` from now. The head's clock may from now on advance by no more
+    /// than `margin` in one step (rule 15).
     pub(super) fn extend(
         &mut self,
         mut lease: Lease,

@@ -101,6 +101,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         entry.standing = self.hold(entry.permits, slots)?;
         entry.since = self.now;
         let mut lease = self.join(&entry, entry.ttl, margin)?;
+        // With other tickets under it, the lease was there before, and its owner renews it.
         if let Some(place) = place.filter(|_| lease.members == 1) {
             lease.ends = lease.ends.min(place.ends);
             lease.ends_wall = lease.ends_wall.min(place.ends_wall);
@@ -124,8 +125,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         permits: u32,
         slots: Option<Slots>,
     ) -> Result<Standing, S::Error> {
-        // All slots are free. Numbering them anew leaves one range of free slots: a writer takes all
-        // slots, and would otherwise gather every range that a reader has left.
+        // All slots are free. Numbering them anew leaves one range of free slots: a writer takes
+        // all slots, and would otherwise gather every range that a reader has left.
         if self.head.held == 0 && self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;
@@ -152,8 +153,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Fence(self.head.fence)
     }
 
-    /// Takes the lowest free slots. They are always below the limit, even if slots above it are still
-    /// held: at least as many slots below the limit are free as permits are.
+    /// Takes the lowest free slots. They are always below the limit, even if slots above it are
+    /// still held: at least as many slots below the limit are free as permits are.
     fn take_slots(&mut self, count: u32) -> Result<Slots, S::Error> {
         let mut slots = Slots::none();
         let mut missing = count;

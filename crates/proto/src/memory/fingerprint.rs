@@ -12,8 +12,9 @@ use crate::{
 };
 
 impl MemoryState {
-    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants relative
-    /// to `store`, the store's clock. Ranks count by their order only, so waiters must be of one priority.
+    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants
+    /// relative to `store`, the store's clock. Ranks count by their order only, so waiters must be
+    /// of one priority.
     pub fn fingerprint<H: Hasher>(&self, store: &Lens, hasher: &mut H) {
         // The orders (`by_end`, `members`, `grants`…) follow from the rest; `check` proves it.
         let Some(head) = &self.head else { return 0_u8.hash(hasher) };

@@ -19,7 +19,8 @@ impl MemoryState {
         self.memories.values()
     }
 
-    /// The memories of series of which nothing is held, those that are forgotten first at the front.
+    /// The memories of series of which nothing is held, those that are forgotten first at the
+    /// front.
     pub fn closed_memories(&self) -> impl Iterator<Item = &Memory> {
         self.memories_by_end.iter().filter_map(|(_, series)| self.memories.get(series))
     }

@@ -156,6 +156,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let pairs = batch.requests.iter().zip(known.replies);
         pairs
             .map(|(request, reply)| match reply {
+                // Reading twice does no harm, and of what was read the store kept nothing.
                 _ if request.reads() => self.reply(request),
                 Reply::Popped { items, .. } => self.deliver_again(&items),
                 reply => Ok(reply),
@@ -186,6 +187,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let look_in = self.tell_watch()?;
         self.forget(FORGET + replies.len())?;
         if self.head.in_work == 0 {
+            // No delivery can be hurt by a step of the clock.
             self.head.bound = UNBOUNDED;
         }
         if self.is_blank() {

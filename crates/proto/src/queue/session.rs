@@ -115,9 +115,7 @@ impl Session {
         }
     }
 
-    // ---- ask
-
-    // ---- told
+    // ---- told (what the program asks for is in `wants.rs`)
 
     /// The store answered a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {

@@ -73,6 +73,7 @@ impl Agenda {
 
     fn remove(&mut self, at: Micros, name: &Name) {
         let key = (at, name.clone());
+        // A name stands in one line at most.
         let _ = self.0.iter_mut().any(|line| line.remove(&key));
     }
 }
@@ -101,6 +102,8 @@ impl Session {
         let Some(at) = at else { return };
         let is_new = desk.is_new();
         match desk.agenda_at {
+            // A name that is in use by now may still stand among the newcomers, so it is filed anew
+            // even if its time does not change.
             Some(earlier) if earlier <= at && is_new => {}
             before => {
                 let at = before.map_or(at, |before| before.min(at));

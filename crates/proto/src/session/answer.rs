@@ -78,6 +78,8 @@ impl Session {
             }
             (BatchPart::Ahead { lease, ticket }, Reply::Tickets { valid_for, tickets: found }) => {
                 let is_ours = matches!(found[..], [TicketReply::Held { .. }]);
+                // If the release went to somebody else, our waiter waits on, and the next release
+                // is sent without a proof.
                 self.desk(heard.name).hands_over_to_us = is_ours;
                 if is_ours {
                     self.tickets_are_renewed(heard, lease, &[ticket], &found, valid_for);

@@ -63,8 +63,9 @@ impl SessionConfig {
         }
     }
 
-    /// How long before the store the client ends a lease: the bound of the clock's jumps, and one part
-    /// in a hundred for clocks that run at different speeds.
+    /// How long before the store the client ends a lease: the bound of the clock's jumps, which counts
+    /// as a twentieth of the ttl at least, and one part in a hundred for clocks that run at different
+    /// speeds.
     pub(crate) fn margin(&self, ttl: Micros) -> Micros {
         let bound = match self.clock_bound {
             JumpBound::Off => 0,

@@ -33,8 +33,11 @@ impl Session {
         let held = desk.leases.values().filter(|lease| !lease.held.is_empty());
         // The schedule of what is held says when its renewal is repeated at the latest.
         let most = held.map(|lease| config.schedule(lease.ttl).repeat()).min();
+        // 50 ms after the first failure, twice as long after each further one, and 2 s at most.
         let pause = ((25 * MILLISECOND) << desk.failures.min(7)).min(2 * SECOND);
         let pause = most.map_or(pause, |most| pause.min(most));
+        // At least half of the pause, and the rest by chance: the clients of a store that is back
+        // do not all come at once.
         desk.retry_at = Some(now + pause / 2 + pause / 2 * draw / 1024);
         for item in sent.items {
             self.take_back(now, sent.at, &sent.name, item, failure);
@@ -122,6 +125,7 @@ impl Session {
         if record.phase == Phase::Leaving {
             return desk.outbox.insert(record);
         }
+        // The program has this permit. Its danger and its loss come by time, whatever fails.
         if record.is_delivered {
             return;
         }

@@ -25,11 +25,13 @@ pub(super) struct Outbox(Few<OutboxKey, Ticket>);
 impl Outbox {
     /// Puts a ticket in, at the place that its record gives it now.
     pub(super) fn insert(&mut self, record: &Record) {
+        // The record may stand here already, at the place of a phase that it has left since.
         self.remove(record);
         self.0.insert((urgency(record), record.number), record.ticket);
     }
 
     pub(super) fn remove(&mut self, record: &Record) {
+        // Its phase may have changed since it was put in.
         for urgency in [Urgency::Leave, Urgency::Ask] {
             self.0.remove(&(urgency, record.number));
         }

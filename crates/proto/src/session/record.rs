@@ -124,6 +124,8 @@ impl Record {
 
     /// Returns the same wish under another ticket, as if the session had heard nothing of it.
     pub(super) fn asking_anew(self, ticket: Ticket, number: u64, lease: LeaseId) -> Self {
+        // What the program was told and how long it has waited belong to the wish, and not to the
+        // ticket.
         let Self { wish, full_ttl, was_queued, silent_since, .. } = self;
         let anew = Self::asking(ticket, number, lease, wish);
         Self { full_ttl, was_queued, silent_since, ..anew }

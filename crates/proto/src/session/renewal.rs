@@ -154,6 +154,8 @@ impl Session {
                 record.lease = fresh;
             }
         }
+        // The next permits join the new lease. Under the old one they would keep alive what nobody
+        // here knows of.
         for shared in desk.shared_leases.values_mut().filter(|shared| shared.lease == lease) {
             *shared = SharedLease::new(fresh);
         }
@@ -173,6 +175,8 @@ impl Session {
         let Some(of) = self.desk(heard.name).leases.get_mut(&lease) else { return };
         of.by_ticket = of.is_apart;
         let length = valid_for.unwrap_or(of.ttl);
+        // With less than a ttl left, the answer is worth as much as a renewal that is older by the
+        // rest.
         of.proved_at =
             valid_for.map_or(Micros::MAX, |_| (heard.sent_at + length).saturating_sub(of.ttl));
         let certain = length.saturating_sub(config.margin(of.ttl));

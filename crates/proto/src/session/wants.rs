@@ -42,6 +42,8 @@ impl Session {
         self.end_before_attach(ticket)?;
         let number = self.next_number();
         let longest = self.config.longest_lease;
+        // A series of its own, which the ledger remembers as spent: a late copy of this request is
+        // then refused.
         let lease = self.source.lease();
         self.add(now, name, Record::attaching(ticket, number, lease, wish).within(longest));
         Ok(())

@@ -83,7 +83,8 @@ impl Estimate {
     }
 }
 
-/// The estimates of all waiters that a snapshot lists, in their order: the line is gone through once.
+/// The estimates of all waiters that a snapshot lists, in their order: the line is gone through
+/// once.
 pub(super) struct Estimates<'a> {
     seen: &'a Snapshot,
     past: &'a HoldLengths,
@@ -128,7 +129,8 @@ impl<'a> Estimates<'a> {
         }
     }
 
-    /// Counts it among those that will take permits, and says when it gets them; `None` if it gets none.
+    /// Counts it among those that will take permits, and says when it gets them; `None` if it gets
+    /// none.
     fn join(&mut self, row: &WaiterRow) -> Option<Micros> {
         if row.unreachable || row.permits > self.seen.limit {
             return None;
@@ -157,7 +159,8 @@ impl<'a> Estimates<'a> {
         };
         let (in_line, came_in) = growth(self.seen);
         let at_its_pace = at_its_pace(self.seen, row, self.needed);
-        // A line that has grown for as long as somebody holds tells as much as the holds of so many.
+        // A line that has grown for as long as somebody holds tells as much as the holds of so
+        // many.
         let in_line = if came_in < typical || at_its_pace == 0 { 0 } else { in_line };
         let seen = count(self.past.count());
         let wait = weighed([(played, seen), (at_its_pace, in_line)]);

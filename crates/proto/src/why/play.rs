@@ -19,14 +19,16 @@ pub(super) struct LineGame<'a> {
     ends: BinaryHeap<Reverse<(Micros, u32, bool)>>,
     free: i64,
     now: Micros,
-    /// What was said so far rests on a guess, and not only on the ends of leases that are not renewed.
+    /// What was said so far rests on a guess, and not only on the ends of leases that are not
+    /// renewed.
     is_guess: bool,
     /// Somebody waits for permits of holders that are not listed.
     is_stuck: bool,
 }
 
 impl<'a> LineGame<'a> {
-    /// Goes by holds that have ended. If there are none, nobody knows when a holder ends that renews its lease.
+    /// Goes by holds that have ended. If there are none, nobody knows when a holder ends that
+    /// renews its lease.
     pub(super) fn new(seen: &Snapshot, past: &'a HoldLengths) -> Self {
         let ends = seen.holders.iter().zip(0..).map(|(row, turn)| {
             let (end, is_guess) = left(row, past, turn);
@@ -68,8 +70,9 @@ impl<'a> LineGame<'a> {
     }
 }
 
-/// How long a holder will hold yet, and whether that is a guess. One that does not renew holds until its lease ends. One
-/// that has held longer than all others is taken to have two thirds of its time behind it.
+/// How long a holder will hold yet, and whether that is a guess. One that does not renew holds
+/// until its lease ends. One that has held longer than all others is taken to have two thirds of
+/// its time behind it.
 fn left(row: &HolderRow, past: &HoldLengths, turn: u32) -> (Micros, bool) {
     match (row.not_renewed_for(), row.valid_for) {
         (Some(_), Some(left)) => (left, false),

@@ -221,8 +221,8 @@ fn a_line_that_grew_slowly_is_taken_to_move_as_slowly() {
     };
     let line = vec![long(2, 1, 60), long(3, 2, 30), long(4, 1, 10)];
     let seen = name(2, vec![holder(1, 2, 4, None)], line);
-    // 4 permits were asked for in 60 s; three and a half go before it is done: 52.5 s. By the holds it is 26 s. Three
-    // are in line, and three holds have ended.
+    // 4 permits were asked for in 60 s; three and a half go before it is done: 52.5 s. By the holds
+    // it is 26 s. Three are in line, and three holds have ended.
     assert_eq!(told(&seen, 4).estimate.wait(), Some(Duration::from_millis(39_250)));
     let lost = WaiterRow { unreachable: true, ..long(5, 9, 900) };
     let mut with_lost = seen.clone();

@@ -26,8 +26,8 @@ impl Cluster {
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
-    /// How many replicas have what was written at a node until now. Waits a while for as many as are
-    /// wanted.
+    /// How many replicas have what was written at a node until now. Waits a while for as many as
+    /// are wanted.
     pub(in super::super) async fn replicas_of(
         &self,
         proof: ExecutedOnNode,

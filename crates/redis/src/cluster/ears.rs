@@ -1,7 +1,7 @@
 //! At which names this client listens, where, and for how much longer.
 //!
-//! A name is wanted from before its first acquire goes out until a while after its last ticket has ended.
-//! What the server says decides whether it is heard; all else here is bookkeeping.
+//! A name is wanted from before its first acquire goes out until a while after its last ticket has
+//! ended. What the server says decides whether it is heard; all else here is bookkeeping.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,7 +14,8 @@ use tokio::time::Instant;
 
 use super::slots::NodeAddress;
 
-/// How long a subscription outlives the last ticket: coming and going at a name costs nothing extra.
+/// How long a subscription outlives the last ticket: coming and going at a name costs nothing
+/// extra.
 pub(super) const LINGER: Duration = Duration::from_secs(10);
 
 /// A node, and the link to it over which something is heard.
@@ -54,7 +55,8 @@ impl Ears {
         self.want_more(channel, slot, |ear| ear.tickets.extend(tickets))
     }
 
-    /// Wants to hear of a queue for so long from now on, at least. Where that is so already, if anywhere.
+    /// Wants to hear of a queue for so long from now on, at least. Where that is so already, if
+    /// anywhere.
     pub(super) fn want_for(
         &self,
         channel: &str,
@@ -152,8 +154,8 @@ impl Ear {
     }
 }
 
-/// For how long a batch may give its sender something to hear of at a queue; `None`: not at all. A place in line
-/// and a lease are renewed before they end.
+/// For how long a batch may give its sender something to hear of at a queue; `None`: not at all. A
+/// place in line and a lease are renewed before they end.
 pub(super) fn listens_for(batch: &queue::Batch) -> Option<Duration> {
     let ttls = batch.requests.iter().filter_map(|request| match request {
         queue::Request::Pop(pop) => Some(pop.ttl),
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_may_have_missed_something() {
+    fn a_client_that_comes_back_may_have_missed_something() {
         let ears = Ears::default();
         ears.want("c", 7, [TICKET]);
         ears.listens("c", at(1, 5));

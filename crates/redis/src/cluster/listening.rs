@@ -1,4 +1,5 @@
-//! Hearing wakeups: at the owner of each name where this client holds or waits, wherever that moves.
+//! Hearing wakeups: at the owner of each name where this client holds or waits, wherever that
+//! moves.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -134,9 +135,11 @@ impl ClusterLinks {
         let _ = self.news.send(News::Wakeup(wakeup));
     }
 
-    /// Listens again wherever it should and does not, and says so. False if it could not everywhere.
+    /// Listens again wherever it should and does not, and says so. False if it could not
+    /// everywhere.
     async fn mend(&self) -> bool {
-        // A link is late only when nothing is believed to be heard over it any more, so what these heard is deaf.
+        // A link is late only when nothing is believed to be heard over it any more, so what these
+        // heard is deaf.
         let nodes = self.all_nodes();
         let late = nodes.iter().map(|node| (node, node.late_wakeups())).collect::<Vec<_>>();
         let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());

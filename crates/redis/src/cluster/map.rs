@@ -1,4 +1,5 @@
-//! The map of a cluster: which node owns a slot. It is looked at when a request shows that it is wrong.
+//! The map of a cluster: which node owns a slot. It is looked at when a request shows that it is
+//! wrong.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -27,6 +28,7 @@ impl ClusterLinks {
         if self.looks.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
+        // Before anybody is asked, so that a doubt that comes up meanwhile stays.
         self.is_doubtful.store(false, Ordering::Relaxed);
         let mut worst = self.trouble("has no node that answers");
         for address in self.who_knows(seen) {
@@ -75,7 +77,7 @@ impl ClusterLinks {
         let answer =
             timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
         let map = SlotMap::parse(&answer, address);
-        map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
+        map.ok_or_else(|| self.trouble("has a node that does not answer with its slots"))
     }
 
     async fn greet(&self, node: &ClusterNode) -> Result<(), StoreError> {

@@ -1,8 +1,9 @@
-//! One node: a connection for commands and one for wakeups, each opened when first needed, and dropped when
-//! it is lost.
+//! One node: a connection for commands and one for wakeups, each opened when first needed, and
+//! dropped when it is lost.
 //!
-//! They are two because a server takes a subscription away unasked when a slot moves, and the client library
-//! gives that message to whoever waits for an answer next. Here nobody believes an answer: see `listen`.
+//! They are two because a server takes a subscription away unasked when a slot moves, and the
+//! client library gives that message to whoever waits for an answer next. Here nobody believes an
+//! answer: see `listen`.
 
 mod links;
 
@@ -81,8 +82,8 @@ pub(super) struct ClusterNode {
     on_heard: OnHeard,
     commands: Mutex<Option<NodeLink>>,
     wakeups: Mutex<Option<NodeLink>>,
-    /// Links that were late. Each stays open until what it heard is heard over another: as long as it is subscribed, the
-    /// server does not pass its client over.
+    /// Links that were late. Each stays open until what it heard is heard over another: as long as
+    /// it is subscribed, the server does not pass its client over.
     former_wakeups: std::sync::Mutex<Vec<NodeLink>>,
     /// How often it was connected to since it last answered a script.
     tries: AtomicU64,
@@ -171,7 +172,8 @@ impl ClusterNode {
         }
     }
 
-    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
+    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for
+    /// a while.
     pub(super) async fn replicas_of(
         &self,
         mut link: NodeLink,
@@ -186,7 +188,8 @@ impl ClusterNode {
         }
     }
 
-    /// Subscribes. That it has is told by `NodeNews::Listens`, in order with what may take it away again.
+    /// Subscribes. That it has is told by `NodeNews::Listens`, in order with what may take it away
+    /// again.
     async fn listen(&self, channel: &str) -> TaskEnd {
         let mut link = match self.wakeup_link().await {
             Ok(link) => link,

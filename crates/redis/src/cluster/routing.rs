@@ -100,6 +100,7 @@ impl ClusterLinks {
             TaskEnd::Ask(to) => Reaction::Hop(Some(to)),
             TaskEnd::Moved(to) => {
                 self.map().correct(slot, to);
+                // What was heard at the old owner of the slot has to be heard at the new one.
                 self.hurry.notify_one();
                 Reaction::Hop(None)
             }

@@ -78,7 +78,8 @@ impl ConnectionState {
         }))
     }
 
-    /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying again at once.
+    /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying
+    /// again at once.
     pub(super) fn has_moved(&self, address: &RedisAddress) {
         let is_elsewhere = |link: &Link| link.site.address != *address;
         let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
@@ -165,7 +166,8 @@ impl ConnectionState {
                 Err(error::of_server(&refused))
             }
             Ok(value) => {
-                // Of a bundle each batch has an answer of its own, and a demoted server refuses all of them.
+                // Of a bundle each batch has an answer of its own, and a demoted server refuses all
+                // of them.
                 if let Value::Array(answers) = &value
                     && let Some(Value::ServerError(refused)) = answers.first()
                 {

@@ -1,4 +1,5 @@
-//! Which link a connection has now, and what keeps the server from taking its client for gone when it has none.
+//! Which link a connection has now, and what keeps the server from taking its client for gone when
+//! it has none.
 
 use crate::link::Link;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
@@ -7,8 +8,9 @@ pub(super) enum Status {
     Up(u64, Link),
     /// The link is silent, and a new one is being opened.
     Doubted(u64, Link),
-    /// Nothing is sent. The last link stays open until there is another if all that is known against it is an answer that
-    /// was late: as long as it is subscribed, the server does not pass its client over.
+    /// Nothing is sent. The last link stays open until there is another if all that is known
+    /// against it is an answer that was late: as long as it is subscribed, the server does not pass
+    /// its client over.
     Down(LinkOutage, Option<Link>),
 }
 

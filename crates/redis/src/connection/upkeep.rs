@@ -19,14 +19,16 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Somebody who calls is not kept waiting for longer than this by the pause between two tries.
 const LONGEST_PAUSE_OF_CALLERS: Duration = Duration::from_millis(320);
-/// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by itself.
+/// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by
+/// itself.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) async fn keep(shared: Arc<ConnectionState>) {
     loop {
         shared.until_lost_or_doubted().await;
         if shared.replace().await {
-            // The link has subscribed before it was put in place; what was published before that is lost.
+            // The link has subscribed before it was put in place; what was published before that is
+            // lost.
             let _ = shared.options.news.send(News::LookAgain);
         }
     }
@@ -47,7 +49,8 @@ impl ConnectionState {
         Ok(reading)
     }
 
-    /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it goes on.
+    /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it
+    /// goes on.
     async fn open_where_it_is(self: &Arc<Self>) -> Result<(u64, Link), StoreError> {
         let mut moves = self.moves.subscribe();
         loop {
@@ -95,8 +98,8 @@ impl ConnectionState {
         }
     }
 
-    /// Opens a link in place of one that is lost, or beside one that is in doubt until that answers after all. Says whether
-    /// there is another one now.
+    /// Opens a link in place of one that is lost, or beside one that is in doubt until that answers
+    /// after all. Says whether there is another one now.
     async fn replace(self: &Arc<Self>) -> bool {
         let mut status = self.status.subscribe();
         let is_replaced = tokio::select! {
@@ -108,7 +111,8 @@ impl ConnectionState {
         is_replaced
     }
 
-    /// Longer every time; when somebody calls not as long, but as long as callers can be kept waiting.
+    /// Longer every time; when somebody calls not as long, but as long as callers can be kept
+    /// waiting.
     async fn pause(&self, tries: u64) {
         if tries == 0 {
             return;
@@ -130,7 +134,8 @@ pub(in super::super) fn pause_of_callers(tries: u64) -> Duration {
 fn pause_after(attempts: u64) -> Duration {
     let doublings = u32::try_from(attempts.min(8)).unwrap_or(8);
     let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(LONGEST_PAUSE);
-    // Without randomness every client would come back at the same moment, which is a pity and no more.
+    // Without randomness every client would come back at the same moment, which is a pity and no
+    // more.
     let share = getrandom::u32().unwrap_or(0);
     most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }

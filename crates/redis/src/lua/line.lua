@@ -3,11 +3,13 @@
 -- args   as lean has them
 -- reply  now, of one release or renewal where nobody has to look in; else a string: now below zero, in how long to look in
 --        (-1: not at all), of an acquire what line_acquire says, of a proof fence slot permits
--- cost   one TIME, one HGET, one HSET; to hand over one PUBSUB and one PUBLISH; PEXPIRE if the end is too near
+-- cost   one TIME, one HGET, one HSET; to hand over one PUBSUB and one PUBLISH; one PUBSUB where whoever is first wants more
+--        than is free; PEXPIRE if the end is too near
 --
 -- Lean has read the value. A request changes a few places of it: text is what there was before, and p1 to p8 are what there
 -- is after it. Whatever is not as simple breaks out before anything is written.
--- Pieces: line_session finds whose request it is; line_acquire, line_release and line_renew do it; line_end writes.
+-- Pieces: line_session finds whose request it is; line_acquire, line_release and line_renew do it; line_serve gives what is
+--   free to those who wait; line_end writes.
 
   repeat
     local text, line = head_text, ARGV[1]
@@ -55,7 +57,7 @@
     local line_at, high, waiting, uses, places, kind, count, holders, ranges, tail, tail_high = byte(text, 66, 76)
     local limit, held, top
     line_at, tail = line_at + 256 * high, tail + 256 * tail_high
-    if ARGV[2] or byte(line) < 3 then limit, held, top = read('<I4I4I4', text, 77) end
+    if ARGV[2] or byte(line) < 3 or waiting > 0 then limit, held, top = read('<I4I4I4', text, 77) end
     local given, seen, who = read('<ddc56', line, 2)
     local now = given
     if now < 0 then
@@ -89,4 +91,13 @@
       end
       if left <= 0 then break end
       due = now + left
+    end
+    if waiting > 0 and held < limit then
+      -- Whoever is first wants more than is free, and stops the line only while it listens.
+      local h = LINE_SIZE + 1 + (byte(text, line_at) - 1) * SESSION_SIZE
+      local inbox = sub(text, h, h + 31)
+      if LISTENERS and inbox ~= sub(who, 1, 32) then
+        local listeners = try('pubsub', LISTENERS, string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox)[2]
+        if not listeners or listeners == 0 then break end
+      end
     end

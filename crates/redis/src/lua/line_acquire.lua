@@ -18,7 +18,7 @@
           if permits > limit then break end
           local told
           granted, from = true, LINE_SIZE + 1
-          if permits <= limit - held then
+          if permits <= limit - held and waiting == 0 then
             local free_at, slot, free = LINE_SIZE + 1 + count * SESSION_SIZE, held, ''
             local tickets_at = free_at + 8 * ranges
             if held == top then
@@ -56,7 +56,7 @@
               p1, margin = sub(text, LINE_SIZE + 1), UNBOUNDED
               told = pack('<BI4I4I4', 3, limit, held, waiting)
             else
-              if held < limit or waiting >= most then break end
+              if waiting >= most then break end
               if not (place_ttl >= MIN_TTL and place_ttl <= MAX_TTL) or zeros ~= '00000000' then break end
               if arrival < clock then arrival = clock else arrival = arrival + 1 end
               local rank, at, before = arrival - priority * 10000000, line_at, places_at
@@ -70,7 +70,8 @@
                 if its_rank > rank and at < before then before = at end
                 at = at + LINE_WAITER_SIZE + its_size
               end
-              if not at then break end
+              -- Who is first by its rank, and finds enough, does not stand in line.
+              if not at or (before == line_at and permits <= limit - held) then break end
               -- Under the lease of the session's place, which that renews.
               local waits, sum, after, known = 0, 0, place, nil
               if is_waiting then

@@ -64,6 +64,7 @@
       if ALWAYS_LISTED then try('pexpire', KEYS[2], milliseconds) end
     end
     if message then try(PUBLISH, channel, message) end
+    for k = 1, messages and #messages or 0, 2 do try(PUBLISH, messages[k], messages[k + 1]) end
     if not said and look < 0 then return now end
     return pack('<ddc0', -now, look, said or '')
   until true

@@ -1,4 +1,5 @@
--- line_release: a holder at a line gives back all it has, and whoever is first gets it.
+-- line_release: a holder at a line gives back all it has, and whoever is first gets it. Where it wants more or less than that,
+--   line_serve looks on.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
@@ -27,7 +28,12 @@
             ends, ends_wall = 0, 0
             if now + till - clock < due then due = now + till - clock end
           end
-          if waiting == 0 then
+          local heir, size, its_mixed, ttl, wanted
+          if waiting > 0 then
+            heir, size = byte(text, line_at, line_at + 1)
+            its_number, wanted, ttl, its_mixed = read('<I4I4dd', text, line_at + 2)
+          end
+          if wanted ~= permits or held ~= limit or top ~= held or message then
             local free = sub(text, free_at, tickets_at - 1)
             held, holders = held - permits, holders - 1
             if held == 0 then
@@ -39,15 +45,12 @@
               while place < #free and read('<I4', free, place) < slot do place = place + 8 end
               free = sub(free, 1, place - 1) .. pack('<I4I4', slot, slot + permits - 1) .. sub(free, place)
             end
-            ranges, till_then = #free / 8, till
+            ranges, till_then, serves = #free / 8, till, waiting > 0
             p1, p2 = sub(text, LINE_SIZE + 1, s + 55), pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
             p3, p4, p5, p6 = sub(text, s + SESSION_CAUSES_AT, free_at - 1), free, sub(text, tickets_at, at - 1), sub(text, after)
             line_at = line_at - (after - at) + #free - (tickets_at - free_at)
           else
-            -- It takes just what is given back. Nothing else is free.
-            local heir, size = byte(text, line_at, line_at + 1)
-            local its_number, wanted, ttl, its_mixed = read('<I4I4dd', text, line_at + 2)
-            if wanted ~= permits or held ~= limit or top ~= held or message then break end
+            -- Whoever is first takes just what is given back, and nothing else is free.
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
             channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox

@@ -41,10 +41,3 @@
         end
       until true
       if not is_done then break end
-      i = i + 1
-      line = ARGV[i]
-      if line then
-        text = sub(text, 1, LINE_SIZE) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
-        p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
-      end
-    end

@@ -7,6 +7,8 @@
     -- granted: whether anybody might be, or might be told when to look in. from: from where on the text of before is written
     -- again. said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
     local i, need, about, granted, from, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
+    -- serves: whether something is free that those who wait might get; messages: what they are told, each after its channel.
+    local serves, messages = false, nil
     local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
     while line do
       local operation, is_done = byte(line), false

@@ -5,10 +5,10 @@
 -- cost   one HMGET, or after lean one HGET
 --
 -- It makes no function. Whatever is not plain breaks out of the block before anything is written, and the rest of the
--- script begins anew, with functions. Plain is: nothing has run out, the name is not paused, nobody waits who could
--- be served, and a request is about a ticket that stands, or is to stand, under the lease with its series' number.
--- Pieces: plain_read reads the head and, for each request, the record that it is about; plain_acquire, plain_release,
--- plain_renew and plain_grant do what is asked; plain_end writes.
+-- script begins anew, with functions. Plain is: nothing has run out, the name is not paused, and a request is about a
+-- ticket that stands, or is to stand, under the lease with its series' number.
+-- Pieces: plain_read reads the head, finds who is to be served, and reads for each request the record that it is about;
+-- plain_acquire, plain_release, plain_renew and plain_grant do what is asked; plain_end writes.
 -- A record is read into locals. When a request is about another one, what was changed goes into `saved`.
 
 repeat

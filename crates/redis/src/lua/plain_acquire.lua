@@ -22,29 +22,12 @@
         if (rule == 'S' and stated >= 0 and stated ~= asked_limit) or permits > going then break end
         if stated < 0 then stated = rule ~= '-' and asked_limit or (pinned < 0 and going or -1) end
         kind, limit = asked_kind, going
-        if permits <= going - held then
-          if waiting > 0 then break end
-          if top == held or held == 0 then
-            if is_spread then break end
-            slot, top, free = held, held + permits, ''
-          elseif is_spread then
-            local member = try('zrangebylex', order, '[f', '(g', 'limit', '0', '1')[1]
-            if not member or #member ~= 17 or (remove and #remove > 0) or (add and #add > 0) then break end
-            local _, lowest, highest = read(FREE, member)
-            if lowest + permits - 1 > highest then break end
-            slot, remove, has_taken_free = lowest, { member }, true
-            if lowest + permits <= highest then add = { '0', pack(FREE, 'f', lowest + permits, highest) } end
-          else
-            local lowest, highest = read('<I4I4', free)
-            if lowest + permits - 1 > highest then break end
-            slot, free = lowest, sub(free, 9)
-            if lowest + permits <= highest then free = pack('<I4I4', lowest + permits, highest) .. free end
-          end
-          held, holders, is_granted = held + permits, holders + 1, true
+        if permits <= going - held and waiting == 0 then
+          is_granted = true
         else
           -- In line, under the lease of the place, which that renews.
           local place, most_waiting = sub(line, at + 32, at + 63), most == UNBOUNDED and most or min(most, MOST_WAITING)
-          if held < going or waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then break end
+          if waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then break end
           local place_field = 'r' .. place
           if has_queued or place_field == field or (saved and saved[place_field] ~= nil) or #inbox ~= 32 or match(inbox, '[^-0-9a-f]') then break end
           local there = try('hmget', records, 't' .. ticket, place_field)
@@ -86,8 +69,11 @@
           -- Numbers, not members: Lua compares strings as the server's locale sorts words.
           local _, front_rank = read('>c1I8', front or member)
           if front and front ~= member and front_rank == rank + RANK_BIAS then break end
-          if not front or rank + RANK_BIAS < front_rank then front, front_inbox = member, inbox end
-          has_queued = true
+          if not front or rank + RANK_BIAS < front_rank then
+            if permits <= going - held then break end -- it passes the line
+            front, front_inbox = member, inbox
+          end
+          has_queued, is_blocked = true, true
           margin = min(margin, floor(place_ttl / 2))
           reply = format('queued %s %d %d', ticket, waiting, going)
         end

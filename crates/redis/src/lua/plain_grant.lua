@@ -1,26 +1,24 @@
--- plain_grant: who is next gets what was released; what every grant and every change of a record does.
+-- plain_grant: who is first gets what is free; what every grant and every change of a record does.
 -- keys   records order
 -- args   none of its own
 -- reply  granted
--- cost   to hand over one HGET, HDEL, ZREM, PUBSUB and PUBLISH
+-- cost   to hand over one HGET, HDEL, ZREM and PUBLISH
 
       elseif operation == 0 then
-        local _, its_place, to, wanted, term, next_lease
-        ticket, permits, slot = heir, heir_text.permits, heir_text.slot
-        _, _, its_place, to, wanted, term, _, _, _, margin, next_lease, at = read(WAITER, heir_text[1])
-        if wanted ~= permits or 'r' .. next_lease ~= field or 'r' .. its_place == field or (saved and saved['r' .. its_place] ~= nil) then break end
+        local _, its_place, to, term, next_lease
+        ticket = heir
+        _, _, its_place, to, permits, term, _, _, _, margin, next_lease, at = read(WAITER, heir_text[1])
+        if 'r' .. next_lease ~= field or 'r' .. its_place == field then break end
         if what >= 2 and by ~= to then break end
-        local there = try('hget', records, 'r' .. its_place)
+        local there = saved and saved['r' .. its_place]
+        if there == nil then there = try('hget', records, 'r' .. its_place) end
         if type(there) ~= 'string' or #there ~= RECORD_SIZE then break end
         local kinds, place_term, place_ends, place_ends_wall, known, sum, aside, owner, place_listed
         kinds, _, _, _, place_term, place_ends, place_ends_wall, known, sum, aside, owner, place_listed = read(RECORD, there)
         if kinds ~= 2 then break end
         if to ~= NOBODY then
-          local channel = match(records, BEFORE_INBOX) .. INBOX .. to
-          local listeners = (to == asker or not LISTENERS) and 1 or try('pubsub', LISTENERS, channel)[2]
-          if not listeners or listeners == 0 then break end
           messages = messages or {}
-          messages[#messages + 1] = channel
+          messages[#messages + 1] = match(records, BEFORE_INBOX) .. INBOX .. to
         end
         if is_wide then remove[#remove + 1] = 'm' .. its_place .. heir end
         saved, del = saved or {}, del or {}
@@ -40,11 +38,28 @@
           by, lease_ttl, members, digest, parked = to, term, 0, 0, 0
           ends, ends_wall, what = min(clock + term, place_ends), min(now + term, place_ends_wall), what + 2
         end
-        is_granted, reply, heir = true, heir_text.reply, nil
+        is_granted, heir = true, nil
       end
 
       -- A grant, at once or from the line.
       if is_granted then
+        if top == held or held == 0 then
+          if is_spread then break end
+          slot, top, free = held, held + permits, ''
+        elseif is_spread then
+          local member = try('zrangebylex', order, '[f', '(g', 'limit', '0', '1')[1]
+          if not member or #member ~= 17 or (remove and #remove > 0) or (add and #add > 0) then break end
+          local _, lowest, highest = read(FREE, member)
+          if lowest + permits - 1 > highest then break end
+          slot, remove, has_taken_free = lowest, { member }, true
+          if lowest + permits <= highest then add = { '0', pack(FREE, 'f', lowest + permits, highest) } end
+        else
+          local lowest, highest = read('<I4I4', free)
+          if lowest + permits - 1 > highest then break end
+          slot, free = lowest, sub(free, 9)
+          if lowest + permits <= highest then free = pack('<I4I4', lowest + permits, highest) .. free end
+        end
+        held, holders = held + permits, holders + 1
         fence = max(fence + 1, now)
         if what < 2 then
           by, lease_ttl, ends, ends_wall, members, digest, parked, what = inbox, ttl, clock + ttl, now + ttl, 0, 0, 0, what + 2
@@ -104,8 +119,11 @@
       end
       is_done = true
     until true
-    if not is_done then break end
-    if not heir then
+    if not is_done then
+      i = 0
+      break
+    end
+    if operation > 0 then
       replies[#replies + 1] = reply
       i = i + 1
     end

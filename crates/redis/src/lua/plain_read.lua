@@ -1,8 +1,8 @@
--- plain_read: the head, and for each request the record that it is about.
+-- plain_read: the head; who is first in line, where something is free; and for each request the record that it is about.
 -- keys   records order
 -- args   those of acquire, release and renew
 -- reply  nothing
--- cost   one HGET a record
+-- cost   one HGET a record; where something is free and somebody waits one ZRANGEBYLEX, one HMGET and one PUBSUB
 
   if lone_head then
     if #lone_record > RECORD_SIZE + MOST_INLINE then break end
@@ -24,7 +24,6 @@
   clock, wall, passed, fence = clock + min(step, bound), now, passed + step, max(fence, seen + 0)
   if passed >= due then break end
   local limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
-  if waiting > 0 and held < limit then break end
   local free, is_wide, is_spread = ranges > 0 and sub(text, HEAD_SIZE + 1) or '', flags % 4 >= 2, flags >= 4
   local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
 
@@ -32,11 +31,39 @@
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
   local causes, tickets, is_there, is_changed, is_read
   local saved, set, del, add, remove, messages, has_taken_free = lone_field and { [lone_field] = lone_record }
-  -- Who is first in line, if that is known: false for nobody; and who is to be handed what was released.
-  local front, front_inbox, has_queued, heir, heir_text, replies = nil, nil, false, nil, nil, {}
+  -- Who is first in line, if that is known: false for nobody; and whether it wants more than is free. Who is to be handed what
+  -- is free, and how many were.
+  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies = nil, nil, false, false, nil, nil, 0, {}
   local is_growth, i, at = true, 4, nil
 
-  while i <= #ARGV do
+  while i <= #ARGV or (waiting > 0 and held < limit and not is_blocked) do
+    if waiting > 0 and held < limit and not is_blocked then
+      -- Something is free: whoever is first gets it, or stops the line for as long as it listens.
+      local line_up = has_queued and {} or try('zrangebylex', order, '[q', '(r', 'limit', handed, '2')
+      local ticket, to, wanted, _ = line_up[1] and sub(line_up[1], 10), nil, nil, nil
+      front = line_up[2] or false
+      local names = { 't' .. (ticket or ''), 'r' .. sub(ticket or '', 1, 24) .. '00000000',
+        front and inbox ~= NOBODY and 't' .. sub(front, 10) or nil }
+      heir_text = ticket and try('hmget', records, unpack(names)) or {}
+      local kept, listeners = heir_text[1], 1
+      if type(kept) == 'string' and #kept >= WAITER_SIZE and sub(kept, 1, 1) == 'W' then
+        _, _, _, to, wanted = read(WAITER, kept)
+        if to ~= NOBODY and to ~= asker and LISTENERS then
+          listeners = try('pubsub', LISTENERS, match(records, BEFORE_INBOX) .. INBOX .. to)[2]
+        end
+      end
+      if not wanted or wanted > limit or not listeners or listeners == 0 then
+        i = 0
+        break
+      end
+      if wanted > limit - held then
+        is_blocked, front, front_inbox = true, line_up[1], to
+      else
+        heir, handed, remove = ticket, handed + 1, remove or {}
+        remove[#remove + 1], front_inbox = line_up[1], heir_text[3] and sub(heir_text[3], 35, 66)
+      end
+    end
+    if i > #ARGV and not heir then break end
     local line, reply, want, ticket, permits, ttl, margin, about, slot, number = ARGV[i], nil, nil, nil, nil, nil, nil, nil, nil, nil
     local asked_kind, rule, asked_limit, most, priority, place_ttl, not_after, is_own, whom
     local is_granted, is_done = false, false

@@ -1,8 +1,8 @@
--- plain_release: a holder gives back all it has, and who is next is looked up.
+-- plain_release: a holder gives back all it has.
 -- keys   records order
 -- args   those of release
 -- reply  released
--- cost   with somebody in line one ZRANGEBYLEX and one HMGET
+-- cost   nothing
 
       elseif operation == 108 then
         local keeper, old_fence, since = by, nil, nil
@@ -44,39 +44,21 @@
         if members == 0 then what, lease_ttl, ends, ends_wall, digest, by = 1, 0, 0, 0, 0, NOBODY end
         NOTE_HOLD{ recent, now - since }
         memory, is_growth, reply = max(memory, till), false, 'released ' .. ticket .. ' 0'
-        if waiting == 0 then
-          holders, held = holders - 1, held - permits
-          if held == 0 then
-            if is_spread then break end
-            top, free = 0, ''
-          elseif slot + permits == top then
-            top = slot
-          elseif is_spread then
-            if has_taken_free then break end -- what is added goes before what is removed, and this may be both
-            add = add or {}
-            add[#add + 1] = '0'
-            add[#add + 1] = pack(FREE, 'f', slot, slot + permits - 1)
-          else
-            at = 1
-            while at < #free and read('<I4', free, at) < slot do at = at + 8 end
-            free = sub(free, 1, at - 1) .. pack('<I4I4', slot, slot + permits - 1) .. sub(free, at)
-            if #free > 8 * MOST_FREE then break end
-          end
+        holders, held, is_blocked = holders - 1, held - permits, false
+        if held == 0 then
+          if is_spread then break end
+          top, free = 0, ''
+        elseif slot + permits == top then
+          top = slot
+        elseif is_spread then
+          if has_taken_free then break end -- what is added goes before what is removed, and this may be both
+          add = add or {}
+          add[#add + 1] = '0'
+          add[#add + 1] = pack(FREE, 'f', slot, slot + permits - 1)
         else
-          -- Who is next takes just what is given back, and nothing else is free.
-          if held ~= limit or top ~= held or front ~= nil then break end
-          local line_up = try('zrangebylex', order, '[q', '(r', 'limit', '0', '2')
-          heir = line_up[1] and sub(line_up[1], 10)
-          if not heir then break end
-          front = line_up[2] or false
-          local names = { 't' .. heir, 'r' .. sub(heir, 1, 24) .. '00000000', front and inbox ~= NOBODY and 't' .. sub(front, 10) or nil }
-          heir_text = try('hmget', records, unpack(names))
-          local kept = heir_text[1]
-          if type(kept) ~= 'string' or #kept < 146 or sub(kept, 1, 1) ~= 'W' then break end
-          front_inbox = heir_text[3] and sub(heir_text[3], 35, 66)
-          remove = remove or {}
-          remove[#remove + 1] = line_up[1]
-          if held == permits then slot, top = 0, permits end
-          heir_text.permits, heir_text.slot, heir_text.reply = permits, slot, reply -- for the next round
+          at = 1
+          while at < #free and read('<I4', free, at) < slot do at = at + 8 end
+          free = sub(free, 1, at - 1) .. pack('<I4I4', slot, slot + permits - 1) .. sub(free, at)
+          if #free > 8 * MOST_FREE then break end
         end
 

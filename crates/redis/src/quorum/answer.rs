@@ -122,8 +122,8 @@ pub(super) struct NodeHolders {
 }
 
 impl NodeAnswer {
-    /// Reads the answer to a call with so many lines between the guard's and the state's. `None` if it
-    /// cannot be read.
+    /// Reads the answer to a call with so many lines between the guard's and the state's. `None` if
+    /// it cannot be read.
     pub(super) fn read(value: &Value, lines: usize) -> Option<Self> {
         let Value::Array(answers) = value else { return None };
         let [done, guard, replies @ .., state] = answers.as_slice() else { return None };

@@ -1,7 +1,8 @@
 //! An attach put to the vote: pure.
 //!
-//! Every node gives the ticket a new fence, the same at all, if it has voted for none as great. A majority that did so
-//! for the same slots is the grant: a majority of the old fence is no longer possible.
+//! Every node gives the ticket a new fence, the same at all, if it has voted for none as great. A
+//! majority that did so for the same slots is the grant: a majority of the old fence is no longer
+//! possible.
 
 use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, SlotNames, Slots};
 

@@ -1,4 +1,5 @@
-//! One request for permits, put to the vote. It is pure: it only counts what the nodes have answered.
+//! One request for permits, put to the vote. It is pure: it only counts what the nodes have
+//! answered.
 //!
 //! ```text
 //!   propose: ticket, slots (or any), fence ──▶ every node votes, or says why not
@@ -7,10 +8,10 @@
 //!   no majority possible          ──▶ yield ────────┴──▶ refused, or propose again: other slots, greater fence
 //! ```
 //!
-//! A vote is a record "ticket T has the slots S under fence F until t" at a node. A node keeps each slot
-//! for one ticket at a time, and two majorities share a node. So no two grants have a slot at the same
-//! time. A node votes for growing fences only. So the later of two grants has the greater fence
-//! (docs/decisions/0013-quorum.md).
+//! A vote is a record "ticket T has the slots S under fence F until t" at a node. A node keeps each
+//! slot for one ticket at a time, and two majorities share a node. So no two grants have a slot at
+//! the same time. A node votes for growing fences only. So the later of two grants has the greater
+//! fence (docs/decisions/0013-quorum.md).
 
 mod refusal;
 
@@ -45,8 +46,8 @@ pub(super) enum BallotVerdict {
     Granted { slots: Slots, left: Micros, limit: u32 },
     /// Nothing was granted, and the caller is told this.
     Refused(Reply),
-    /// Nothing was granted, but as far as the answers tell there is room: another proposal may succeed.
-    /// `free`: slots that nobody is known to have.
+    /// Nothing was granted, but as far as the answers tell there is room: another proposal may
+    /// succeed. `free`: slots that nobody is known to have.
     Again { fence_above: u64, is_outbid: bool, free: Slots },
 }
 
@@ -74,8 +75,8 @@ impl Ballot {
         self.refuse(answers, majority, &settings)
     }
 
-    /// The limit to go by. If none is in force, because all nodes have turned this proposal down or those
-    /// who stated one have gone, it is the limit that this request states.
+    /// The limit to go by. If none is in force, because all nodes have turned this proposal down or
+    /// those who stated one have gone, it is the limit that this request states.
     fn limit(&self, settings: &QuorumSettings) -> u32 {
         let stated = self.ask.limit.map(|rule| rule.limit.get());
         settings.pinned.or(settings.stated).or(stated).unwrap_or(1)
@@ -89,9 +90,9 @@ impl Ballot {
         }
     }
 
-    /// A majority voted for the same slots. Something that only counting over all nodes shows may still
-    /// forbid the grant: a limit or a pause that some nodes do not know yet, or slots above a limit that
-    /// was lowered.
+    /// A majority voted for the same slots. Something that only counting over all nodes shows may
+    /// still forbid the grant: a limit or a pause that some nodes do not know yet, or slots above a
+    /// limit that was lowered.
     fn elect(
         &self,
         votes: &[&Vote],
@@ -115,8 +116,8 @@ impl Ballot {
         BallotVerdict::Granted { slots, left: left[majority - 1], limit }
     }
 
-    /// Adds up the grants that the nodes know of. Every majority has a node that knows of a grant, so
-    /// none is missed.
+    /// Adds up the grants that the nodes know of. Every majority has a node that knows of a grant,
+    /// so none is missed.
     fn is_overfull(&self, limit: u32, answers: NodeAnswers<'_>) -> bool {
         let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
         let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
@@ -154,8 +155,8 @@ impl Ballot {
         )
     }
 
-    /// Permits that others hold or may hold. A grant counts if it has a majority, or could have one with
-    /// the votes of the nodes that did not answer.
+    /// Permits that others hold or may hold. A grant counts if it has a majority, or could have one
+    /// with the votes of the nodes that did not answer.
     fn held(&self, answers: NodeAnswers<'_>, majority: usize) -> Option<u32> {
         let silent = answers.iter().filter(|answer| answer.is_none()).count();
         let grants = self.grants(answers)?;

@@ -215,7 +215,7 @@ impl Quorum {
         }
     }
 
-    /// A tenth of the shortest ttl, so that a node that does not answer costs nobody a lease.
+    /// A fifth of the shortest ttl, so that a node that does not answer costs nobody a lease.
     fn patience(&self, open: &[OpenMatter]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.ask.ttl),

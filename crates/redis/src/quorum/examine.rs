@@ -23,7 +23,7 @@ impl Quorum {
         let silent: Vec<_> = silent.map(|node| node.shown.to_string()).collect();
         if !silent.is_empty() {
             advice.push(Advice::risk(format!(
-                "no answer from {}: the quorum bears the loss of {} nodes: see that they run, and can be reached",
+                "no answer from {}; the quorum survives the loss of {} nodes: check that all run and can be reached",
                 silent.join(", "),
                 self.nodes.len() - self.majority(),
             )));

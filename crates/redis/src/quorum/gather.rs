@@ -35,7 +35,8 @@ enum NodeTurn {
 }
 
 impl Gathering {
-    /// Sends these lines to every node that there is a connection to, or to all if that is no majority.
+    /// Sends these lines to every node that there is a connection to, or to all if that is no
+    /// majority.
     pub(super) fn send(nodes: &[Arc<QuorumNode>], envelope: &Envelope, lines: &[String]) -> Self {
         let up: Vec<bool> = nodes.iter().map(|node| node.connection.is_up()).collect();
         let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;

@@ -98,6 +98,8 @@ impl Quorum {
         if !at_once {
             fixes.give_way(answers, &ballot);
         }
+        // The second proposal asks for any slots once more, since nodes with equal state choose
+        // alike. Later ones name slots, from a place that is drawn.
         ballot.slots = free
             .filter(|_| !at_once && ballot.tries > 0)
             .and_then(|free| self.some_of(&free, permits));

@@ -1,5 +1,5 @@
-//! Putting nodes right after a decision: votes in vain are taken back, a grant is written down where it is
-//! missing. Nobody waits for it: on each connection it comes after what it puts right.
+//! Putting nodes right after a decision: votes in vain are taken back, a grant is written down
+//! where it is missing. Nobody waits for it: on each connection it comes after what it puts right.
 
 use std::sync::Arc;
 

@@ -22,7 +22,8 @@ use crate::{
 };
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// The pieces of the node script: the ledger's, but for the order of service, and what is a node's own.
+/// The pieces of the node script: the ledger's, but for the order of service, and what is a node's
+/// own.
 const PIECES: &str = concat!(
     include_str!("../lua/wire_single.lua"),
     include_str!("../lua/forms.lua"),

@@ -125,8 +125,9 @@ impl Quorum {
         StoreError::new(kind, Certainty::NotExecuted, message)
     }
 
-    /// Looks at every node's marker. Where no node has one they are new, and need not abstain for what they
-    /// could have forgotten before they were started. Gives the latest of the nodes' clocks.
+    /// Looks at every node's marker. Where no node has one they are new, and need not abstain for
+    /// what they could have forgotten before they were started. Gives the latest of the nodes'
+    /// clocks.
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
         let seen = self.mark("look").await?;
         self.refuse_twins(&seen)?;
@@ -152,7 +153,7 @@ impl Quorum {
     }
 
     async fn mark(&self, how: &str) -> Result<Vec<Option<NodeAnswer>>, StoreError> {
-        // No name has braces alone in its key, and what is only looked at is not made.
+        // A call is about some name. This one asks nothing about it, so nothing is made there.
         let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
         let guard = format!("{} {how}", self.guard);
         let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
@@ -199,6 +200,8 @@ impl Quorum {
                 self.hint.notify_one();
                 let _ = self.news.send(News::LookAgain);
             }
+            // A node grants nothing by itself. The fence 0 says that the ticket's turn may have
+            // come.
             News::Wakeup(Wakeup {
                 name,
                 ticket,

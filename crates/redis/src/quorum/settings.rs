@@ -1,9 +1,9 @@
 //! The settings of a name by a majority, as pure functions.
 //!
-//! Each setting is a register with a version. A change counts once a majority has it; so every majority that is
-//! asked later has a node that knows it, and the latest version is the one that counts. Where a majority
-//! knows of no version at all, a lone one is the rest of a change that never counted, or of one that all
-//! others have rightly forgotten with the name.
+//! Each setting is a register with a version. A change counts once a majority has it; so every
+//! majority that is asked later has a node that knows it, and the latest version is the one that
+//! counts. Where a majority knows of no version at all, a lone one is the rest of a change that
+//! never counted, or of one that all others have rightly forgotten with the name.
 
 use super::answer::{NodeAnswer, NodeState, Register};
 

@@ -100,7 +100,8 @@ impl TicketTable {
         self.waiting.remove(&key);
     }
 
-    /// A ticket has changed hands. What is heard of its ends from now on is about the grant that it has now.
+    /// A ticket has changed hands. What is heard of its ends from now on is about the grant that it
+    /// has now.
     pub(super) fn hand_over(&mut self, name: &Name, ticket: Ticket) {
         self.forget(name, ticket);
         self.ends.remove(&(name.clone(), ticket));

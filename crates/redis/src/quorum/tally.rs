@@ -119,7 +119,8 @@ impl<'a> ReplyTally<'a> {
         }
     }
 
-    /// A majority has it under the same fence. Slots that one of them has taken back already are not held.
+    /// A majority has it under the same fence. Slots that one of them has taken back already are
+    /// not held.
     fn held(&self, column: &[&TicketReply]) -> Option<TicketReply> {
         let votes = || {
             column.iter().filter_map(|reply| match reply {
@@ -167,8 +168,9 @@ impl<'a> ReplyTally<'a> {
     }
 }
 
-/// Nodes need not agree on how a ticket has ended. A node may have waited for it for too long, or may have given a vote
-/// that came too late and was taken back. Any other end was seen where it happened.
+/// Nodes need not agree on how a ticket has ended. A node may have waited for it for too long, or
+/// may have given a vote that came too late and was taken back. Any other end was seen where it
+/// happened.
 pub(super) fn weightiest(causes: &[Cause]) -> Option<Cause> {
     let doubt = |cause: &&Cause| match cause {
         Cause::Expired => 2,

@@ -55,7 +55,8 @@ fn an_empty_reason_is_still_a_pause() {
     assert_eq!(snapshot::read(&rows).unwrap().paused, Some(String::new()));
 }
 
-/// An answer to the requests of the fuzz target, as the scripts write it where a few sessions take turns.
+/// An answer to the requests of the fuzz target, as the scripts write it where a few sessions take
+/// turns.
 fn of_line(parts: &[&[u8]]) -> Option<Replies> {
     let proof = Request::Renew(Renew {
         lease: Ticket(0).into(),

@@ -3,8 +3,8 @@
 use redis::Value;
 use seinpaal_proto::{Kind, Ticket, time::UNBOUNDED};
 
-/// A number as Lua has them: beyond 2^53 it would not be exact, and no script says it. So nothing overflows
-/// that adds a few.
+/// A number as Lua has them: beyond 2^53 it would not be exact, and no script says it. So nothing
+/// overflows that adds a few.
 pub(in super::super) fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| *number <= UNBOUNDED)
 }

@@ -1,16 +1,17 @@
 //! Constants of scripts, written where they are used.
 //!
-//! A script makes its locals anew in every call, and each costs the server about fifty instructions, used or not. A
-//! number that stands in the code itself costs nothing. So a line `local WORK, NOBODY = 128, '--'` of names in capitals
-//! and values that are numbers, sums, strings without escapes, `true` or `false` is taken out of a script before it is
-//! loaded, and its values are written in the places of their names.
+//! A script makes its locals anew in every call, and each costs the server about fifty
+//! instructions, used or not. A number that stands in the code itself costs nothing. So a line
+//! `local WORK, NOBODY = 128, '--'` of names in capitals and values that are numbers, sums, strings
+//! without escapes, `true` or `false` is taken out of a script before it is loaded, and its values
+//! are written in the places of their names.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 type Constants<'a> = BTreeMap<&'a str, &'a str>;
 
-/// A script with its constants in their places. Every program does this when it starts, so most of the text is copied
-/// without a look at each word.
+/// A script with its constants in their places. Every program does this when it starts, so most of
+/// the text is copied without a look at each word.
 pub(crate) fn written(source: &str) -> String {
     let mut constants = Constants::new();
     let mut code = String::with_capacity(source.len());

@@ -16,7 +16,8 @@ const MOST_EXACT: u64 = 1 << 53;
 /// Where the requests begin among the arguments.
 pub(crate) const FIRST_REQUEST: usize = 3;
 
-/// The arguments of a batch: whose clock, who asks, what fence was seen, and a line for each request.
+/// The arguments of a batch: whose clock, who asks, what fence was seen, and a line for each
+/// request.
 pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     let mut arguments = Vec::with_capacity(3 + batch.requests.len());
     arguments.push(now.map(|now| now.to_string().into_bytes()).unwrap_or_default());
@@ -29,7 +30,8 @@ pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments
 }
 
-/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `lean.lua` say; else nothing.
+/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `lean.lua` say;
+/// else nothing.
 pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
     let mut start = [0; PLAIN_START];
     start[..8].copy_from_slice(&now.map_or((-1.0_f64).to_le_bytes(), double));
@@ -40,10 +42,12 @@ pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// What all requests of a batch begin with, after their operation: now, the fence that was seen, inbox.
+/// What all requests of a batch begin with, after their operation: now, the fence that was seen,
+/// inbox.
 const PLAIN_START: usize = 48;
 
-/// Longer than any request without what is told about it. A buffer that grows costs more than a large one.
+/// Longer than any request without what is told about it. A buffer that grows costs more than a
+/// large one.
 const PLAIN_LENGTH: usize = 384;
 
 fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8>> {
@@ -125,7 +129,8 @@ fn packed(acquire: &Acquire) -> Vec<u8> {
     packed
 }
 
-/// An acquire as `ASK` in `forms.lua` says: reading words out of a line is a third of what it costs a server.
+/// An acquire as `ASK` in `forms.lua` says: reading words out of a line is a third of what it costs
+/// a server.
 fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     let (rule, limit) = rule_and_limit(acquire.limit);
     packed.extend(b"acquire:");

@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 41] = [
+const PIECES: [(&str, &str); 42] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -22,6 +22,7 @@ const PIECES: [(&str, &str); 41] = [
     ("line_acquire", include_str!("../lua/line_acquire.lua")),
     ("line_release", include_str!("../lua/line_release.lua")),
     ("line_renew", include_str!("../lua/line_renew.lua")),
+    ("line_serve", include_str!("../lua/line_serve.lua")),
     ("line_end", include_str!("../lua/line_end.lua")),
     ("lean_renew", include_str!("../lua/lean_renew.lua")),
     ("lean_words", include_str!("../lua/lean_words.lua")),

@@ -24,7 +24,8 @@ pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {
     .collect()
 }
 
-/// How far its clock is from ours, where ours showed these times just before and just after it was read.
+/// How far its clock is from ours, where ours showed these times just before and just after it was
+/// read.
 pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<Fact> {
     let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).ok();
     let (sent, answered) = (since(here.0)?, since(here.1)?);

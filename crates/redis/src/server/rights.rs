@@ -1,4 +1,5 @@
-//! What a user may not do, asked when a connection is opened: each thing by its name, and what it costs.
+//! What a user may not do, asked when a connection is opened: each thing by its name, and what it
+//! costs.
 
 use redis::{Cmd, Script, Value};
 

@@ -1,13 +1,16 @@
-//! Where in the protocol a stream of bytes is: how large the answer is that comes in, before it is in memory.
+//! Where in the protocol a stream of bytes is: how large the answer is that comes in, before it is
+//! in memory.
 //!
-//! The parser of the client library keeps an answer until it is whole, and believes what its header says of its
-//! length. So the lengths are read here first.
+//! The parser of the client library keeps an answer until it is whole, and believes what its header
+//! says of its length. So the lengths are read here first.
 
 /// How deep lists may stand in lists; ours stand four deep.
 const DEEPEST: usize = 16;
-/// What of a header or a line is kept: a length has 20 digits, and an error is cut where it is shown.
+/// What of a header or a line is kept: a length has 20 digits, and an error is cut where it is
+/// shown.
 const KEPT: usize = 256;
-/// A list may have one element for so many bytes of room, since in memory an element is larger than its bytes.
+/// A list may have one element for so many bytes of room, since in memory an element is larger than
+/// its bytes.
 const BYTES_AN_ELEMENT: usize = 16;
 
 /// A reader that keeps nothing but where it is.
@@ -161,7 +164,8 @@ impl Frames {
         }
     }
 
-    /// `None` for what is below zero, which stands for nothing. What is no number the parser refuses.
+    /// `None` for what is below zero, which stands for nothing. What is no number the parser
+    /// refuses.
     fn number(&self) -> Option<usize> {
         let digits = self.line.trim_ascii();
         if digits.first() == Some(&b'-') {

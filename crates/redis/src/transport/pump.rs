@@ -1,7 +1,9 @@
-//! The client library's end of a connection: a future that writes what was asked and reads what was answered.
+//! The client library's end of a connection: a future that writes what was asked and reads what was
+//! answered.
 //!
-//! A task polls it. Whoever asks on another thread may poll it, too, once: then what was asked is written there, and the
-//! task is not woken for it (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). What it waits for itself, the
+//! A task polls it. Whoever asks on another thread may poll it, too, once: then what was asked is
+//! written there, and the task is not woken for it
+//! (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). What it waits for itself, the
 //! socket above all, wakes the task as ever.
 
 use std::{
@@ -51,7 +53,8 @@ impl Wake for WorkBell {
     }
 }
 
-/// Says that somebody else than the task may be about to poll; the task is told of what is left when this is dropped.
+/// Says that somebody else than the task may be about to poll; the task is told of what is left
+/// when this is dropped.
 struct PumpVisit<'a>(&'a WorkBell);
 
 impl<'a> PumpVisit<'a> {

@@ -75,8 +75,9 @@ impl AsyncRead for Stream {
     }
 }
 
-/// A server that refuses a connection says why and closes it, and may have done so before we write. What it said
-/// is still there to be read. So a write that comes too late is no error here: the reader finds the end.
+/// A server that refuses a connection says why and closes it, and may have done so before we write.
+/// What it said is still there to be read. So a write that comes too late is no error here: the
+/// reader finds the end.
 fn or_too_late<T>(written: Poll<io::Result<T>>, instead: T) -> Poll<io::Result<T>> {
     match written {
         Poll::Ready(Err(error)) if is_closed(&error) => Poll::Ready(Ok(instead)),

@@ -50,14 +50,16 @@ fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
     }
 }
 
-/// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else this machine's.
+/// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else
+/// this machine's.
 fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> {
     let mut trusted = RootCertStore::empty();
     if let Some(path) = &options.ca {
         for authority in certificates(path)? {
             let added = trusted.add(authority);
-            added
-                .map_err(|error| file(path, format!("has a certificate that is none ({error})")))?;
+            added.map_err(|error| {
+                file(path, format!("has a certificate that cannot be read ({error})"))
+            })?;
         }
         return Ok(trusted);
     }

@@ -9,13 +9,15 @@ use redis::{RedisError, RedisResult};
 
 use super::{CallError, TransportFault};
 
-/// How many bytes an answer may have when nobody has asked for a longer one; wakeups never have more.
+/// How many bytes an answer may have when nobody has asked for a longer one; wakeups never have
+/// more.
 pub(crate) const ROOM: usize = 1 << 20;
 
 /// Shared by a stream and those who send over it.
 #[derive(Default)]
 pub(super) struct WatchedStream {
-    /// How many of the commands under way may have an answer of so many bytes, where that is more than [`ROOM`].
+    /// How many of the commands under way may have an answer of so many bytes, where that is more
+    /// than [`ROOM`].
     asked: Mutex<BTreeMap<usize, usize>>,
     fault: Mutex<Option<TransportFault>>,
 }
@@ -39,7 +41,8 @@ impl WatchedStream {
         locked(&self.fault).get_or_insert(fault);
     }
 
-    /// The server has let us in, whatever it refused before: there are commands that need not succeed.
+    /// The server has let us in, whatever it refused before: there are commands that need not
+    /// succeed.
     pub(super) fn is_open(&self) {
         locked(&self.fault).take();
     }

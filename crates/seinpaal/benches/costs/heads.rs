@@ -48,7 +48,8 @@ pub(crate) async fn silent(server: &Server, is_quick: bool, table: &mut Table) {
         }))
         .await;
     stopped.into_iter().for_each(Waiter::kill);
-    // It is granted, being reachable as far as the server can tell, and holds until its place would have ended.
+    // It is granted, being reachable as far as the server can tell, and holds until its place would
+    // have ended.
     let figure =
         format!("{} (its waiter lease of 15 s: it was granted, and was silent)", text(time));
     table.figure(what, &figure, "Redisson's fair lock: minutes");
@@ -63,8 +64,8 @@ impl Scene {
         Self { holder, next, url, name }
     }
 
-    /// Holds; lets a process stand at the head, and something be done to it; another waits behind. The time
-    /// from the release until that one has the permit.
+    /// Holds; lets a process stand at the head, and something be done to it; another waits behind.
+    /// The time from the release until that one has the permit.
     async fn hand_off(&self, done_to_head: Option<impl FnOnce(Waiter)>) -> Duration {
         let permit = self.holder.acquire().await.expect("a permit");
         let mut head = done_to_head.as_ref().map(|_| Waiter::start(&self.url, self.name));

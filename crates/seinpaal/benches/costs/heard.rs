@@ -1,7 +1,7 @@
 //! What the tap heard: the requests among the arguments of a command.
 //!
-//! A request that is likely to be plain is packed and begins with its number; `PLAIN_*` in `lean.lua` say the rest.
-//! Other acquires are `acquire:` and packed, and all else is text.
+//! A request that is likely to be plain is packed and begins with its number; `PLAIN_*` in
+//! `lean.lua` say the rest. Other acquires are `acquire:` and packed, and all else is text.
 
 /// One request, as far as it matters here.
 #[derive(Debug, Eq, PartialEq)]

@@ -6,10 +6,11 @@
 //! cargo bench -p seinpaal --bench costs -- heads     some of: cycles contended waiting heads masses
 //! ```
 //!
-//! It starts its own `redis-server` and counts at the server, by `MONITOR`: the commands that clients sent,
-//! not those that scripts call. Rows with a bound are about counts and order; the program ends with 1 if one
-//! is missed. Times are for reading only: they never decide anything. The peers' figures were measured with
-//! their own code on a loopback Redis 7.0.15 (20 ms hold, closed loop) and are shapes, not records.
+//! It starts its own `redis-server` and counts at the server, by `MONITOR`: the commands that
+//! clients sent, not those that scripts call. Rows with a bound are about counts and order; the
+//! program ends with 1 if one is missed. Times are for reading only: they never decide anything.
+//! The peers' figures were measured with their own code on a loopback Redis 7.0.15 (20 ms hold,
+//! closed loop) and are shapes, not records.
 
 mod child;
 mod contended;

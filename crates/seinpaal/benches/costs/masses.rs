@@ -81,7 +81,8 @@ async fn holders(kind: &str, seinpaal: &Seinpaal, place: &mut Place<'_>, table: 
     table.figure(&format!("{kind}: acquire + release beside 10 000 holders"), &another, "");
 }
 
-/// All of them wait for more than is free, so that one more permit can still be had by whoever ranks higher.
+/// All of them wait for more than is free, so that one more permit can still be had by whoever
+/// ranks higher.
 async fn waiters(kind: &str, seinpaal: &Seinpaal, place: &mut Place<'_>, table: &Table) {
     let semaphore = seinpaal.semaphore("waiters").limit(2);
     let permit = semaphore.acquire().await.expect("a permit");
@@ -179,7 +180,8 @@ impl Place<'_> {
         i64::try_from(size).expect("less than that")
     }
 
-    /// What it costs: files and processes do not shrink again, so theirs is the size and not the growth.
+    /// What it costs: files and processes do not shrink again, so theirs is the size and not the
+    /// growth.
     fn text(&mut self, before: i64) -> String {
         let now = self.size();
         let (bytes, of) = match self {

@@ -92,7 +92,8 @@ fn observer(redis: &RedisServer) -> redis::Connection {
     client.get_connection().expect("the server listens")
 }
 
-/// Commands that a script called are marked, and so are not counted; nor is the observer's own greeting.
+/// Commands that a script called are marked, and so are not counted; nor is the observer's own
+/// greeting.
 fn is_sent(line: &str) -> bool {
     let source = line.split_once(" [").and_then(|(_, rest)| rest.split_once(']'));
     source.is_some_and(|(source, command)| {

@@ -1,4 +1,5 @@
-//! Workers in processes of their own: the program runs itself again and reads what they say of each item.
+//! Workers in processes of their own: the program runs itself again and reads what they say of each
+//! item.
 
 use std::{
     convert::Infallible,
@@ -22,8 +23,8 @@ pub(crate) struct Crew {
     said: mpsc::Receiver<Worked>,
 }
 
-/// What a worker says when it has worked on an item, just before it acknowledges it. All times are microseconds of the wall
-/// clock, which on one machine is also the store's.
+/// What a worker says when it has worked on an item, just before it acknowledges it. All times are
+/// microseconds of the wall clock, which on one machine is also the store's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worked {
     /// What the payload says: whose it is.

@@ -46,8 +46,8 @@ pub(crate) async fn same_second(place: &Place, is_quick: bool, table: &mut Table
     }
 }
 
-/// How many scripts clients have called. Listening to every command, as elsewhere, would slow the server down: it tells of each that a
-/// script calls.
+/// How many scripts clients have called. Listening to every command, as elsewhere, would slow the
+/// server down: it tells of each that a script calls.
 fn calls(url: &str) -> u64 {
     let client = redis::Client::open(url).expect("a good URL");
     let mut observer = client.get_connection().expect("the server listens");

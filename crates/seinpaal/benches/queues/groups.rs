@@ -16,7 +16,8 @@ const TIMES_AS_MUCH: u64 = 100;
 /// Between two pushes, one to each of the small groups.
 const PACE: Duration = Duration::from_millis(250);
 const HOLD: Duration = Duration::from_millis(20);
-/// More than all groups may have at once together, so that only the groups' limit holds anything back.
+/// More than all groups may have at once together, so that only the groups' limit holds anything
+/// back.
 const WORKERS: u32 = 4;
 const CONCURRENCY: u32 = 16;
 

@@ -1,4 +1,5 @@
-//! An idle hour, simulated: the sessions and the ledger themselves, without store, network or waiting.
+//! An idle hour, simulated: the sessions and the ledger themselves, without store, network or
+//! waiting.
 
 use std::convert::Infallible;
 

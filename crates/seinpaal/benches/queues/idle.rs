@@ -31,7 +31,8 @@ pub(crate) async fn window(server: &Server, workers: u32, is_quick: bool, table:
     let hourly = |count: usize| count as f64 * HOUR / window.as_secs_f64();
     let what =
         format!("redis: {workers} idle worker processes, a window of {window:?}, in an hour");
-    // A place is renewed every 54 to 60 s; the window may begin just before a renewal and end just after another.
+    // A place is renewed every 54 to 60 s; the window may begin just before a renewal and end just
+    // after another.
     let renewals = window.as_secs_f64() / 54.0 + 1.0;
     let most = f64::from(workers) * renewals * HOUR / window.as_secs_f64();
     let of_queues = hourly(commands.len() - pings);

@@ -6,9 +6,9 @@
 //! cargo bench -p seinpaal --bench queues -- due       some of: due idle groups
 //! ```
 //!
-//! Workers are processes of their own. Commands are counted at the server: those that clients sent, not those that scripts
-//! call. Rows with a bound are about counts; the program ends with 1 if one is missed. Times are for
-//! reading only. Against peers: bench/queues.
+//! Workers are processes of their own. Commands are counted at the server: those that clients sent,
+//! not those that scripts call. Rows with a bound are about counts; the program ends with 1 if one
+//! is missed. Times are for reading only. Against peers: bench/queues.
 
 mod crew;
 mod due;

@@ -39,8 +39,8 @@ pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
     }
 }
 
-/// A request under way. Dropping it before its answer was taken abandons the request, and gives back a
-/// grant that has come already.
+/// A request under way. Dropping it before its answer was taken abandons the request, and gives
+/// back a grant that has come already.
 pub(super) struct Asking {
     handle: Arc<Handle>,
     number: u64,

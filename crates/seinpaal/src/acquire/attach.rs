@@ -18,8 +18,8 @@ use crate::{
 /// A request to become the holder of a ticket that another client holds or has detached.
 ///
 /// # Cancel safety
-/// Dropping the future gives the permits back if the ticket has changed hands by then. Otherwise the
-/// ticket stays with its holder.
+/// Dropping the future gives the permits back if the ticket has changed hands by then. Otherwise
+/// the ticket stays with its holder.
 ///
 /// # Errors
 /// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over,

@@ -23,7 +23,8 @@ pub(crate) trait TogetherPart {
     fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
 
-/// Asks for permits of several names in one step. Returns the answer to each request, in their order.
+/// Asks for permits of several names in one step. Returns the answer to each request, in their
+/// order.
 pub(crate) async fn ask_together(
     handle: &Arc<Handle>,
     wanted: Vec<WantedPermits>,

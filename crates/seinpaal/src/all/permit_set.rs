@@ -14,8 +14,8 @@ use crate::{
 /// Permits of several names that are held together. If one of them is lost, all of them count as
 /// lost.
 ///
-/// Dropping it gives all of them back. See [`Permit`] for what happens when the holder dies or the store is
-/// unreachable.
+/// Dropping it gives all of them back. See [`Permit`] for what happens when the holder dies or the
+/// store is unreachable.
 #[derive(Debug)]
 pub struct PermitSet {
     permits: Vec<Permit>,
@@ -45,8 +45,8 @@ impl PermitSet {
         self.permits.iter().all(Permit::is_held)
     }
 
-    /// Returns how long all are certain to be held if the store is not heard from again; `None`: for as long as
-    /// this process lives.
+    /// Returns how long all are certain to be held if the store is not heard from again; `None`:
+    /// for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.permits.iter().filter_map(Permit::remaining).min()
@@ -64,7 +64,8 @@ impl PermitSet {
         self.permits.iter().rev().max_by_key(|permit| permit.state().severity())
     }
 
-    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after
+    /// each renewal.
     ///
     /// # Cancel safety
     /// Yes; a change between two calls may be missed, the state is not.

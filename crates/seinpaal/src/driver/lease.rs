@@ -66,6 +66,7 @@ impl LeaseInHand {
 
     pub(super) fn renewed(&self, valid_until: Option<u64>) {
         self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
+        // What is lost stays lost, whatever answer comes later.
         if !matches!(self.noted(), PermitState::Lost(_)) {
             self.tell(PermitState::Held);
         }
@@ -73,6 +74,7 @@ impl LeaseInHand {
 
     pub(super) fn set(&self, state: PermitState) {
         if let PermitState::Lost(_) = state {
+            // Before anybody is woken, who would still read some time that is left.
             self.valid_until.store(0, Ordering::Release);
         }
         self.tell(state);
@@ -160,9 +162,12 @@ impl GrantInHand {
     pub(crate) async fn asked(&self) -> HandOverAsk {
         let mut news = self.asks().subscribe();
         loop {
+            // Before the look at the queue: an ask that comes after the look then counts as a
+            // change.
             news.mark_unchanged();
             let mut next = None;
             self.asks().send_if_modified(|asks| {
+                // Taking one out is no news for others who wait, so `false` below.
                 next = asks.pop_front();
                 false
             });

@@ -77,6 +77,8 @@ impl Pulse {
             // A refusal is an answer, too.
             None => {
                 beat.error = None;
+                // The store was there just now, so the other calls are unanswered from now on at
+                // the earliest.
                 beat.since = (beat.under_way > 0).then_some(now);
             }
         }

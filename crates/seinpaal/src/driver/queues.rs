@@ -164,6 +164,8 @@ impl QueueSessions {
             self.agenda.remove(&(at, name.clone()));
         }
         if waiters.session.is_idle() && waiters.is_idle() {
+            // The next session at this queue, or at another, goes on with the bearings that were
+            // noted above.
             self.by_name.remove(&name);
             return None;
         }

@@ -192,6 +192,7 @@ impl Driver {
         self.store_tasks.clear();
         let give_up_at = now + micros(LAST_WORDS);
         let closing = Closing { longest, give_up_at, told: Vec::new() };
+        // A second close waits for the end of the first.
         self.closing.get_or_insert(closing)
     }
 

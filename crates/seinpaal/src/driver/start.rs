@@ -163,6 +163,7 @@ fn on_a_thread(
             // An error is a panic, which the panic hook has reported.
             let _ = runtime.block_on(work);
             drop(runtime);
+            // Last of all: whoever waits for this may end the program then.
             drop(over);
         })
         .map_err(|error| internal("cannot start a thread", error))?;

@@ -25,8 +25,8 @@ pub enum AcquireError {
     /// The name is paused. Only from `try_acquire`, and there it is `Ok(None)`.
     #[error("paused")]
     Paused,
-    /// The timeout came first, and others held the permits as far as the store was heard from. A store that did not
-    /// answer in that time is a [`Store`](Self::Store) error instead.
+    /// The timeout came first, and others held the permits as far as the store was heard from. A
+    /// store that did not answer in that time is a [`Store`](Self::Store) error instead.
     #[error("timed out waiting")]
     TimedOut,
     /// The connection is [closed](crate::Seinpaal::close).
@@ -82,8 +82,8 @@ pub enum AcquireError {
     /// There is no such ticket to attach to.
     #[error("this name has no such ticket: check the ticket, the name and the store")]
     Unknown,
-    /// The store did not answer in time, or refuses: its [kind](StoreError::kind) says which. What it may have granted
-    /// is given back in the background.
+    /// The store did not answer in time, or refuses: its [kind](StoreError::kind) says which. What
+    /// it may have granted is given back in the background.
     #[error(transparent)]
     Store(StoreError),
 }

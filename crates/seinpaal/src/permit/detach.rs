@@ -38,7 +38,8 @@ impl Permit {
     ///
     /// # Errors
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
-    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not answer within
+    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does
+    /// not answer within
     /// 5 s (it is released as soon as the store can be told).
     ///
     /// # Examples
@@ -47,6 +48,7 @@ impl Permit {
         if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
             return Err(ReleaseError::NotWhole);
         }
+        // Without a part, the guard releases nothing when it is dropped below.
         let GrantPart { grant, slots } = self.parts.remove(0);
         let (reply, answer) = oneshot::channel();
         let (ticket, fence) = (grant.ticket, grant.fence);

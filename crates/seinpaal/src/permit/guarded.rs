@@ -7,11 +7,13 @@ use crate::{
 };
 
 impl Permit {
-    /// Applies a group of commands to the Redis that keeps this permit: all of them in one atomic step if the
-    /// permit is held at that moment by the server's ledger, otherwise none. Answers what each answered.
+    /// Applies a group of commands to the Redis that keeps this permit: all of them in one atomic
+    /// step if the permit is held at that moment by the server's ledger, otherwise none. Answers
+    /// what each answered.
     ///
-    /// Once a lease has run out, was released or evicted nothing is written, however long this program was
-    /// stopped meanwhile. A group whose answer is lost is sent again for up to ten seconds and applied once.
+    /// Once a lease has run out, was released or evicted nothing is written, however long this
+    /// program was stopped meanwhile. A group whose answer is lost is sent again for up to ten
+    /// seconds and applied once.
     ///
     /// In a cluster all keys must be in the slot of the name: make them with [`key`](Self::key).
     ///
@@ -19,7 +21,8 @@ impl Permit {
     /// Once this has been polled the group may be applied, whether or not it is polled again.
     ///
     /// # Errors
-    /// [`GuardedError`]. Only [`Partial`](GuardedError::Partial) and [`Unknown`](GuardedError::Unknown) leave
+    /// [`GuardedError`]. Only [`Partial`](GuardedError::Partial) and
+    /// [`Unknown`](GuardedError::Unknown) leave
     /// anything written or possibly written.
     ///
     /// # Examples
@@ -63,8 +66,8 @@ impl Permit {
         format!("{}:{suffix}", self.hash_tag())
     }
 
-    /// Returns the hash tag of the name, with its braces: in a Redis cluster keys that contain it, and no brace
-    /// before it, are where the name is.
+    /// Returns the hash tag of the name, with its braces: in a Redis cluster keys that contain it,
+    /// and no brace before it, are where the name is.
     #[must_use]
     pub fn hash_tag(&self) -> String {
         hash_tag(self.name())

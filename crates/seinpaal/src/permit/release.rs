@@ -40,8 +40,10 @@ impl Permit {
 /// Dropping it, at any point, gives the permits back in the background.
 ///
 /// # Errors
-/// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not answer within the
-/// [timeout](Self::timeout). It is told again in the background then, until the lease must have ended by itself.
+/// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not
+/// answer within the
+/// [timeout](Self::timeout). It is told again in the background then, until the lease must have
+/// ended by itself.
 #[must_use = "await it to learn how that went; a permit that is dropped is released, too"]
 pub struct Release(Described<Releasing, Result<(), ReleaseError>>);
 
@@ -69,6 +71,7 @@ impl Releasing {
             handle.request(part.release(timeout, Some(reply)));
             answer
         };
+        // The parts are taken out, because the drop of the permit would release them once more.
         let answers: Vec<_> = std::mem::take(&mut permit.parts).into_iter().map(release).collect();
         async move {
             let mut result = Ok(());

@@ -10,15 +10,15 @@ use super::Permit;
 use crate::permit_state::{Lost, PermitState};
 
 impl Permit {
-    /// Returns whether the permits are held at this moment. The clock decides, and not what a task last
-    /// noted, so the answer is never late.
+    /// Returns whether the permits are held at this moment. The clock decides, and not what a task
+    /// last noted, so the answer is never late.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.parts.iter().all(|part| part.grant.is_held())
     }
 
-    /// Returns how long the permits are certain to be held if the store is not heard from again; zero if
-    /// they are lost; `None`: for as long as this process lives.
+    /// Returns how long the permits are certain to be held if the store is not heard from again;
+    /// zero if they are lost; `None`: for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.parts.iter().filter_map(|part| part.grant.remaining()).min()
@@ -33,7 +33,8 @@ impl Permit {
         self.noted()
     }
 
-    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after
+    /// each renewal.
     ///
     /// # Cancel safety
     /// Yes. A change between two calls may be missed; [`state`](Self::state) is never missed.
@@ -143,6 +144,7 @@ impl Permit {
 
     async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
         loop {
+            // Before the state is read, so that no change between the two is missed.
             let mut watches = self.watches();
             let state = self.state();
             if wanted(state) {

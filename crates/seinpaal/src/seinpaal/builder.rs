@@ -44,14 +44,15 @@ impl Builder {
         }
     }
 
-    /// Names the program, as shown to people who look at holders and waiters. Default: the file name of the
-    /// executable.
+    /// Names the program, as shown to people who look at holders and waiters. Default: the file
+    /// name of the executable.
     pub fn client(mut self, name: &str) -> Self {
         self.client = Some(name.to_owned());
         self
     }
 
-    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s; renewed at a third of it.
+    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s; renewed at a third
+    /// of it.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
@@ -71,9 +72,9 @@ impl Builder {
         self
     }
 
-    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
-    /// URL does, which this overrides. For certain that is only with all replicas there are
-    /// (docs/internals/stores/sentinel.md). Redis only.
+    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated`
+    /// of the store URL does, which this overrides. For certain that is only with all replicas
+    /// there are (docs/internals/stores/sentinel.md). Redis only.
     pub fn replicated(mut self, replicas: u32) -> Self {
         self.replicated = Some(replicas);
         self
@@ -103,10 +104,10 @@ impl Builder {
         parts.connected(handle)
     }
 
-    /// Connects as [`connect`](Self::connect) does, for a program that ends with the work that it is started for. Where
-    /// leases last as long as the process, the connection has no thread of its own. It is a task of the current tokio
-    /// runtime, which must not be blocked, and which runs until that task has ended: once the last clone and the last
-    /// permit are dropped.
+    /// Connects as [`connect`](Self::connect) does, for a program that ends with the work that it
+    /// is started for. Where leases last as long as the process, the connection has no thread of
+    /// its own. It is a task of the current tokio runtime, which must not be blocked, and which
+    /// runs until that task has ended: once the last clone and the last permit are dropped.
     ///
     /// # Panics
     /// Outside a tokio runtime.

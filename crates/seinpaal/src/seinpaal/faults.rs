@@ -1,5 +1,5 @@
-//! The whole client, from the API to the seam, in front of a store whose calls go wrong by a script.
-//! Time is virtual, so each test takes milliseconds and no verdict depends on the machine.
+//! The whole client, from the API to the seam, in front of a store whose calls go wrong by a
+//! script. Time is virtual, so each test takes milliseconds and no verdict depends on the machine.
 
 use std::future::IntoFuture;
 
@@ -74,7 +74,8 @@ async fn is_left_empty(name: &Semaphore, what: &str) {
     timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{what}: something was left behind"));
 }
 
-/// The struck client holds for a minute, in which its lease is renewed twice, while the other waits.
+/// The struck client holds for a minute, in which its lease is renewed twice, while the other
+/// waits.
 async fn hold_and_hand_over(operation: SeamCall, fault: Fault) {
     let what = format!("{operation:?}: {fault}");
     let scene = TwoClients::new();

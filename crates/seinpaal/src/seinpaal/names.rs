@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Seinpaal {
-    /// Returns the semaphore with this name, made when it is first acquired. A bad name is reported by what is
-    /// awaited first.
+    /// Returns the semaphore with this name, made when it is first acquired. A bad name is reported
+    /// by what is awaited first.
     pub fn semaphore(&self, name: &str) -> Semaphore {
         Semaphore::new(self.clone(), Kind::Semaphore, name)
     }
@@ -32,14 +32,16 @@ impl Seinpaal {
         RwLock::new(self.clone(), name)
     }
 
-    /// Returns the queue with this name, made when something is first pushed, wanted or configured there. Queues
-    /// have names of their own: a semaphore of the same name has nothing to do with it.
+    /// Returns the queue with this name, made when something is first pushed, wanted or configured
+    /// there. Queues have names of their own: a semaphore of the same name has nothing to do with
+    /// it.
     pub fn queue(&self, name: &str) -> Queue {
         Queue::new(self.clone(), name)
     }
 
-    /// Lists the queues whose names start with `prefix` and that have items, workers or something configured, in
-    /// order of name. The snapshots list neither what is in work nor groups; their totals are complete.
+    /// Lists the queues whose names start with `prefix` and that have items, workers or something
+    /// configured, in order of name. The snapshots list neither what is in work nor groups; their
+    /// totals are complete.
     ///
     /// # Cancel safety
     /// Yes: it only reads.
@@ -66,8 +68,8 @@ impl Seinpaal {
         Ok(listed.into_iter().map(|(name, seen)| QueueSnapshot::new(name, seen)).collect())
     }
 
-    /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for ever, whatever
-    /// order the names are given in; see [`AcquireAll`].
+    /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for
+    /// ever, whatever order the names are given in; see [`AcquireAll`].
     ///
     /// # Panics
     /// If a request was made by another connection.
@@ -101,8 +103,8 @@ impl Seinpaal {
         requests
     }
 
-    /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots
-    /// list no holders and at most 64 waiters; their totals are complete.
+    /// Lists the names that start with `prefix` and are in use or configured, in order of name. The
+    /// snapshots list no holders and at most 64 waiters; their totals are complete.
     ///
     /// # Cancel safety
     /// Yes: it only reads.

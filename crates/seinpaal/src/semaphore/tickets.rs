@@ -10,14 +10,15 @@ use super::{Semaphore, misfit};
 use crate::error::{AdminError, BadSetting};
 
 impl Semaphore {
-    /// Ends somebody's lease or place in line. Its owner is told at once, and no later than by its next
-    /// renewal.
+    /// Ends somebody's lease or place in line. Its owner is told at once, and no later than by its
+    /// next renewal.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
+    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as
+    /// [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// ```
@@ -70,14 +71,15 @@ impl Semaphore {
         }
     }
 
-    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long it
-    /// lasts; `None`: for as long as the process of its holder lives.
+    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long
+    /// it lasts; `None`: for as long as the process of its holder lives.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as [`set_limit`](Self::set_limit).
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as
+    /// [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// ```
@@ -115,7 +117,8 @@ impl Semaphore {
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing changes; as
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing
+    /// changes; as
     /// [`set_limit`](Self::set_limit).
     ///
     /// # Examples

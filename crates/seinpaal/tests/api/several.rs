@@ -60,7 +60,8 @@ pub(super) async fn all_of_several_names_or_none(url: &str) -> Result {
     let both = seinpaal.acquire_all([b.lock(), a.acquire().permits(2)]).await?;
     let names: Vec<_> = both.permits().iter().map(|permit| permit.name()).collect();
     assert_eq!(names, ["b", "a"]);
-    // Longer than a slow store takes for its answer: a wait that the store is silent through ends as its error.
+    // Longer than a slow store takes for its answer: a wait that the store is silent through ends
+    // as its error.
     let soon = Duration::from_secs(1);
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
     let refused = refused.expect_err("both are held");
@@ -109,7 +110,7 @@ pub(super) async fn in_the_order_given_the_narrow_name_is_waited_for_first(url: 
     Ok(())
 }
 
-pub(super) async fn who_names_several_in_another_order_waits_but_not_for_ever(url: &str) -> Result {
+pub(super) async fn several_names_in_another_order_wait_but_not_for_ever(url: &str) -> Result {
     let rounds = (0..4_usize).map(async |turn| {
         let seinpaal = connect(url).await;
         for round in 0..25 {

@@ -1,4 +1,5 @@
-//! A connection that is closed: every kind of request that waits on it ends, and every later one is refused.
+//! A connection that is closed: every kind of request that waits on it ends, and every later one is
+//! refused.
 
 use std::{
     fmt::Display,

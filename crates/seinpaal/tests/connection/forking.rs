@@ -18,8 +18,9 @@ use seinpaal_rig::RedisServer;
 fn is_well_in_a_child(look: impl Fn() -> bool + Send + Sync + 'static) -> bool {
     let mut command = Command::new("true");
     let look = move || if look() { Ok(()) } else { Err(io::Error::from_raw_os_error(1)) };
-    // SAFETY: the child has no other thread, and the locks that it takes are the allocator's, which glibc makes usable
-    // in a child, and those of values that no other thread touches. That the connection takes none is what is tested.
+    // SAFETY: the child has no other thread, and the locks that it takes are the allocator's, which
+    // glibc makes usable in a child, and those of values that no other thread touches. That the
+    // connection takes none is what is tested.
     unsafe { command.pre_exec(look) };
     command.status().is_ok_and(|status| status.success())
 }

@@ -14,8 +14,9 @@ use seinpaal::{Seinpaal, blocking};
 
 use seinpaal_rig::RedisServer;
 
-/// How often another thread gets round in 10 ms steps while `work` is done. What waits for a second lets it get round a
-/// hundred times. It is a thread, because a thread that is blocked cannot be seen in virtual time.
+/// How often another thread gets round in 10 ms steps while `work` is done. What waits for a second
+/// lets it get round a hundred times. It is a thread, because a thread that is blocked cannot be
+/// seen in virtual time.
 fn ticks_during(work: impl FnOnce()) -> u32 {
     let ticks = Arc::new(AtomicU32::new(0));
     let (over, is_over) = mpsc::channel::<()>();

@@ -31,8 +31,8 @@ impl Judge {
 
     pub(super) fn enter(&self, slot: u32) {
         let file = &self.slots[slot as usize];
-        // A killed process does not run any more, but the kernel still closes its files, in an order of its own: the
-        // presence may go before this lock.
+        // A killed process does not run any more, but the kernel still closes its files, in an
+        // order of its own: the presence may go before this lock.
         while let Err(error) = flock(file, FlockOperation::NonBlockingLockExclusive) {
             assert_eq!(error, Errno::WOULDBLOCK);
             match holder(file) {

@@ -1,5 +1,5 @@
-//! The embedded store beside other openers of its database: a second connection of the same process, database
-//! shells, backups, and processes that are killed meanwhile.
+//! The embedded store beside other openers of its database: a second connection of the same
+//! process, database shells, backups, and processes that are killed meanwhile.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod judge;

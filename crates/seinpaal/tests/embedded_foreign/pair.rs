@@ -1,5 +1,5 @@
-//! A program with two connections to one store: on each a task that takes permits, on one a producer, on the
-//! other a worker.
+//! A program with two connections to one store: on each a task that takes permits, on one a
+//! producer, on the other a worker.
 
 use std::{
     env,
@@ -123,8 +123,9 @@ async fn work(seinpaal: &Seinpaal, scene: &Scene) {
     }
 }
 
-/// A store in trouble is a violation: nothing here gives it a reason. That it was late is none, since the disk may
-/// be slow for seconds where many machines share it, and everybody waits for the disk.
+/// A store in trouble is a violation: nothing here gives it a reason. That it was late is none,
+/// since the disk may be slow for seconds where many machines share it, and everybody waits for the
+/// disk.
 fn trouble<E: Late>(outcome: Result<(), E>) {
     match outcome {
         Err(error) if error.is_late() => println!("> late: {error}"),

@@ -78,7 +78,8 @@ impl Siege {
         opener
     }
 
-    /// Kills one program after the other, at any moment of its life, and starts another in its place.
+    /// Kills one program after the other, at any moment of its life, and starts another in its
+    /// place.
     pub(super) fn last(mut self, seconds: u64) -> Self {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(seconds) {

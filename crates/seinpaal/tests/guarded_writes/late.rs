@@ -1,4 +1,5 @@
-//! Writers that come late: the lease has run out, the ticket is another's, or the group was applied already.
+//! Writers that come late: the lease has run out, the ticket is another's, or the group was applied
+//! already.
 
 use std::sync::{
     Arc,

@@ -179,13 +179,14 @@ impl Servant {
         self.ask(name, Request::Acquire(Acquire { waiter_ttl: 2 * SECOND, ..ask })).await
     }
 
-    /// Waits for a permit as programs do, and stops the moment that it has it in hand, with all threads. Says, once
-    /// somebody lets it go on, whether it holds it still.
+    /// Waits for a permit as programs do, and stops the moment that it has it in hand, with all
+    /// threads. Says, once somebody lets it go on, whether it holds it still.
     async fn hold(&self, name: &str) -> String {
         let seinpaal = Seinpaal::connect(&format!("file://{}", self.dir.display())).await.unwrap();
         let permit = seinpaal.semaphore(name).acquire().ttl(Duration::from_secs(1));
         let permit = permit.on_queued(|_| say("queued")).await.unwrap();
-        // The stop reaches this thread when the kernel gets round to it, so it waits until it has been let go on.
+        // The stop reaches this thread when the kernel gets round to it, so it waits until it has
+        // been let go on.
         let cont = SignalKind::from_raw(Signal::CONT.as_raw());
         let mut goes_on = signal(cont).unwrap();
         say("holds and stops");

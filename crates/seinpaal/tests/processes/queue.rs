@@ -12,7 +12,8 @@ use seinpaal_proto::{
 /// The end of all time: nothing here is too late.
 const NEVER: u64 = 1 << 52;
 
-/// One session at any number of queues. It works with leases of ten minutes, so only deaths end them.
+/// One session at any number of queues. It works with leases of ten minutes, so only deaths end
+/// them.
 pub(crate) struct Hand {
     store: Arc<EmbeddedStore>,
     inbox: Inbox,

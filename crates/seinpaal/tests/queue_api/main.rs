@@ -1,4 +1,5 @@
-//! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
+//! Queues by the public API, with the real driver and the real clock, on every store that keeps
+//! them.
 
 mod in_hand;
 mod line;

@@ -26,7 +26,8 @@ use super::{
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}:q";
-/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be: `forms.lua`.
+/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be:
+/// `forms.lua`.
 const HEAD: usize = 162;
 const LISTED: usize = 16;
 const MOST_LISTED: usize = 64;

@@ -189,7 +189,8 @@ async fn many_deliveries_are_renewed_in_one_call() {
     finds(&history, ("or #deliveries > MOST_RENEWED * LISTED_BYTES then", "then")).await;
 }
 
-/// What its maker says of it are the bytes that an item in work would have there, with the fence of an earlier delivery.
+/// What its maker says of it are the bytes that an item in work would have there, with the fence of
+/// an earlier delivery.
 #[tokio::test]
 async fn an_item_that_was_given_back_is_not_taken_for_one_in_work() {
     let fence = f64::from_bits(0x431a_3030_3030_3030);

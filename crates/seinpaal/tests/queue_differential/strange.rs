@@ -118,7 +118,8 @@ fn pops_and_renewals() -> Vec<(Vec<Vec<u8>>, Mistake)> {
     requests
 }
 
-/// Answers to these arguments at a queue in a plain state, with an item, one in work, and a session that is known.
+/// Answers to these arguments at a queue in a plain state, with an item, one in work, and a session
+/// that is known.
 async fn answer(
     bench: &mut Bench,
     arguments: &[Vec<u8>],

@@ -58,7 +58,8 @@ pub(super) struct Bench {
     is_bundled: bool,
     /// When the history began. Keys grow older by the server's own clock, too.
     began: Instant,
-    /// Whether the keys have already been told of the next step, and then whether the name is gone by that.
+    /// Whether the keys have already been told of the next step, and then whether the name is gone
+    /// by that.
     told: Option<bool>,
     aging: Aging,
 }
@@ -109,8 +110,9 @@ impl Bench {
         self.guard.is_some()
     }
 
-    /// Runs a history on a clean server and a new ledger. Says where they differ. A history is run again if they differ
-    /// and the machine stood still for so long that a key may have ended unseen.
+    /// Runs a history on a clean server and a new ledger. Says where they differ. A history is run
+    /// again if they differ and the machine stood still for so long that a key may have ended
+    /// unseen.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
         let mut difference = self.difference_now(history).await;
         for _ in 0..MOST_REPEATED {
@@ -168,7 +170,8 @@ impl Bench {
         (self.began, self.told, self.aging) = (Instant::now(), None, Aging::default());
     }
 
-    /// If the step of the next call is given, the keys are told of it in the look at the server that follows a call.
+    /// If the step of the next call is given, the keys are told of it in the look at the server
+    /// that follows a call.
     async fn compare(
         &mut self,
         model: &mut Model,

@@ -38,8 +38,8 @@ impl Beside {
         self.events.push(event);
     }
 
-    /// The numbers under which a session has permits, or waits for them, as far as the call that is being drawn has not
-    /// changed that.
+    /// The numbers under which a session has permits, or waits for them, as far as the call that is
+    /// being drawn has not changed that.
     pub(super) fn numbers(&self, session: usize, is_holding: bool) -> Vec<u32> {
         let series = ticket(session, 0).series();
         let entries = self.model.state.entries();

@@ -1,4 +1,5 @@
-//! Several names in one call: a bundle does at each what the ledger does, and a mistake in it is found.
+//! Several names in one call: a bundle does at each what the ledger does, and a mistake in it is
+//! found.
 
 use super::{
     bench::Bench,

@@ -10,7 +10,8 @@ use super::{
 /// A guard short enough to end, and to begin, often in one history.
 pub(super) const GUARD: u64 = 1_500_000;
 
-/// Histories of many clients, and of one or two, by turns. Those of few take the lean path once the guard is over.
+/// Histories of many clients, and of one or two, by turns. Those of few take the lean path once the
+/// guard is over.
 pub(super) fn guarded_histories() -> impl Iterator<Item = Vec<Event>> {
     (0..histories()).flat_map(|seed| {
         let alone = lone::guarded_history(seed, 1, GUARD);

@@ -10,6 +10,7 @@ use super::{
     mistakes_entering::ENTERING,
     mistakes_leaving::LEAVING,
     mistakes_of_rows::OF_ROWS,
+    mistakes_of_sizes::OF_SIZES,
 };
 
 const FIRST_DRAWN: u64 = 4;
@@ -39,6 +40,11 @@ async fn a_mistake_where_what_is_renewed_stands_apart_does_not_stay_hidden() {
     no_mistake_stays_hidden(APART).await;
 }
 
+#[tokio::test]
+async fn a_mistake_where_sizes_differ_does_not_stay_hidden() {
+    no_mistake_stays_hidden(OF_SIZES).await;
+}
+
 async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)]) {
     let mut unnoticed = Vec::new();
     for &(from, to, drawn) in mistakes {
@@ -51,7 +57,8 @@ async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }
 
-/// Few of the drawn histories find most mistakes. The others are found by one that is made for them, or by one of the rest.
+/// Few of the drawn histories find most mistakes. The others are found by one that is made for
+/// them, or by one of the rest.
 pub(super) fn some_drawn_then_made(
     drawn: impl Fn(u64) -> Vec<Event> + Copy,
 ) -> impl Iterator<Item = Vec<Event>> {

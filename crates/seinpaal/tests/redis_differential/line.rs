@@ -1,7 +1,9 @@
-//! Histories in which a few sessions hand a name's permits to each other: what the scripts keep as a line.
+//! Histories in which a few sessions hand a name's permits to each other: what the scripts keep as
+//! a line.
 //!
-//! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds, proves what it was
-//! handed, and renews what it has. Time ends just before, at and after the moments at which a lease ends.
+//! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds,
+//! proves what it was handed, and renews what it has. Time ends just before, at and after the
+//! moments at which a lease ends.
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
@@ -24,6 +26,7 @@ struct Draws {
     place_ttl: u64,
     margin: u64,
     limit: u32,
+    sizes: Sizes,
     /// Of how many calls one comes when something ends, or about.
     haste: u64,
     /// Of how many requests one is rare.
@@ -33,29 +36,60 @@ struct Draws {
     places: Vec<LeaseId>,
 }
 
+/// How many permits are asked for.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Sizes {
+    /// Mostly one.
+    Alike,
+    /// One by those who read, all by those who write.
+    ReadersAndWriters,
+    /// Any number.
+    Mixed,
+}
+
 /// A history of so many sessions.
 pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
-    drawn(seed, sessions, None)
+    drawn(seed, sessions, None, Sizes::Alike)
+}
+
+/// The same where those who wait mostly want another number of permits than what is given back.
+pub(super) fn history_of_sizes(seed: u64, sessions: usize) -> Vec<Event> {
+    let sizes = if seed.is_multiple_of(3) { Sizes::Mixed } else { Sizes::ReadersAndWriters };
+    drawn(seed, sessions, None, sizes)
 }
 
 /// The same under a restart guard of this length, which begins anew now and then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
-    drawn(seed, sessions, Some(Guard { length, kept: None }))
+    drawn(seed, sessions, Some(Guard { length, kept: None }), Sizes::Alike)
 }
 
-fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
+fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, sizes: Sizes) -> Vec<Event> {
     let mut random = Draw::new(seed);
     let ttls = [100 * MILLISECOND, SECOND, SECOND, 10 * SECOND, 20 * 3_600 * SECOND];
     let ttl = random.pick(&ttls);
     let other = random.pick(&ttls);
     let place_ttl = random.pick(&[ttl, ttl, ttl, other, ttl / 2]).max(100 * MILLISECOND);
     let margin = ttl / random.pick(&[4, 4, 4, 1, 50]);
-    let limit = random.pick(&[1, 1, 1, 2, 3]);
+    let limit = match sizes {
+        Sizes::Alike => random.pick(&[1, 1, 1, 2, 3]),
+        _ => random.pick(&[2, 3, 4, 1000]),
+    };
     let (haste, rarity) = (random.pick(&[8, 40, 200]), random.pick(&[20, 60, 400]));
     let (drawn, places) = (vec![0; sessions], (0..sessions).map(place).collect());
     let beside = Beside::new(guard);
-    let mut draw =
-        Draws { random, beside, ttl, place_ttl, margin, limit, haste, rarity, drawn, places };
+    let mut draw = Draws {
+        random,
+        beside,
+        ttl,
+        place_ttl,
+        margin,
+        limit,
+        sizes,
+        haste,
+        rarity,
+        drawn,
+        places,
+    };
     (0..sessions as u64).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
         draw.go_on();
@@ -200,7 +234,12 @@ impl Draws {
         let about = self.about();
         let random = &mut self.random;
         let most = u64::from(self.limit) + u64::from(random.one_in(12));
-        let permits = if random.one_in(6) { 1 + random.below(most) as u32 } else { 1 };
+        let permits = match self.sizes {
+            Sizes::ReadersAndWriters if random.one_in(12) => 1 + random.below(most) as u32,
+            Sizes::ReadersAndWriters => random.pick(&[1, 1, self.limit]),
+            Sizes::Alike if !random.one_in(6) => 1,
+            Sizes::Alike | Sizes::Mixed => 1 + random.below(most) as u32,
+        };
         let limit = match random.below(100) {
             0 => stated + 1,
             1 => stated.saturating_sub(1).max(1),

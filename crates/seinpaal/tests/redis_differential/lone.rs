@@ -1,7 +1,9 @@
-//! Histories in which one session is alone at a name, or nearly so: what the scripts keep as one value.
+//! Histories in which one session is alone at a name, or nearly so: what the scripts keep as one
+//! value.
 //!
-//! Each is drawn beside a ledger. So a session gives back what it holds and asks for what there is, as real ones do, and
-//! time ends just before, at and after the moments at which a lease or a memory ends.
+//! Each is drawn beside a ledger. So a session gives back what it holds and asks for what there is,
+//! as real ones do, and time ends just before, at and after the moments at which a lease or a
+//! memory ends.
 
 #[path = "lone/asks.rs"]
 mod asks;
@@ -139,7 +141,8 @@ impl Draws {
         }
     }
 
-    /// Lets nearly as much time pass as the tickets that are over are remembered, and asks for one of them.
+    /// Lets nearly as much time pass as the tickets that are over are remembered, and asks for one
+    /// of them.
     fn sleep(&mut self) {
         let left = self.until_something_ends() as i64 + self.random.pick(&[-1, -1, 0, 1]);
         let step = left.clamp(0, HALF_DAY - 1);

@@ -1,6 +1,7 @@
 //! Histories that are made for one thing each.
 //!
-//! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask for a limit of 5.
+//! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask
+//! for a limit of 5.
 
 #[path = "made/apart.rs"]
 mod apart;
@@ -100,7 +101,8 @@ fn called_nothing_any_more() -> Vec<Event> {
     ]
 }
 
-/// One ticket after another, so that the name is one value of one ticket, and remembers how long the first was held.
+/// One ticket after another, so that the name is one value of one ticket, and remembers how long
+/// the first was held.
 pub(super) fn held_again() -> Vec<Event> {
     vec![call(1, [ask(acquire(1))]), call(200_000, [release(1)]), call(1, [ask(acquire(2))])]
 }
@@ -141,8 +143,8 @@ fn name_slots(names: &str) -> Event {
     call(1, [Ask::Configure(Configure::Slots(names.parse().unwrap()))])
 }
 
-/// An operator pins a limit, a session takes two permits without stating one, the limit is unpinned, and one permit is
-/// given back: then the limit is 1 for everybody.
+/// An operator pins a limit, a session takes two permits without stating one, the limit is
+/// unpinned, and one permit is given back: then the limit is 1 for everybody.
 fn held_with_no_limit_stated() -> Vec<Event> {
     let more = |number| ask(Acquire { limit: None, ..acquire(number) });
     let configure = |change| call(1, [Ask::Configure(change)]);
@@ -175,7 +177,8 @@ fn one_with_the_other() -> Vec<Event> {
     vec![call(1, [ask(acquire(1))]), call(1, [release(1), more(2), more(3)])]
 }
 
-/// A permit is renewed for longer than its ticket would be remembered without it, and asked for once more.
+/// A permit is renewed for longer than its ticket would be remembered without it, and asked for
+/// once more.
 fn held_for_longer_than_remembered() -> Vec<Event> {
     let mut events = vec![call(1, [ask(acquire(1))]), call(1, [renew(60 * SECOND)])];
     events.extend((0..8).map(|_| look(250 * MILLISECOND)));
@@ -183,8 +186,8 @@ fn held_for_longer_than_remembered() -> Vec<Event> {
     events
 }
 
-/// The same beside a second session that holds a permit all the time, so that the name is never one value; or without
-/// the renewal, so that the first lease runs out.
+/// The same beside a second session that holds a permit all the time, so that the name is never one
+/// value; or without the renewal, so that the first lease runs out.
 fn held_beside_another(is_renewed: bool) -> Vec<Event> {
     let mut events = held_for_longer_than_remembered();
     if !is_renewed {
@@ -195,8 +198,8 @@ fn held_beside_another(is_renewed: bool) -> Vec<Event> {
     events
 }
 
-/// In one call a permit with a short margin is dropped and one with a long margin taken: the short one bounds the
-/// clock until the end of the call's effects, as the ledger has it.
+/// In one call a permit with a short margin is dropped and one with a long margin taken: the short
+/// one bounds the clock until the end of the call's effects, as the ledger has it.
 fn dropped_for_one_with_a_longer_margin() -> Vec<Event> {
     let longer = Acquire { margin: 10 * SECOND, ttl: 20 * SECOND, ..acquire(2) };
     vec![call(1, [ask(acquire(1))]), call(1, [release(1), ask(longer)]), look(5 * SECOND)]

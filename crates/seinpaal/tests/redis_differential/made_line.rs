@@ -226,8 +226,8 @@ fn nothing_is_renewed() -> Vec<Event> {
     calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// Three are held, and somebody else says that there are two: what is given back is not to be had, and then the lowest
-/// slot is, which is not the one that was given back last.
+/// Three are held, and somebody else says that there are two: what is given back is not to be had,
+/// and then the lowest slot is, which is not the one that was given back last.
 fn a_limit_lowered_while_all_is_held() -> Vec<Event> {
     let of_three = |n| ask(Acquire { limit: limit(3), ..acquire(0, n) });
     let rule = LimitRule { limit: Limit::new(2).unwrap(), on_mismatch: OnMismatch::Set };

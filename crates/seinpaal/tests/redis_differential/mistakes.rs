@@ -1,4 +1,5 @@
-//! Mistakes that are planted in the scripts, one at a time, and the histories that have to find them.
+//! Mistakes that are planted in the scripts, one at a time, and the histories that have to find
+//! them.
 
 use super::{
     history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
@@ -15,7 +16,8 @@ pub(super) enum Drawn {
     Pair,
     /// Four of them, where few rows are many.
     Few,
-    /// One session holds many tickets, and renews them again and again. In half of them a second comes now and then.
+    /// One session holds many tickets, and renews them again and again. In half of them a second
+    /// comes now and then.
     Holding,
     /// The same, where few rows are many, and few tickets more than one value keeps.
     HoldingRows,
@@ -27,9 +29,16 @@ pub(super) enum Drawn {
     TightLine,
     /// Three of them, where few rows are many.
     FewInLine,
+    /// So many sessions that want different numbers of permits, as readers and writers do.
+    Sizes(usize),
+    /// The same at rows.
+    SizesInRows(usize),
 }
 
-use Drawn::{Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Tight, TightLine};
+use Drawn::{
+    Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Sizes, SizesInRows, Tight,
+    TightLine,
+};
 
 impl From<Scale> for Drawn {
     fn from(scale: Scale) -> Self {
@@ -48,11 +57,13 @@ impl Drawn {
             Line(sessions) => line::history(seed, sessions),
             TightLine => line::history(seed, 2),
             FewInLine => line::history(seed, 3),
+            Sizes(sessions) | SizesInRows(sessions) => line::history_of_sizes(seed, sessions),
         }
     }
 }
 
-/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.
+/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history
+/// is without them.
 pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
 
 /// Six tickets, or few bytes, are more than one value keeps.
@@ -73,8 +84,8 @@ pub(super) const TALLIES_OF_RENEWALS: (&str, &str) = (
 
 /// Counts what is done at a line.
 pub(super) const TALLIES: (&str, &str) = (
-    "    if message then try(PUBLISH, channel, message) end\n    if not said",
-    "    if message then try(PUBLISH, channel, message) end\n    try('incr', 'tally')\n    if not said",
+    "    if not said and look < 0 then return now end",
+    "    try('incr', 'tally')\n    if not said and look < 0 then return now end",
 );
 
 impl Drawn {
@@ -87,6 +98,7 @@ impl Drawn {
             Of(scale) if scale.is_calm => vec![NO_LINES],
             Lone => vec![NO_LINES],
             Tight => vec![("(given < 0 and SECOND or HALF_DAY)", "SECOND"), NO_LINES],
+            SizesInRows(_) => vec![NO_LINES],
             TightLine => vec![("(given >= 0 and HALF_DAY or SECOND)", "SECOND")],
             _ => vec![],
         }
@@ -138,8 +150,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     // On the plain path.
     ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),
     ("margin, floor(place_ttl / 2)", "margin, place_ttl", Of(CALM)),
-    ("holders, held = holders - 1, held", "holders, held = holders, held", Of(CALM)),
-    ("if wanted ~= permits or 'r'", "if 'r'", Of(CALM)),
+    ("holders, held, is_blocked = holders - 1,", "holders, held, is_blocked = holders,", Of(CALM)),
     ("min(clock + term, place_ends),", "clock + term,", Of(CALM_CROWD)),
     ("if members ~= count + 0 or digest", "if digest", Of(CALM)),
     ("if what < 2 or by ~= inbox or ttl", "if what < 2 or ttl", Of(CALM)),

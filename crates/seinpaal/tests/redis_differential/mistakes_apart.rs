@@ -1,5 +1,5 @@
-//! Mistakes that are planted where what a renewal changes stands apart from the tickets, and the histories that have to
-//! find them.
+//! Mistakes that are planted where what a renewal changes stands apart from the tickets, and the
+//! histories that have to find them.
 
 use super::mistakes::Drawn::{self, Holding, HoldingRows, Line};
 

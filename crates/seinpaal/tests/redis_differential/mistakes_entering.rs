@@ -1,4 +1,5 @@
-//! Mistakes that are planted where somebody comes to a line: in the clock, in whose request it is, and where it is let in or waits; and the histories that have to find them.
+//! Mistakes that are planted where somebody comes to a line: in the clock, in whose request it is,
+//! and where it is let in or waits; and the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Line, Pair};
 
@@ -133,8 +134,8 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "          if permits <= limit - held then\n            local free_at",
-        "          if permits <= limit - held + 1 then\n            local free_at",
+        "          if permits <= limit - held and waiting == 0 then\n            local free_at",
+        "          if permits <= limit - held + 1 and waiting == 0 then\n            local free_at",
         Line(3),
     ),
     (
@@ -195,16 +196,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     // Where somebody stands in line.
-    (
-        "if held < limit or waiting >= most then break end",
-        "if waiting >= most then break end",
-        Line(3),
-    ),
-    (
-        "if held < limit or waiting >= most then break end",
-        "if held < limit then break end",
-        Line(3),
-    ),
+    ("              if waiting >= most then break end\n", "", Line(3)),
     ("deadline, 0, recent,\n        LINE_SIZE", "deadline, 0, 0,\n        LINE_SIZE", Line(3)),
     (
         "if arrival < clock then arrival = clock else arrival = arrival + 1 end",

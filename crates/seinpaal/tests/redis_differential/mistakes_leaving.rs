@@ -1,4 +1,5 @@
-//! Mistakes that are planted where somebody at a line gives back or renews, and where the line is written; and the histories that have to find them.
+//! Mistakes that are planted where somebody at a line gives back or renews, and where the line is
+//! written; and the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Line, TightLine};
 
@@ -26,8 +27,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "            if now + till - clock < due then due = now + till - clock end\n          end\n          if waiting",
-        "          end\n          if waiting",
+        "            if now + till - clock < due then due = now + till - clock end\n          end\n          local heir",
+        "          end\n          local heir",
         Line(3),
     ),
     (

@@ -1,4 +1,5 @@
-//! Mistakes that are planted where a line is taken apart, and where rows become one; and the histories that have to find them.
+//! Mistakes that are planted where a line is taken apart, and where rows become one; and the
+//! histories that have to find them.
 
 use super::mistakes::Drawn::{self, FewInLine, Line, TightLine};
 

@@ -1,4 +1,5 @@
-//! Mistakes that are planted in what the scripts do with names of slots, and the histories that have to find them.
+//! Mistakes that are planted in what the scripts do with names of slots, and the histories that
+//! have to find them.
 
 use super::{
     bench::Bench,

@@ -1,5 +1,5 @@
-//! Runtimes of callers that are silent: blocked, or ended, after a row of lone requests, which callers send on their own
-//! threads. Whatever becomes of such a runtime, the connection goes on.
+//! Runtimes of callers that are silent: blocked, or ended, after a row of lone requests, which
+//! callers send on their own threads. Whatever becomes of such a runtime, the connection goes on.
 
 use std::{
     future::Future,
@@ -45,8 +45,8 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A request that was sent after a row of others and has no answer yet. On a busy machine a server may be faster than its
-/// client, and then another one is made.
+/// A request that was sent after a row of others and has no answer yet. On a busy machine a server
+/// may be faster than its client, and then another one is made.
 async fn unanswered(semaphore: &Semaphore) -> Pin<Box<Acquire>> {
     let began = Instant::now();
     loop {
@@ -92,8 +92,8 @@ fn a_request_whose_runtime_is_blocked_before_its_answer_is_granted_and_given_bac
     other.semaphore("n").limit(1).acquire().timeout(PATIENCE).wait().expect("given back");
 }
 
-/// Plays four times at a semaphore with one permit. Each time, the permit is free for another client
-/// afterwards.
+/// Plays four times at a semaphore with one permit. Each time, the permit is free for another
+/// client afterwards.
 fn assert_leaves_nothing(play: impl AsyncFn(&Seinpaal, &Semaphore)) {
     let server = RedisServer::start();
     let (seinpaal, other) = (connected(&server), connected(&server));

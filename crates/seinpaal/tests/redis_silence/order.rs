@@ -13,7 +13,8 @@ use seinpaal_rig::RedisServer;
 
 /// How many wait.
 const WAITERS: usize = 8;
-/// Longer than clients wait for an answer, several times over, and shorter than a place in line lasts.
+/// Longer than clients wait for an answer, several times over, and shorter than a place in line
+/// lasts.
 const SILENCE: Duration = Duration::from_secs(9);
 
 /// The waiters that got in, in order.
@@ -49,8 +50,9 @@ async fn join(url: &str, number: usize, order: &Order) -> JoinHandle<()> {
     waiter
 }
 
-/// What frees the permit is the last that was sent to the server in its silence, over a connection that asked nothing before,
-/// so the server reads it when every waiter's connection has had its time, and before it greets a new one.
+/// What frees the permit is the last that was sent to the server in its silence, over a connection
+/// that asked nothing before, so the server reads it when every waiter's connection has had its
+/// time, and before it greets a new one.
 async fn the_line_is_kept(url: &str, pause: impl Fn(), resume: impl Fn()) {
     let (_holder, held) = semaphore(url).await;
     let (_operator, steered) = semaphore(url).await;

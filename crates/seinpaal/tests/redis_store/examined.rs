@@ -10,8 +10,8 @@ use super::{
     say,
 };
 
-/// Where the head of a name with rows has the count of permits held: after the format, the kind and the flags, two
-/// limits, and eleven numbers of eight bytes (docs/internals/stores/redis.md).
+/// Where the head of a name with rows has the count of permits held: after the format, the kind and
+/// the flags, two limits, and eleven numbers of eight bytes (docs/internals/stores/redis.md).
 const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
 
 /// A name with a pinned limit, which therefore has rows, and two holders.

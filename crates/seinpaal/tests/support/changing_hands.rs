@@ -14,7 +14,7 @@ async fn how_lost(permit: &Permit) -> Lost {
     timeout(BOUND, permit.lost()).await.expect("its holder is told")
 }
 
-pub(super) async fn who_is_attached_to_is_told_and_can_free_nothing(url: &str) -> Result {
+pub(super) async fn a_holder_that_is_attached_to_is_told_and_can_free_nothing(url: &str) -> Result {
     let (first, second) = (connect(url).await, connect(url).await);
     let (before, after) = (first.semaphore("taken"), second.semaphore("taken"));
     let p = before.acquire().await?;
@@ -31,7 +31,7 @@ pub(super) async fn who_is_attached_to_is_told_and_can_free_nothing(url: &str) -
     Ok(())
 }
 
-pub(super) async fn who_attaches_to_its_own_ticket_has_one_permit(url: &str) -> Result {
+pub(super) async fn a_client_that_attaches_to_its_own_ticket_has_one_permit(url: &str) -> Result {
     let semaphore = connect(url).await.semaphore("its own");
     let p = semaphore.acquire().await?;
     let q = semaphore.attach(p.ticket()).await?;

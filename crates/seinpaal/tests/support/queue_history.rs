@@ -20,7 +20,8 @@ pub struct Scale {
     pub events: u64,
     pub most_requests: u64,
     pub most_items: u64,
-    /// Only what goes on all the time in a queue that is worked at, one in so many times something else.
+    /// Only what goes on all the time in a queue that is worked at, one in so many times something
+    /// else.
     pub plain: Option<u64>,
 }
 

@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_in_the_way_of_many_is_named_once() {
+    fn a_holder_in_the_way_of_many_is_named_once() {
         let mut told = NamedHolders::default();
         let held = "4 of 4 held: job 7@ci-1 (ab12) for 3s".to_owned();
         assert_eq!(told.once(held.clone()), held);

@@ -75,7 +75,8 @@ impl MemoryHub {
         Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
     }
 
-    /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL` another.
+    /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL`
+    /// another.
     #[must_use]
     pub fn process(label: &str) -> Arc<Self> {
         // The map is whole even after a panic: an entry is either there or not.
@@ -84,7 +85,8 @@ impl MemoryHub {
         Arc::clone(hub)
     }
 
-    /// Takes a client's subscription away, or gives it back, as a broken connection would. For tests.
+    /// Takes a client's subscription away, or gives it back, as a broken connection would. For
+    /// tests.
     #[cfg(any(test, feature = "rigged"))]
     pub fn set_hears(&self, inbox: Inbox, hears: bool) {
         let Ok(mut inner) = self.lock() else { return };
@@ -113,6 +115,7 @@ impl MemoryHub {
     pub(super) fn bury(&self, inbox: Inbox) {
         let now = self.now();
         if let Ok(mut inner) = self.lock() {
+            // First: the ledger must find the client dead when it hands on what the client held.
             inner.inboxes.0.remove(&inbox);
             inner.end_leases(inbox, now);
             inner.end_deliveries(inbox, now);
@@ -190,6 +193,7 @@ impl HubState {
         if state.is_empty() {
             self.names.remove(&batch.name);
         }
+        // Still under the hub's lock, so that news come in the order of the steps they tell of.
         for wakeup in outcome.wakeups {
             self.inboxes.wake(wakeup);
         }
@@ -212,6 +216,7 @@ impl HubState {
         let names = self.names.iter_mut();
         let touched = names.filter_map(|(name, state)| state.end_leases_of(inbox).then_some(name));
         for name in touched.cloned().collect::<Vec<_>>() {
+            // One step of the ledger does a bounded amount of work (rule 18).
             while self.settle(now, name.clone()).backlog {}
         }
     }
@@ -220,6 +225,7 @@ impl HubState {
     /// again.
     fn sweep(&mut self, now: Micros) {
         for _ in 0..SWEEP {
+            // Behind the last name there is none. The next call begins at the first one again.
             let after = self.swept.take().map_or(Bound::Unbounded, Bound::Excluded);
             let next = self.names.range_mut((after, Bound::Unbounded)).next();
             let Some((name, state)) = next else { return };
@@ -232,6 +238,7 @@ impl HubState {
     }
 
     fn names_from(&self, prefix: &str) -> impl Iterator<Item = Name> + use<> {
+        // No prefix is no name, and so is one that is too long. Then all names are looked at.
         let from = Name::new(prefix).map_or(Bound::Unbounded, Bound::Included);
         let names = self.names.range((from, Bound::Unbounded)).map(|(name, _)| name);
         let names = names.take_while(|name| name.as_str().starts_with(prefix));

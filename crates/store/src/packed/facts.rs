@@ -9,6 +9,7 @@ use seinpaal_proto::{
 pub use self::take::{repeat_fact, sound, take_cause, take_slots};
 use super::bytes::{Damaged, Packer, Unpacker};
 
+// The numbers between are those of changes in a log (`crates/zookeeper/src/write.rs`).
 const HEAD: u8 = 1;
 const LEASE: u8 = 3;
 const HOLDER: u8 = 5;
@@ -49,6 +50,7 @@ pub fn put_head(packer: &mut Packer, head: &Head) {
 fn put_field(packer: &mut Packer, field: &Field<'_>) {
     match *field {
         Field::Kind(kind) => packer.byte(kind.map_or(0, |kind| kind.letter() as u8)),
+        // A limit can be 0 itself, so each is written as one more, and 0 is none.
         Field::Limit(limit) => packer.number(limit.map_or(0, |limit| u64::from(limit) + 1)),
         Field::Names(names) => put_names(packer, names),
         Field::Text(text) => {
@@ -99,6 +101,7 @@ pub fn put_entry(packer: &mut Packer, entry: &Entry) {
             put_slots(packer, slots);
         }
         Standing::Waiting { rank, priority, lease, margin, parked, wishes: _ } => {
+            // A rank follows the clock, so its distance from it takes fewer bytes.
             packer.signed(rank.wrapping_sub(packer.at() as i64));
             packer.signed((*priority).into());
             packer.id(lease.0);
@@ -112,6 +115,7 @@ pub fn put_slots(packer: &mut Packer, slots: &Slots) {
     packer.number(slots.ranges().len() as u64);
     for (first, last) in slots.ranges() {
         packer.number((*first).into());
+        // Not the last slot itself: a small number takes fewer bytes.
         packer.number((last - first).into());
     }
 }

@@ -7,8 +7,8 @@ use super::{
     redis::{DEFAULT_PORT, parse_login, parse_server, show_host, show_user},
 };
 
-/// A Redis or Valkey cluster. `Debug` and the text form leave the password out, and a user without one:
-/// that may be a password in the wrong place.
+/// A Redis or Valkey cluster. `Debug` and the text form leave the password out, and a user without
+/// one: that may be a password in the wrong place.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ClusterUrl {

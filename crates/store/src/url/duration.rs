@@ -48,7 +48,8 @@ fn whole_nanos(digits: &str, unit: u64) -> Option<u128> {
     digits.parse::<u128>().ok()?.checked_mul(u128::from(unit))
 }
 
-/// The longest unit has fourteen digits of nanoseconds: what comes after the fifteenth decimal adds none.
+/// The longest unit has fourteen digits of nanoseconds: what comes after the fifteenth decimal adds
+/// none.
 fn fraction_nanos(digits: &str, unit: u64) -> u128 {
     let digits = &digits[..digits.len().min(15)];
     let scale = 10_u128.pow(digits.len() as u32);

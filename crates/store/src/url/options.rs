@@ -10,8 +10,8 @@ use super::{BadStoreUrl, RestartGuard, parse_duration};
 pub struct RedisOptions {
     /// `replicated=N`: a grant counts only when this many replicas have it; at least 1.
     pub replicated: Option<u32>,
-    /// `restart-guard=on|off|DUR`: a server that lost its memory admits nobody until every lease that it
-    /// may have forgotten has ended. `None`: off.
+    /// `restart-guard=on|off|DUR`: a server that lost its memory admits nobody until every lease
+    /// that it may have forgotten has ended. `None`: off.
     pub restart_guard: Option<RestartGuard>,
     /// `clock-bound=DUR|off`: by how much the ledger's clock may advance in one operation.
     pub clock_bound: Option<ClockBound>,
@@ -19,12 +19,12 @@ pub struct RedisOptions {
     pub prefix: Option<String>,
     /// `connect-timeout=DUR`: how long connecting may take; above zero.
     pub connect_timeout: Option<Duration>,
-    /// `ca=PATH`: a PEM file with the authorities that are trusted over TLS. `None`: those that `SSL_CERT_FILE` or
-    /// `SSL_CERT_DIR` names, else this machine's. Files for TLS are read at every connect, so a new one is used from
-    /// the next on.
+    /// `ca=PATH`: a PEM file with the authorities that are trusted over TLS. `None`: those that
+    /// `SSL_CERT_FILE` or `SSL_CERT_DIR` names, else this machine's. Files for TLS are read at
+    /// every connect, so a new one is used from the next on.
     pub ca: Option<PathBuf>,
-    /// `cert=PATH`: a PEM file with our own certificate and those between it and its authority, for servers that want
-    /// one; with `key`.
+    /// `cert=PATH`: a PEM file with our own certificate and those between it and its authority, for
+    /// servers that want one; with `key`.
     pub cert: Option<PathBuf>,
     /// `key=PATH`: the PEM file with the private key of `cert`, without a passphrase.
     pub key: Option<PathBuf>,
@@ -192,8 +192,8 @@ pub fn decoded(text: &str) -> Option<String> {
     decode(text).ok()
 }
 
-/// Writes what stands for itself as it is, and control characters and what has a meaning as `%41`, so that the
-/// text means the same when it is parsed and is one line.
+/// Writes what stands for itself as it is, and control characters and what has a meaning as `%41`,
+/// so that the text means the same when it is parsed and is one line.
 pub(super) fn encode(text: &str, meanings: &[char]) -> String {
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {

@@ -63,6 +63,7 @@ fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
     }
     let mut seen = BTreeSet::new();
     for node in nodes {
+        // The name of a host means the same in any case.
         let shown = address(node).to_ascii_lowercase();
         if !seen.insert(shown.clone()) {
             return Err(BadStoreUrl::SameNodeTwice(shown));

@@ -9,8 +9,8 @@ use super::{
 
 pub(super) const DEFAULT_PORT: u16 = 6379;
 
-/// One Redis or Valkey server. `Debug` and the text form leave the password out, and a user without one:
-/// that may be a password in the wrong place.
+/// One Redis or Valkey server. `Debug` and the text form leave the password out, and a user without
+/// one: that may be a password in the wrong place.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RedisUrl {

@@ -10,8 +10,8 @@ use super::{
 
 const DEFAULT_PORT: u16 = 26379;
 
-/// A master known by its name, and the sentinels that know where it is. `Debug` and the text form leave
-/// passwords out, and users without one.
+/// A master known by its name, and the sentinels that know where it is. `Debug` and the text form
+/// leave passwords out, and users without one.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SentinelUrl {
@@ -80,6 +80,7 @@ impl SentinelUrl {
     #[must_use]
     pub fn sentinel(&self, host: String, port: u16) -> RedisUrl {
         let (user, password) = (self.sentinel_user.clone(), self.sentinel_password.clone());
+        // The URL's database is one of the master. A sentinel has only 0.
         RedisUrl { user, password, database: 0, ..self.server(host, port) }
     }
 

@@ -1,8 +1,8 @@
 //! Judges a history of items.
 //!
-//! Ids and fences come from one growing number of the queue, so both are moments of it: an item was in the queue when another
-//! was delivered exactly if its id is below that delivery's fence. Neither clocks nor the order of lines decide anything about
-//! order.
+//! Ids and fences come from one growing number of the queue, so both are moments of it: an item was
+//! in the queue when another was delivered exactly if its id is below that delivery's fence.
+//! Neither clocks nor the order of lines decide anything about order.
 
 mod order;
 mod tale;

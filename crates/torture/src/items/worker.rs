@@ -1,4 +1,5 @@
-//! A worker: a process that takes items through the public API, and writes down each step before the next.
+//! A worker: a process that takes items through the public API, and writes down each step before
+//! the next.
 
 use std::{
     convert::Infallible,

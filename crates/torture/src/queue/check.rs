@@ -139,8 +139,8 @@ fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
     !trouble.iter().any(|(begin, end)| *begin <= to && end.saturating_add(FELT) >= from)
 }
 
-/// Of ungrouped items that were due at once, the one that was in the queue before the other was pushed is
-/// delivered first.
+/// Of ungrouped items that were due at once, the one that was in the queue before the other was
+/// pushed is delivered first.
 fn order(
     tales: &BTreeMap<String, ItemTale>,
     trouble: &[(u64, u64)],

@@ -1,5 +1,5 @@
-//! The beginning and the end of a run of a queue. At the beginning the limits are set. At the end the items that are left are
-//! taken out, so that they can be told from lost ones.
+//! The beginning and the end of a run of a queue. At the beginning the limits are set. At the end
+//! the items that are left are taken out, so that they can be told from lost ones.
 
 use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
 

@@ -108,7 +108,7 @@ fn two_believers_in_one_item_are_convicted_and_successors_are_not() {
 }
 
 #[test]
-fn who_finds_late_that_its_lease_is_over_has_not_believed_until_then() {
+fn a_client_that_finds_late_that_its_lease_is_over_has_not_believed_until_then() {
     let mut doctor = Doctor::new();
     doctor.pushed(S, "a", 1, None).delivered(2 * S, "w1.1", "a", 1, 11);
     doctor.delivered(6 * S, "w2.1", "a", 1, 12).acknowledged(9 * S, "w2.1", 1, 12);
@@ -150,7 +150,7 @@ fn out_of_order(with_fault: bool) -> Doctor {
 }
 
 #[test]
-fn who_came_first_and_is_delivered_later_is_convicted_unless_a_fault_was_felt() {
+fn an_earlier_item_that_is_delivered_later_is_convicted_unless_a_fault_was_felt() {
     out_of_order(false).is_convicted_of(Check::Order);
     assert_eq!(out_of_order(true).verdict().violations, []);
 }

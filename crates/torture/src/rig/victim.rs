@@ -1,5 +1,5 @@
-//! Chooses the worker that a fault hits. Half of the time it is one that holds a permit at that moment, because a fault does
-//! most harm there.
+//! Chooses the worker that a fault hits. Half of the time it is one that holds a permit at that
+//! moment, because a fault does most harm there.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +61,7 @@ mod tests {
     use crate::history::Pen;
 
     #[test]
-    fn who_has_given_back_or_was_killed_does_not_hold() {
+    fn a_client_that_gave_back_or_was_killed_does_not_hold() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("history");
         for (worker, req) in [(0, "a"), (1, "b"), (2, "c")] {

@@ -1,4 +1,5 @@
-//! What the layer does with requests, over a store in memory; and what it promises over every store.
+//! What the layer does with requests, over a store in memory; and what it promises over every
+//! store.
 
 mod refusals;
 mod stores;

@@ -12,7 +12,8 @@ use super::{Gate, evict, gated, get, held, layer, text, until_held};
 /// Longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A request of a key is served in one process, and one in another process is shed, waits, and loses its permit.
+/// A request of a key is served in one process, and one in another process is shed, waits, and
+/// loses its permit.
 async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     let gate = Gate::default();
     let service =

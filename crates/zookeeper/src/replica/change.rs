@@ -10,10 +10,11 @@ use super::{
 use seinpaal_proto::State;
 use seinpaal_store::packed::{Packer, pack};
 
-/// The log is packed into the base above this many bytes, or above a quarter of the base if that is more.
+/// The log is packed into the base above this many bytes, or above a quarter of the base if that is
+/// more.
 const LONG_LOG: usize = 24 << 10;
-/// How many hints outlive a packing. It is more than one call makes, so that a packing drops no hint of
-/// the call that packs.
+/// How many hints outlive a packing. It is more than one call makes, so that a packing drops no
+/// hint of the call that packs.
 const KEPT_HINTS: usize = 192;
 
 /// What a batch wants written.
@@ -66,7 +67,8 @@ impl Replica {
         }
         hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
         let log = node.log.len() + recorded.byte_count();
-        // What is appended counts as well, or a name would be found to be too long only when it is packed.
+        // What is appended counts as well, or a name would be found to be too long only when it is
+        // packed.
         let may_be_full = node.base.len() + log > longest_base && longest_base < LONGEST_BASE;
         if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
             return self.packed(version, header, hints);
@@ -131,8 +133,8 @@ impl Replica {
     }
 }
 
-/// A number for a new incarnation of a name. It is random, so that no call takes one incarnation for
-/// another.
+/// A number for a new incarnation of a name. It is random, so that no call takes one incarnation
+/// for another.
 fn fresh() -> u64 {
     let mut bytes = [0; 8];
     // Without random numbers nothing here would run: the client's own inbox was drawn before.

@@ -57,6 +57,7 @@ impl HoldOfCmd<'_> {
     }
 
     fn meet_danger(&mut self, permits: &PermitSet) {
+        // A watcher that is not to end anything has nobody to warn either.
         let is_for_nobody = self.kept_for.is_some() && self.leash.terms.on_lost == OnLost::Warn;
         if is_for_nobody {
             return;

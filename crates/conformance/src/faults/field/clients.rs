@@ -39,7 +39,8 @@ impl ClientField {
         });
     }
 
-    /// Gives back every permit that is in hand at the end, since the tasks of the holders have ended.
+    /// Gives back every permit that is in hand at the end, since the tasks of the holders have
+    /// ended.
     async fn give_all_back(&self) {
         for client in 0..self.load.clients {
             if let Some(permit) = self.take_from(client) {
@@ -95,8 +96,8 @@ impl ClientField {
         state.ended.push(held);
     }
 
-    /// Holds a permit for as long as the load says, or until it is lost. Returns when it was last known to
-    /// be held, and whether it was lost.
+    /// Holds a permit for as long as the load says, or until it is lost. Returns when it was last
+    /// known to be held, and whether it was lost.
     async fn hold(&self, client: usize) -> (Instant, bool) {
         let pace = self.lock().pace;
         let mut known = Instant::now();

@@ -140,7 +140,7 @@ pub async fn a_renewal_tells_which_deliveries_are_lost_and_keeps_the_others(stag
     client.acknowledge(held[2]).await;
 }
 
-pub async fn who_renews_a_delivery_takes_it_over(stage: &CaseStage) {
+pub async fn a_renewal_of_a_delivery_takes_it_over(stage: &CaseStage) {
     let (first, second) = (stage.queue_client().await, stage.queue_client().await);
     first.push(item("a")).await;
     let held = first.take().await.delivery;

@@ -85,7 +85,7 @@ pub async fn a_queue_that_is_paused_takes_items_and_delivers_none(stage: &CaseSt
     assert_eq!(client.texts(9).await, ["a", "b"]);
 }
 
-pub async fn who_works_when_a_queue_is_paused_works_on(stage: &CaseStage) {
+pub async fn a_worker_keeps_its_item_when_the_queue_is_paused(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     let held = client.take().await;

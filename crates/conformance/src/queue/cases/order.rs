@@ -47,7 +47,7 @@ pub async fn higher_priority_comes_first(stage: &CaseStage) {
     assert_eq!(client.texts(9).await, ["highest", "high", "a", "b", "low"]);
 }
 
-pub async fn who_has_waited_long_is_not_passed_by_higher_priority(stage: &CaseStage) {
+pub async fn a_long_wait_is_not_passed_by_higher_priority(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push(item("old")).await;
     stage.advance(MINUTE + SECOND);

@@ -28,8 +28,8 @@ fn contradict(db: &Connection, index: &str, change: &str) {
     .unwrap();
 }
 
-/// Looks at the name once a second for a minute, and returns the first failure. Work that is left over is
-/// done at once, as a session does it, but with an end.
+/// Looks at the name once a second for a minute, and returns the first failure. Work that is left
+/// over is done at once, as a session does it, but with an end.
 fn trouble_in_a_minute(db: &Connection, name: &Name, who: Oracle) -> Option<StoreErrorKind> {
     for second in 0..60 {
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests: Vec::new() };

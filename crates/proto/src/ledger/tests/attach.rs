@@ -156,7 +156,7 @@ fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps() {
 }
 
 #[test]
-fn who_holds_or_waits_is_told_when_somebody_else_gives_its_ticket_back() {
+fn holders_and_waiters_are_told_when_somebody_else_gives_their_ticket_back() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
     world.queue(2, ask(2));
@@ -171,7 +171,7 @@ fn who_holds_or_waits_is_told_when_somebody_else_gives_its_ticket_back() {
 }
 
 #[test]
-fn who_gives_its_own_ticket_back_is_not_told_of_it() {
+fn a_client_that_gives_its_own_ticket_back_is_not_told_of_it() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
     assert_eq!(world.release(1, 1).wakeups, []);

@@ -60,7 +60,7 @@ fn a_silent_holder_keeps_its_lease_until_that_ends() {
 }
 
 #[test]
-fn who_asks_is_heard_whatever_has_become_of_its_inbox() {
+fn a_client_that_asks_is_heard_whatever_has_become_of_its_inbox() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
     world.contacts.0.insert(1, Contact::Silent);

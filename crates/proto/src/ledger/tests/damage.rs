@@ -1,4 +1,5 @@
-//! Rows that the ledger did not write: it may answer anything, but it answers, and its work comes to an end.
+//! Rows that the ledger did not write: it may answer anything, but it answers, and its work comes
+//! to an end.
 
 use std::vec;
 

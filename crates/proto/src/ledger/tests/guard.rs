@@ -37,7 +37,7 @@ fn a_release_hands_nothing_on_while_the_store_is_guarded() {
 }
 
 #[test]
-fn who_does_not_wait_is_told_that_the_store_is_guarded() {
+fn a_request_that_does_not_wait_is_told_that_the_store_is_guarded() {
     let mut world = guarded(1);
     let reply = world.acquire(1, Acquire { enqueue: Enqueue::No, ..ask(1) });
     assert!(matches!(reply, Reply::Busy { why: Busy::Guarded, held: 0, .. }), "{reply:?}");

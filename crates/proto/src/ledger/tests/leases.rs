@@ -45,7 +45,7 @@ fn a_short_ttl_of_one_caller_does_not_shorten_the_lease_of_another() {
 }
 
 #[test]
-fn who_lost_its_lease_is_told_when_it_comes_back() {
+fn a_client_that_lost_its_lease_is_told_when_it_comes_back() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, TTL));
     world.pass(TTL);

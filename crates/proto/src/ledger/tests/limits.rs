@@ -39,14 +39,14 @@ fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds_or_waits() {
 }
 
 #[test]
-fn who_states_nothing_goes_by_what_the_others_stated() {
+fn a_request_without_a_limit_goes_by_what_the_others_stated() {
     let mut world = World::new();
     world.take(1, stating(1, 5, OnMismatch::Refuse));
     assert_eq!(world.take(2, ask(2)).limit, 5);
 }
 
 #[test]
-fn who_states_another_limit_than_those_who_hold_is_told_both() {
+fn a_request_that_states_another_limit_than_the_holders_is_told_both() {
     let mut world = World::new();
     world.take(1, stating(1, 3, OnMismatch::Refuse));
     for rule in [OnMismatch::Refuse, OnMismatch::Exact] {
@@ -107,13 +107,13 @@ fn stating_and_waiting(ticket: u128, limit: u32) -> Acquire {
 }
 
 #[test]
-fn who_adopts_goes_by_the_stored_limit() {
+fn a_request_that_adopts_goes_by_the_stored_limit() {
     let mut world = World::limited(3);
     assert_eq!(world.take(1, stating(1, 1, OnMismatch::Adopt)).limit, 3);
 }
 
 #[test]
-fn who_sets_changes_the_limit_and_serves_who_waits() {
+fn a_request_that_sets_the_limit_changes_it_and_serves_waiters() {
     let mut world = World::new();
     world.take(1, ask(1));
     world.queue(2, ask(2));
@@ -204,7 +204,7 @@ fn a_refused_request_stores_no_limit() {
 }
 
 #[test]
-fn who_does_not_wait_at_a_limit_of_zero_leaves_nothing_behind() {
+fn a_request_that_does_not_wait_at_a_limit_of_zero_leaves_nothing_behind() {
     let mut world = World::new();
     let impatient = Acquire { enqueue: Enqueue::No, ..stating(1, 0, OnMismatch::Refuse) };
     world.acquire(1, impatient);

@@ -84,7 +84,7 @@ fn more_wishes_than_permits_are_refused() {
 }
 
 #[test]
-fn who_wishes_waits_for_its_slot_and_holds_up_nobody_who_can_have_another() {
+fn a_request_waits_for_the_slot_it_names_and_holds_up_nobody_who_can_have_another() {
     let mut world = World::named(THREE);
     world.take(1, wishing(1, "board-b"));
     world.queue(2, wishing(2, "board-b"));
@@ -223,7 +223,7 @@ fn one_step_looks_at_a_page_of_those_who_wish_and_the_next_at_those_behind_it() 
 }
 
 #[test]
-fn who_waits_for_a_slot_is_told_who_holds_it() {
+fn a_waiter_for_a_slot_is_told_who_holds_it() {
     let mut world = World::named(THREE);
     world.take(1, wishing(1, "board-b"));
     world.queue(2, wishing(2, "board-b"));

@@ -25,7 +25,7 @@ fn no_more_than_the_limit_hold() {
 }
 
 #[test]
-fn who_comes_first_is_served_first() {
+fn waiters_are_served_in_the_order_of_their_requests() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
     for ticket in [5, 3, 4] {

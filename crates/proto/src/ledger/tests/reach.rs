@@ -119,7 +119,8 @@ fn a_wakeup_does_not_repeat_what_the_reply_says() {
     assert!(matches!(outcome.replies.replies[0], Reply::Granted(_)));
 }
 
-/// A world in which the kernel vouches for clients 1 to 3, of which 1 holds and 2 and 3 stand in line.
+/// A world in which the kernel vouches for clients 1 to 3, of which 1 holds and 2 and 3 stand in
+/// line.
 fn vouched() -> World {
     let mut world = World::limited(1);
     for client in 1..=3 {
@@ -140,7 +141,7 @@ fn wait(world: &mut World, time: crate::time::Micros) {
 }
 
 #[test]
-fn who_was_handed_a_permit_and_said_so_keeps_it_for_as_long_as_it_lives() {
+fn a_client_that_confirmed_its_grant_keeps_it_for_as_long_as_it_lives() {
     let mut world = vouched();
     world.release(1, 1);
     assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL), "until it has said so");
@@ -151,7 +152,7 @@ fn who_was_handed_a_permit_and_said_so_keeps_it_for_as_long_as_it_lives() {
 }
 
 #[test]
-fn who_lives_and_does_not_say_that_it_was_handed_a_permit_has_it_no_longer_than_its_place() {
+fn a_live_client_that_does_not_confirm_its_grant_has_it_no_longer_than_its_place() {
     let mut world = vouched();
     world.release(1, 1);
     wait(&mut world, WAITER_TTL - SECOND);
@@ -161,7 +162,7 @@ fn who_lives_and_does_not_say_that_it_was_handed_a_permit_has_it_no_longer_than_
 }
 
 #[test]
-fn who_lives_and_does_not_renew_its_place_is_not_waited_for() {
+fn a_live_client_that_does_not_renew_its_place_is_not_waited_for() {
     let mut world = vouched();
     wait(&mut world, WAITER_TTL + 3 * SECOND);
     assert_eq!(world.waiters(), [3]);
@@ -169,7 +170,7 @@ fn who_lives_and_does_not_renew_its_place_is_not_waited_for() {
 }
 
 #[test]
-fn who_was_handed_a_permit_and_takes_another_has_been_heard_from() {
+fn a_client_that_takes_another_permit_has_been_heard_from() {
     let mut world = vouched();
     world.release(1, 1);
     world.resize(2);

@@ -14,7 +14,7 @@ fn resume() -> Request {
 }
 
 #[test]
-fn who_holds_when_a_name_is_paused_holds_and_nobody_else_is_admitted() {
+fn a_holder_keeps_its_permit_when_the_name_is_paused_and_nobody_else_is_admitted() {
     let mut world = World::limited(2);
     world.take(1, ask(1));
     pause(&mut world);
@@ -25,7 +25,7 @@ fn who_holds_when_a_name_is_paused_holds_and_nobody_else_is_admitted() {
 }
 
 #[test]
-fn who_does_not_wait_is_told_that_the_name_is_paused() {
+fn a_request_that_does_not_wait_is_told_that_the_name_is_paused() {
     let mut world = World::limited(2);
     pause(&mut world);
     let reply = world.acquire(1, Acquire { enqueue: Enqueue::No, ..ask(1) });

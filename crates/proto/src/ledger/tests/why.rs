@@ -99,7 +99,8 @@ fn estimate_agrees(seen: &Snapshot, row: &WaiterRow, told: &Waits) {
     }
 }
 
-/// Of a name that is resumed and resized, exactly those are granted that are told of as about to be served.
+/// Of a name that is resumed and resized, exactly those are granted that are told of as about to be
+/// served.
 pub(super) fn what_is_foretold_comes_true(mut world: World, limit: u32) {
     world.contacts.0.clear(); // everybody listens
     let now = world.snapshot();
@@ -128,8 +129,8 @@ fn not_renewed(world: &mut World) -> Option<Micros> {
     world.snapshot().holders[0].not_renewed_for()
 }
 
-/// A permit that was handed over lasts only as long as the place did, until its holder is heard from. That is
-/// no sign of a death.
+/// A permit that was handed over lasts only as long as the place did, until its holder is heard
+/// from. That is no sign of a death.
 #[test]
 fn a_permit_that_was_handed_over_is_late_only_when_its_holder_should_have_been_heard() {
     let mut world = World::limited(1);

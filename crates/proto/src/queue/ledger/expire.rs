@@ -60,11 +60,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Forgets a few sessions and keys whose time is over. Also what was to be remembered for longer than
-    /// anything is: the clock was set back.
+    /// Forgets a few sessions and keys whose time is over.
     pub(super) fn forget(&mut self, most: usize) -> Result<(), S::Error> {
         for _ in 0..most {
             let Some((until, session)) = self.first_session()? else { break };
+            // A batch that comes right at its deadline is still executed, so it must be known then.
             if until >= self.now {
                 break;
             }

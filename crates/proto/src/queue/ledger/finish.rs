@@ -55,6 +55,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 Ok(Reply::Acknowledged { id })
             }
             How::GiveBack { delay } => {
+                // A delivery that is given back does not count.
                 item.attempt = item.attempt.saturating_sub(1);
                 self.put_back(item, *delay)?;
                 Ok(Reply::Returned { id })

@@ -35,6 +35,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_item(&item)?;
         let mut counts = self.state.group(&group)?;
         counts.ready += 1;
+        // An item that comes back may stand before the first of its group, which then makes way.
         if let Some(front) = counts.front
             && let Some(front) = self.state.item(front)?
             && item.place() < front.place()
@@ -116,6 +117,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// After the limit of groups was changed: those that were full and have room now come in again.
     pub(super) fn reopen(&mut self) -> Result<(), S::Error> {
         while let Some(after) = self.head.reopen.take() {
+            // The head keeps the last group that was looked at. A call that runs out of work lets
+            // the next one go on behind it.
             let Some((group, mut counts)) = self.state.full_group_after(&after)? else { break };
             if !self.has_work() {
                 self.head.reopen = Some(after);
@@ -156,6 +159,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// An item by number that is ready or delayed leaves the queue.
     pub(super) fn remove_waiting(&mut self, item: &Item) -> Result<(), S::Error> {
+        // Before its group is asked for the next item, which must not be this one.
         self.remove(item)?;
         match item.standing {
             Standing::Ready { .. } => self.leave_ready(item, false)?,

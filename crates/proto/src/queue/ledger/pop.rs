@@ -17,10 +17,13 @@ use crate::{
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn pop(&mut self, pop: &Pop) -> Result<Reply, S::Error> {
+        // The worker has come, so it is neither in line nor called any more. It gets a new place
+        // below if it wants more than there is.
         self.leave_line(self.asker)?;
         let mut items = Vec::new();
         while (items.len() as u32) < pop.items && self.delivers() {
             let Some(item) = self.next_open()? else { break };
+            // The first item goes out however long it is. Otherwise it would stand first for ever.
             if !items.is_empty() && item.bytes as usize > self.room {
                 break;
             }
@@ -52,6 +55,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             ends: self.head.clock + pop.ttl,
             ends_wall: self.now + pop.ttl,
         });
+        // Before it leaves the order: its group is asked for the next item then, which must not be
+        // this one.
         self.state.put_item(&item)?;
         self.leave_ready(&ready, true)?;
         self.hand_out(&item)

@@ -69,6 +69,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Some(dedup) = push.dedup.as_ref().filter(|dedup| dedup.window > 0) else {
             return Ok(());
         };
+        // A key whose time is over stays until some call forgets it. It is counted already.
         let is_new = self.state.key(&dedup.key)?.is_none();
         self.head.keys += u32::from(is_new);
         let until = self.now.saturating_add(dedup.window).min(UNBOUNDED);

@@ -148,6 +148,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// every `bound` keeps the ledger's clock at full speed.
     fn next_event(&mut self) -> Result<Option<Micros>, S::Error> {
         let due = match self.first_delayed()? {
+            // Where nothing is delivered, an item that falls due is of no use to a worker.
             Some(item) if self.delivers() => match item.standing {
                 Standing::Delayed { due } => Some(due),
                 _ => None,

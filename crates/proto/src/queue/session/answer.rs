@@ -46,6 +46,7 @@ impl Session {
         }
         self.lost_early.clear();
         if let Some(look_in) = replies.look_in {
+            // However soon something is due, one look a millisecond is enough.
             self.look_by(now + look_in.max(MILLISECOND));
         }
     }
@@ -146,6 +147,7 @@ impl Session {
             }
             let mut held = HeldDelivery::new(ttl);
             held.believe(at, certain);
+            // The answer may have been on its way for longer than the lease lasts.
             let is_over = held.is_over(now);
             self.work.put(delivery, held);
             match self.poppers.first().filter(|_| !is_over) {
@@ -220,6 +222,8 @@ impl Session {
     fn disown(&mut self, delivery: Delivery) {
         if self.work.get(delivery).is_none() {
             let mut held = HeldDelivery::new(self.config.ttl);
+            // Nobody here knows when its lease ends. Without an end it is given back until the
+            // store answers.
             held.believe(0, None);
             held.leave(How::GiveBack { delay: 0 }, true);
             self.work.put(delivery, held);

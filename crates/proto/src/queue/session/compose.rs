@@ -159,6 +159,7 @@ impl Session {
     }
 
     fn draft_pop(&mut self, draft: &mut Draft) {
+        // Neither a pop is due, nor is there a place in line that nobody needs any more.
         if !self.pop_due && (self.poppers.want_any() || !self.in_line) {
             return;
         }
@@ -213,6 +214,8 @@ impl Session {
         };
         let clock = shows.saturating_add(now.saturating_sub(asked_at));
         let not_after = self.bearings.not_after.max(clock.saturating_add(patience));
+        // The reading may be as old as its round trip took, and clocks may differ in speed by a
+        // hundredth.
         let in_doubt = heard_at.saturating_sub(asked_at) + patience / 100;
         let over_in = (not_after - clock).saturating_add(in_doubt).min(patience.saturating_mul(2));
         (not_after, now.saturating_add(over_in))

@@ -32,6 +32,7 @@ impl Session {
     /// without the requests for which there was no room.
     fn take_no_room(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
+        // From the back, so that what is put in front keeps its order.
         for entry in sent.entries.into_iter().rev() {
             match entry {
                 DraftEntry::Ask(ask, _) => {
@@ -126,6 +127,7 @@ impl Session {
             self.sent = Some(Sent { call: None, ..sent });
             return self.give_up_batch(now);
         }
+        // From the back, so that what is put in front keeps its order.
         for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests).rev() {
             match entry {
                 DraftEntry::Ask(id, at) => {

@@ -86,6 +86,8 @@ impl Session {
                 draft.push(BatchPart::Lease { lease, tickets }, renew(whom));
                 continue;
             }
+            // A ticket that is being given back stands under the lease until the store confirms
+            // that, so it counts above. By name it is not renewed any more.
             let is_held = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Held);
             let held: Vec<Ticket> = of.held.iter().filter(is_held).copied().collect();
             for some in held.chunks(Batch::MOST_TICKETS) {

@@ -46,6 +46,7 @@ impl Session {
             && let Some(ticket) = desk.outbox.pop()
         {
             let Some(record) = desk.records.get_mut(&ticket) else { continue };
+            // From the first request on, the store may know of the ticket.
             if record.sent_at.is_none() {
                 record.sent_at = Some(now);
             }

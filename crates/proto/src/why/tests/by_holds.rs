@@ -25,7 +25,8 @@ fn by_holds(wait: u64, seen: u32, typical: u64) -> Estimate {
 #[test]
 fn a_holder_goes_on_as_others_did_and_those_ahead_hold_as_long_as_others_did() {
     let seen = name(1, vec![holder(1, 1, 5, Some(25))], vec![waiter(2, 1), waiter(3, 1)]);
-    // The holder is like the upper half of the two that took longer than 5 s, and the waiter like the lower half of all.
+    // The holder is like the upper half of the two that took longer than 5 s, and the waiter like
+    // the lower half of all.
     let past = took([4, 12, 14]);
     assert_eq!(waits(&seen, &past), [by_holds(9, 3, 12), by_holds(13, 3, 12)]);
 }

@@ -140,7 +140,8 @@ fn share_within_two(limit: u32, line: u32, known: Known, hold: Hold) -> f64 {
     f64::from(good) / f64::from(all)
 }
 
-/// How many wait at how many permits, and of equal, similar and random holds the share of good estimates.
+/// How many wait at how many permits, and of equal, similar and random holds the share of good
+/// estimates.
 type Shares = [((u32, u32), [f64; 3]); 4];
 
 fn shares_are_at_least(shares: Shares, known: Known) {

@@ -60,12 +60,14 @@ impl ClusterNode {
         AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
     }
 
-    /// A node that does not even greet is no longer waited for than an answer: others may have its slots.
+    /// A node that does not even greet is no longer waited for than an answer: others may have its
+    /// slots.
     fn patience(&self) -> Duration {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 
-    /// A new link takes the place of one that was silent for so long. What is under way over it stays so.
+    /// A new link takes the place of one that was silent for so long. What is under way over it
+    /// stays so.
     pub(in crate::cluster) async fn doubt(&self, silence: Duration) {
         let mut current = self.commands.lock().await;
         current.take_if(|link| link.heard.was_silent_for(silence));

@@ -239,8 +239,8 @@ fn replay(heard: &Heard, client: &Client) -> (NodeAnswer, NodeReply) {
     (node.answer(), reply)
 }
 
-/// Every world that can be reached while nobody gives back; how many there are, and how many clients believe
-/// to hold in one or the other.
+/// Every world that can be reached while nobody gives back; how many there are, and how many
+/// clients believe to hold in one or the other.
 fn explore(limit: u32, permits: &[u32]) -> (usize, BTreeSet<usize>) {
     let first = World::new(limit, permits);
     let (mut seen, mut open) = (HashSet::from([mark(&first)]), vec![first]);
@@ -259,7 +259,8 @@ fn explore(limit: u32, permits: &[u32]) -> (usize, BTreeSet<usize>) {
     (seen.len(), believers)
 }
 
-/// Two worlds with the same mark are taken for the same one: nodes are alike, so their order is left out.
+/// Two worlds with the same mark are taken for the same one: nodes are alike, so their order is
+/// left out.
 fn mark(world: &World) -> u64 {
     let mut nodes: Vec<u64> = (0..NODES)
         .map(|at| {

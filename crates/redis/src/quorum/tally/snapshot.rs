@@ -27,13 +27,14 @@ impl ReplyTally<'_> {
         });
         let mut holders = self.holders(&seen);
         let mut waiters = self.waiters(&seen, &holders);
-        let median = |number: &dyn Fn(&Snapshot) -> u32| {
-            let mut numbers: Vec<u32> = seen.iter().map(|snapshot| number(snapshot)).collect();
-            numbers.sort_unstable();
-            numbers.get(numbers.len() / 2).copied().unwrap_or(0)
-        };
         let held = holders.iter().map(|row| row.slots.count()).sum();
         let (holders_total, waiting_total) = (holders.len() as u32, waiters.len() as u32);
+        // Nodes that list only some of their rows show no more than those, so what they count is
+        // nearer.
+        let count = |listed: u32, counted: &dyn Fn(&Snapshot) -> u32| match is_whole {
+            true => listed,
+            false => median(seen.iter().map(|snapshot| counted(snapshot)).collect()),
+        };
         holders.truncate(rows);
         waiters.truncate(rows);
         Snapshot {
@@ -44,17 +45,9 @@ impl ReplyTally<'_> {
             slot_names: SlotNames::none(),
             paused: settings.paused,
             guarded_for: self.guarded_for(),
-            held: if is_whole { held } else { median(&|seen| seen.held) },
-            holders_total: if is_whole {
-                holders_total
-            } else {
-                median(&|seen| seen.holders_total)
-            },
-            waiting_total: if is_whole {
-                waiting_total
-            } else {
-                median(&|seen| seen.waiting_total)
-            },
+            held: count(held, &|seen| seen.held),
+            holders_total: count(holders_total, &|seen| seen.holders_total),
+            waiting_total: count(waiting_total, &|seen| seen.waiting_total),
             recent: recent(&seen),
             holders,
             waiters,
@@ -104,6 +97,7 @@ impl ReplyTally<'_> {
                 && holders.iter().all(|row| row.ticket != *ticket)
         });
         let mut rows: Vec<_> = found.into_values().collect();
+        // By the mean of its places, in thousandths, because the numbers are whole.
         rows.sort_by_key(|(places, _)| places.iter().sum::<usize>() * 1000 / places.len());
         rows.into_iter().map(|(_, row)| row.clone()).collect()
     }
@@ -131,8 +125,8 @@ fn most_common_slots(rows: &[&HolderRow]) -> Slots {
     rows.iter().max_by_key(count).map(|row| row.slots.clone()).unwrap_or_default()
 }
 
-/// Of the node that knows of the most holds; a node that was away has missed some. All other nodes know of the same
-/// holds, to a code or so.
+/// The holds of the node that knows of the most. A node that was away has missed some, and all
+/// others know of the same ones, to a code or so.
 fn recent(seen: &[&Snapshot]) -> RecentHolds {
     let all = seen.iter().map(|snapshot| snapshot.recent);
     all.max_by_key(|recent| recent.lengths().count()).unwrap_or_default()
@@ -141,4 +135,9 @@ fn recent(seen: &[&Snapshot]) -> RecentHolds {
 fn kind(seen: &[&Snapshot]) -> Option<Kind> {
     let kinds: Vec<Kind> = seen.iter().filter_map(|snapshot| snapshot.kind).collect();
     kinds.iter().max_by_key(|kind| kinds.iter().filter(|other| other == kind).count()).copied()
+}
+
+fn median(mut numbers: Vec<u32>) -> u32 {
+    numbers.sort_unstable();
+    numbers.get(numbers.len() / 2).copied().unwrap_or(0)
 }

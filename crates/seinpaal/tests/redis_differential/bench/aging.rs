@@ -1,7 +1,8 @@
-//! Whether a key may have ended by the server's own clock, which goes on while the clock of the history stands still.
+//! Whether a key may have ended by the server's own clock, which goes on while the clock of the
+//! history stands still.
 //!
-//! A history that begins to differ there says nothing about the scripts: the ledger has not been told that the name is
-//! gone.
+//! A history that begins to differ there says nothing about the scripts: the ledger has not been
+//! told that the name is gone.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +11,16 @@ const SHORTEST: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
 pub(super) struct Aging {
-    /// For how long the key that ends first lasts, counted from an instant that lies before that was read.
+    /// For how long the key that ends first lasts, counted from an instant that lies before that
+    /// was read.
     left: Option<(Instant, Duration)>,
     /// A key may have ended unseen.
     pub(super) is_unsure: bool,
 }
 
 impl Aging {
-    /// The keys were looked at, after `began`, and lasted for so many milliseconds; negative: for ever, or not there.
+    /// The keys were looked at, after `began`, and lasted for so many milliseconds; negative: for
+    /// ever, or not there.
     pub(super) fn looked(&mut self, began: Instant, lasting: [i64; 2]) {
         let least = lasting.into_iter().filter_map(|left| u64::try_from(left).ok()).min();
         self.left = least.map(|left| (began, Duration::from_millis(left)));

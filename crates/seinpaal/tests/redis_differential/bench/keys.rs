@@ -8,8 +8,8 @@ use seinpaal_proto::MemoryState;
 use super::{Bench, KEY};
 
 impl Bench {
-    /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
-    /// the name is gone by that.
+    /// The server's clock stands still beside the test's, so its keys are told how much time has
+    /// passed. Says whether the name is gone by that.
     pub(super) async fn is_gone_after(&mut self, step: i64) -> bool {
         match self.told.take() {
             Some(is_gone) => is_gone,
@@ -21,8 +21,8 @@ impl Bench {
         }
     }
 
-    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
-    /// is not seen in any answer would be seen when they are gone.
+    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the
+    /// server's own clock. What is not seen in any answer would be seen when they are gone.
     pub(super) fn kept_amiss(&self, state: &MemoryState, kept: &Kept) -> Option<String> {
         kept.is_left().or_else(|| self.cut_short(state, kept.lasting))
     }
@@ -43,8 +43,8 @@ impl Bench {
         None
     }
 
-    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for its leases, or else for what is
-    /// remembered, and until the clock has passed its fence.
+    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for
+    /// its leases, or else for what is remembered, and until the clock has passed its fence.
     pub(super) fn owed(&self, state: &MemoryState) -> Option<i64> {
         let (facts, now) = (state.facts()?, self.now.load(Ordering::SeqCst));
         let leases = state.leases().map(|lease| lease.ends).max();
@@ -77,7 +77,8 @@ impl Kept {
             let bytes = head.get(at..at + 4)?.try_into().ok()?;
             Some(u32::from_le_bytes(bytes) as usize)
         };
-        // A line or a lone value is all there is. Tickets may stand apart from it. Rows are counted in the head.
+        // A line or a lone value is all there is. Tickets may stand apart from it. Rows are counted
+        // in the head.
         let expected = match head.first()? {
             13..=15 | 22 => 1,
             20 => 2,

@@ -14,8 +14,8 @@ use super::{
 };
 
 impl Bench {
-    /// Runs a history and lists after each event, a while later. Says where the list is not what an inspection shows. As
-    /// in `difference`, a history is run again if a key may have ended unseen.
+    /// Runs a history and lists after each event, a while later. Says where the list is not what an
+    /// inspection shows. As in `difference`, a history is run again if a key may have ended unseen.
     pub(in super::super) async fn list_difference(&mut self, history: &[Event]) -> Option<String> {
         let mut difference = self.list_difference_now(history).await;
         for _ in 0..MOST_REPEATED {
@@ -44,7 +44,8 @@ impl Bench {
         None
     }
 
-    /// The same, but nobody looks until all is done. An inspection would leave rows, and so no value of one ticket.
+    /// The same, but nobody looks until all is done. An inspection would leave rows, and so no
+    /// value of one ticket.
     pub(in super::super) async fn list_difference_at_the_end(
         &mut self,
         history: &[Event],
@@ -70,7 +71,8 @@ impl Bench {
         self.aging.answered();
         self.look(None).await; // so that the next event does not see what was published here
         if expected.replies.backlog {
-            // The list has inspected the name, too, and so the store has ended more than the ledger.
+            // The list has inspected the name, too, and so the store has ended more than the
+            // ledger.
             let Ok(_) = execute(&mut model.state, &mut contacts, now, &batch);
             return None;
         }

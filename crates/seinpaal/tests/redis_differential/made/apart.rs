@@ -1,4 +1,5 @@
-//! Histories in which a session renews several tickets, so that what a renewal changes stands apart from them.
+//! Histories in which a session renews several tickets, so that what a renewal changes stands apart
+//! from them.
 
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, LeaseId, Limit, Permits, Ticket,
@@ -126,8 +127,8 @@ fn renewed_for_a_shorter_time(count: u32) -> Vec<Event> {
     held.into_iter().chain(long).chain(short).chain([look(1)]).collect()
 }
 
-/// They were taken, and are listed, for longer than they are held in the end. Somebody comes whose request is not about
-/// them.
+/// They were taken, and are listed, for longer than they are held in the end. Somebody comes whose
+/// request is not about them.
 fn cut_short_before_another_comes() -> Vec<Event> {
     let long = |number| Acquire { ttl: 20 * SECOND, limit: many_at_once(), ..acquire(number) };
     let taken = [1..51, 51..101].map(|some| by(0, 1, some.map(|n| ask(long(n))).collect()));

@@ -10,7 +10,8 @@ use super::{
     calls::{acquire, another, ask, by, call, look, many_at_once, release, renew, ticket},
 };
 
-/// So many rows that they are listed. The bound at which the lease is listed passes in every fifth call.
+/// So many rows that they are listed. The bound at which the lease is listed passes in every fifth
+/// call.
 pub(super) fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
     let renewed = (0..12).flat_map(|_| [call(240_000, [renew(SECOND)]), look(1)]);
     let longer = [call(1, [renew(20 * SECOND)]), call(240_000, [renew(SECOND)]), look(1)];
@@ -81,8 +82,8 @@ pub(super) fn more_is_due_than_one_call_ends() -> Vec<Event> {
     [1, 51, 101].map(taken).into_iter().chain(looks).collect()
 }
 
-/// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one that it gave back. It
-/// hears of that from a renewal by ticket, as often as it asks.
+/// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one
+/// that it gave back. It hears of that from a renewal by ticket, as often as it asks.
 pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     let apart = LeaseId(77 << 64);
     let asked = |number, by| {
@@ -110,7 +111,8 @@ pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
 }
 
-/// A ticket that is nobody's was asked for. It is renewed by hand, together with one that a client keeps for longer.
+/// A ticket that is nobody's was asked for. It is renewed by hand, together with one that a client
+/// keeps for longer.
 pub(super) fn renewed_by_hand_beside_one_of_a_client() -> Vec<Event> {
     let by_hand = |asks| Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks };
     let (lease, apart, tickets) =

@@ -1,4 +1,5 @@
-//! Calls of which the histories of a line are made. Each session has one lease, and asks for one permit of two.
+//! Calls of which the histories of a line are made. Each session has one lease, and asks for one
+//! permit of two.
 
 use seinpaal_proto::{
     Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,

@@ -41,7 +41,8 @@ pub(super) fn a_clock_set_back_while_somebody_waits() -> Vec<Event> {
     calls
 }
 
-/// A session that takes so many permits and does not listen, while the clock is held back: it ends by the store's.
+/// A session that takes so many permits and does not listen, while the clock is held back: it ends
+/// by the store's.
 pub(super) fn never_heard_of_again(permits: u32) -> Vec<Event> {
     let short =
         |acquire| Acquire { ttl: SECOND, margin: 50 * MILLISECOND, limit: limit(3), ..acquire };
@@ -88,7 +89,8 @@ pub(super) fn forgotten_while_another_holds() -> Vec<Event> {
     taken.into_iter().chain([by(1, 1, release(1, 1)), looks(), short(), look(1)]).collect()
 }
 
-/// A lease, or a place, of twenty hours, and a clock that is held back while the store's goes on for eleven.
+/// A lease, or a place, of twenty hours, and a clock that is held back while the store's goes on
+/// for eleven.
 pub(super) fn for_so_long_keys_are_needed(is_place: bool) -> Vec<Event> {
     let long = 20 * 3_600 * SECOND;
     let (ttl, waiter_ttl) = if is_place { (60 * SECOND, long) } else { (long, SECOND) };

@@ -93,5 +93,6 @@ fn at_rest((name, queue): (&Name, &MemoryQueue)) -> (Name, bool) {
 
 /// A batch of nobody's: it changes nothing but what is due anyway.
 fn reading(name: Name, requests: Vec<Request>) -> Batch {
+    // The ledger remembers nothing of a batch with the number 0.
     Batch { name, session: Inbox(0), number: 0, not_after: Micros::MAX, seen: 0, requests }
 }

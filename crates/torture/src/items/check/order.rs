@@ -1,10 +1,10 @@
 //! The order of undisturbed items: those that were delivered once, as their first attempt, and
 //! acknowledged.
 //!
-//! The queue's order is the moment of the push less a minute for each step of priority. Workers run side by side, so the
-//! order of deliveries is that of their fences, which the store gives, and not that of handlers' starts. An item `b` passed
-//! `a` if `a` stood before `b`, was in the queue when `b` was delivered (its id is below `b`'s fence), and was
-//! delivered later.
+//! The queue's order is the moment of the push less a minute for each step of priority. Workers run
+//! side by side, so the order of deliveries is that of their fences, which the store gives, and not
+//! that of handlers' starts. An item `b` passed `a` if `a` stood before `b`, was in the queue when
+//! `b` was delivered (its id is below `b`'s fence), and was delivered later.
 
 use super::{
     Count, ItemVerdict,

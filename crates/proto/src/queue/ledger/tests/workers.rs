@@ -61,7 +61,7 @@ fn nobody_is_called_for_what_cannot_be_delivered() {
 }
 
 #[test]
-fn who_cannot_be_reached_is_not_called() {
+fn a_worker_that_cannot_be_reached_is_not_called() {
     let mut world = World::new();
     idle(&mut world, 2, 1);
     idle(&mut world, 3, 1);
