@@ -50,7 +50,7 @@ impl TopState {
     pub(super) fn stay_at(&mut self, at: usize) {
         let rows = self.rows();
         if self.chosen_row.is_some_and(|chosen| !rows.contains(&chosen)) {
-            self.chosen_row = rows.get(at).or(rows.last()).copied();
+            self.chosen_row = rows.get(at).or_else(|| rows.last()).copied();
         }
     }
 
