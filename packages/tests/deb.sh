@@ -37,6 +37,8 @@ in_roots() {
 leave_roots() {
     local root
     [ ${#running[@]} = 0 ] || kill "${running[@]}" 2>/dev/null || true
+    # It heeds no other signal, and its processes end with it.
+    [ -z "${booted:-}" ] || kill -KILL "$booted" 2>/dev/null || true
     wait
     for root in "${mounted[@]}"; do umount "$root" || true; done
 }

@@ -35,7 +35,7 @@ def containers(node):
         yield from containers(below)
 
 
-lines = []
+lines, crontab = [], []
 for page in pages:
     for number, (kind, text) in enumerate(BLOCK.findall(page.read_text())):
         if kind == "yaml":
@@ -49,6 +49,8 @@ for page in pages:
                 fields = (minute, hour, day, month, weekday)
                 assert all(re.fullmatch(r"[\d*/,-]+", field) for field in fields), line
                 lines.append(command.split()[1:])
+                crontab.append(command)
         elif kind == "sh" and page.name == "schedules.md":
             (folder / f"block{number}.sh").write_text(text)
+(folder / "crontab").write_text("\n".join(crontab) + "\n")
 (folder / "lines").write_text("\n".join(" ".join(words) for words in lines) + "\n")

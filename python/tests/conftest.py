@@ -5,20 +5,43 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 import seinpaal
 
+pytest.register_assert_rewrite("conformance")
+
 REDIS = os.environ["SEINPAAL_TEST_REDIS"]
 #: Where the servers of other stores are reached, by the kind of store.
 SERVERS = dict(line.split() for line in os.environ["SEINPAAL_TEST_SERVERS"].splitlines())
+#: Every kind of store.
+STORES = ["file", "redis", "memory", *SERVERS]
+#: What a store does not promise, in the words of the list of `crates/conformance`.
+LACKS = {
+    "quorum": {"KeepsOrder", "PassesAsks", "NamesSlots", "KeepsQueues"},
+    "zookeeper": {"KeepsQueues"},
+}
 _names = itertools.count()
 
 
-@pytest.fixture(params=["memory", "file", "redis"])
+def stores_that_promise(needs: set[str], among: Iterable[str] = STORES) -> Iterator[str]:
+    """Of these stores, in their order, those that lack nothing that a test needs."""
+    for store in STORES:
+        if store in among and not needs & LACKS.get(store, set()):
+            yield store
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes a store runs on each that promises what its marks say that it needs."""
+    if "url" in metafunc.fixturenames:
+        needs = {need for mark in metafunc.definition.iter_markers("needs") for need in mark.args}
+        metafunc.parametrize("url", list(stores_that_promise(needs)), indirect=True)
+
+
+@pytest.fixture
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Each kind of store in turn."""
     return url_of(request.param, tmp_path)

@@ -54,31 +54,6 @@ def test_a_loop_that_waits_does_other_things(url: str, name: str) -> None:
     asyncio.run(main())
 
 
-def test_sixty_four_tasks_are_served_in_the_order_they_came(url: str, name: str) -> None:
-    async def main() -> None:
-        store = await seinpaal.connect_async(url)
-        gpus = store.semaphore(name, 4)
-        inside, most = 0, 0
-        grants: dict[int, int] = {}
-
-        async def work(number: int) -> None:
-            nonlocal inside, most
-            async with gpus as permit:
-                grants[permit.fence] = number
-                inside += 1
-                most = max(most, inside)
-                await asyncio.sleep(0.001)
-                inside -= 1
-
-        await asyncio.gather(*(work(number) for number in range(64)))
-        assert [grants[fence] for fence in sorted(grants)] == list(range(64))
-        assert 1 <= most <= 4
-        assert (await gpus.snapshot_async()).permits_held == 0
-        await store.close_async()
-
-    asyncio.run(main())
-
-
 def test_a_task_that_is_cancelled_leaves_the_line(url: str, name: str) -> None:
     async def main() -> None:
         store = await seinpaal.connect_async(url)
@@ -182,6 +157,7 @@ def test_a_loss_while_the_loop_is_blocked_is_told_at_the_end(url: str, name: str
     asyncio.run(main())
 
 
+@pytest.mark.needs("PassesAsks")
 def test_a_task_that_waits_for_an_ask_and_is_cancelled_loses_none(url: str, name: str) -> None:
     async def main() -> None:
         store = await seinpaal.connect_async(url)

@@ -14,20 +14,14 @@ import pytest
 from conformance import left_out
 from conformance.faces import FACES
 from conformance.stage import Stage
-from conftest import SERVERS, url_of
+from conftest import LACKS, SERVERS, STORES, stores_that_promise, url_of
 
 CRATE = Path(__file__).parents[2] / "crates" / "conformance" / "src"
 LISTS = {"": (CRATE / "list.rs", left_out.PERMITS), "queues.": (CRATE / "queue/list.rs", left_out.QUEUES)}
-STORES = ["file", "redis", "memory", *SERVERS]
 #: Stores in which a lease counts by time, whoever lives.
 BY_TIME = {*STORES} - {"file"}
 #: Stores that other programs share.
 SHARED = {*STORES} - {"memory"}
-#: What a store does not promise, in the words of Rust's list.
-LACKS = {
-    "quorum": {"KeepsOrder", "PassesAsks", "NamesSlots", "KeepsQueues"},
-    "zookeeper": {"KeepsQueues"},
-}
 DIES = "another program dies, and a store in memory has one program"
 LEASED = "who lives holds there, so nothing runs down"
 
@@ -87,13 +81,6 @@ def reasons(prefix: str) -> dict[str, str]:
         for why, names in whys.items()
         for name in names
     }
-
-
-def stores_that_promise(needs: set[str], among: set[str]) -> Iterator[str]:
-    """Of these stores, in their order, those that lack nothing that a case needs."""
-    for store in STORES:
-        if store in among and not needs & LACKS.get(store, set()):
-            yield store
 
 
 def plays() -> Iterator[tuple[str, str, str]]:

@@ -14,11 +14,15 @@ from typing import Any
 
 import forks
 import pytest
-from conftest import until, url_of
+from conftest import STORES, until, url_of
 
 import seinpaal
 
 METHODS = ["fork", "forkserver", "spawn"]
+#: Stores that other programs share, and can hold a name of.
+SHARED = [kind for kind in STORES if kind != "memory"]
+#: What a child cannot use that its parent has used before.
+BROKEN_BY_FORK = {"file": "SQLite", "zookeeper": "its client"}
 
 
 def answers_of(method: str, *locks: seinpaal.Mutex) -> Any:
@@ -37,13 +41,13 @@ def answers_of(method: str, *locks: seinpaal.Mutex) -> Any:
 @pytest.mark.parametrize("is_held", [False, True], ids=["free", "held"])
 @pytest.mark.parametrize("is_used", [False, True], ids=["before first use", "after first use"])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", ["file", "redis"])
+@pytest.mark.parametrize("kind", SHARED)
 def test_a_child_has_a_connection_of_its_own(
     kind: str, method: str, is_used: bool, is_held: bool, tmp_path: Path, name: str
 ) -> None:
     url = url_of(kind, tmp_path)
-    # Whether an embedded store was opened is a matter of the process, and this one has opened some.
-    if kind == "file" and method == "fork":
+    # Whether such a store was opened is a matter of the process, and this one has opened some.
+    if kind in BROKEN_BY_FORK and method == "fork":
         run_apart(f"matrix({url!r}, {name!r}, {method!r}, {is_used}, {is_held})")
     else:
         matrix(url, name, method, is_used, is_held)
@@ -57,9 +61,10 @@ def matrix(url: str, name: str, method: str, is_used: bool, is_held: bool) -> No
     if is_used:
         assert [lock.snapshot().holders_total for lock in locks] == [is_held, is_held]
     answers = answers_of(method, *locks)
-    if method == "fork" and url.startswith("file:") and is_used:
+    broken = BROKEN_BY_FORK.get(url.partition(":")[0])
+    if method == "fork" and broken and is_used:
         assert all(isinstance(answer, seinpaal.Forked) for answer in answers)
-        assert "SQLite does not survive a fork" in str(answers[0])
+        assert f"{broken} does not survive a fork" in str(answers[0])
     else:
         assert answers == (("busy", "busy") if is_held else ("held", "held"))
     if held is not None:

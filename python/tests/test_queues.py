@@ -15,6 +15,8 @@ from conftest import REDIS, until
 import seinpaal
 from seinpaal import errors
 
+pytestmark = pytest.mark.needs("KeepsQueues")
+
 
 def test_items_come_in_the_order_they_were_pushed(store: seinpaal.Seinpaal, name: str) -> None:
     mails = store.queue(name)

@@ -76,6 +76,7 @@ def test_a_callback_that_raises_does_not_stop_later_ones(
     until(lambda: bool(told))
 
 
+@pytest.mark.needs("PassesAsks")
 def test_a_holder_is_called_back_for_each_ask_until_it_gives_back(
     store: seinpaal.Seinpaal, name: str
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_holder_is_called_back_for_each_ask_until_it_gives_back(
         permit.asked(0)
 
 
+@pytest.mark.needs("PassesAsks")
 def test_a_permit_that_only_its_callback_for_asks_has_goes_back(
     store: seinpaal.Seinpaal, name: str
 ) -> None:
@@ -113,6 +115,7 @@ def test_a_permit_that_only_its_callback_for_asks_has_goes_back(
     until(lambda: nightly.snapshot().holders_total == 0)
 
 
+@pytest.mark.needs("PassesAsks")
 def test_a_wait_for_an_ask_ends_with_the_loss_or_the_release_of_the_permit(
     store: seinpaal.Seinpaal, name: str
 ) -> None:

@@ -12,7 +12,7 @@ pub(crate) mod show;
 pub(crate) mod steer;
 mod ticket;
 
-use std::env;
+use std::{env, panic::catch_unwind};
 
 use clap::error::ErrorKind;
 
@@ -20,13 +20,19 @@ use crate::{
     args::{Arguments, CliCommand, Global},
     exit::{Exit, Failure},
     keeper::{self, KeeperOrder},
-    output::{self, Voice, text::plain},
+    output::{self, Voice, text::plain, voice},
     run::{self, guard},
     top,
 };
 
-/// Reads the command line, does what it says, and says why if that failed. Returns the exit status.
+/// Carries out the command line. Returns the exit status, also where a mistake of ours ends it.
 pub(crate) fn main() -> u8 {
+    voice::say_panics();
+    catch_unwind(carry_out).unwrap_or_else(|_| Exit::Internal.code())
+}
+
+/// Reads the command line, does what it says, and says why if that failed. Returns the exit status.
+fn carry_out() -> u8 {
     if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::watch::main();
     }

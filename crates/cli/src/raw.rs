@@ -14,7 +14,7 @@ use std::{
         unix::process::CommandExt,
     },
     process::Command,
-    sync::atomic::{AtomicU8, Ordering},
+    sync::atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
 use nix::{
@@ -32,8 +32,28 @@ pub(crate) fn was_closed_at_start(fd: RawFd) -> bool {
     (0..3).contains(&fd) && CLOSED_AT_START.load(Ordering::Relaxed) & (1 << fd) != 0
 }
 
+/// Bit n: signal n was ignored when we were started. Only of [`OURS`].
+static IGNORED_AT_START: AtomicU64 = AtomicU64::new(0);
+
+/// The signals that Rust, tokio or we take over whether our caller ignores them or not.
+const OURS: [Signal; 4] = [Signal::SIGPIPE, Signal::SIGXFSZ, Signal::SIGCHLD, Signal::SIGCONT];
+
+/// Has CMD ignore of these what our caller ignores, as it does of all others, and no more; for use between fork and exec.
+pub(crate) fn ignore_what_our_caller_does() {
+    let ignored = IGNORED_AT_START.load(Ordering::Relaxed);
+    for signal in OURS {
+        let is_ignored = ignored & 1 << signal as u32 != 0;
+        let action = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+        // SAFETY: neither action runs code of ours, and a child between fork and exec may make this call.
+        unsafe { libc::signal(signal as libc::c_int, action) };
+    }
+}
+
 extern "C" fn before_main() {
     note_what_is_closed();
+    note_what_is_ignored();
+    // A file that may not grow is an error of the write, which somebody can report.
+    ignore(Signal::SIGXFSZ);
     keep_one_heap();
 }
 
@@ -44,6 +64,12 @@ fn keep_one_heap() {
     // SAFETY: this sets a parameter of the C library before any other code has allocated.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+fn note_what_is_ignored() {
+    for signal in OURS.into_iter().filter(|signal| is_ignored(*signal)) {
+        IGNORED_AT_START.fetch_or(1 << signal as u32, Ordering::Relaxed);
     }
 }
 

@@ -3,6 +3,7 @@
 mod ending;
 mod events;
 mod find;
+mod group;
 pub(crate) mod guard;
 mod held;
 mod hold;
@@ -15,6 +16,7 @@ mod signals;
 mod terminal;
 mod threshold;
 mod tie;
+mod unstarted;
 mod variables;
 mod waiting;
 mod way;

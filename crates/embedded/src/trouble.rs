@@ -6,6 +6,10 @@ use std::{
 };
 
 use rusqlite::ErrorCode;
+use rustix::{
+    fs::{Access, access},
+    io::Errno,
+};
 
 use super::rights::Stranger;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
@@ -83,6 +87,9 @@ fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) 
         Some(ErrorCode::SystemIoFailure) if is_unwritten(error) => {
             (StoreErrorKind::Full, UNWRITTEN)
         }
+        Some(ErrorCode::CannotOpen) if is_ours_to_use(path) => {
+            (StoreErrorKind::Unreachable, NOT_OPENED)
+        }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => (
             StoreErrorKind::Forbidden,
             "no permission; make it and the files beside it writable for this user",
@@ -124,6 +131,17 @@ fn is_unwritten(error: &rusqlite::Error) -> bool {
     [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE].contains(&extended)
 }
 
+/// Whether the directory, the database and the files that SQLite has beside it, where they are, allow us all that is done
+/// with them. SQLite does not say why it could not open one.
+fn is_ours_to_use(path: &Path) -> bool {
+    let may = Access::READ_OK | Access::WRITE_OK;
+    let beside = ["", "-wal", "-shm"].map(|end| format!("{}{end}", path.display()));
+    path.parent().is_some_and(|dir| access(dir, may | Access::EXEC_OK).is_ok())
+        && beside.iter().all(|file| matches!(access(file, may), Ok(()) | Err(Errno::NOENT)))
+}
+
+const NOT_OPENED: &str = "it could not be opened, though this user may; this program or this machine may have too many files \
+                          open (`ulimit -n`)";
 const UNWRITTEN: &str = "it could not be written (no space, a quota, a limit on the size of files, or a failing \
                          disk); make room there and try again";
 const FULL: &str = "no space left; make room there and try again";

@@ -146,9 +146,7 @@ class Seinpaal:
         return self._connection
 
     def _call(self) -> _native.Call[_native.Connection]:
-        if self._url.startswith("file:"):
-            _fork.check_embedded()
-            _fork.note_embedded()
+        _fork.open_here(self._url)
         url = _fork.url_here(self._url)
         return _native.connect(url, self._client, self._ttl, self._patience)
 

@@ -23,26 +23,29 @@ connections: weakref.WeakSet[Seinpaal] = weakref.WeakSet()
 #: The process that imported this.
 _born_in = os.getpid()
 
-#: The process that opened an embedded store in this memory first.
-_opened_by: int | None = None
+#: What a child inherits without what makes it work, by the scheme of the URL: the store, and what breaks.
+_BROKEN_BY_FORK = {
+    # A child inherits the memory of who locks what, but none of the locks, so its database would be removed from under it
+    # when others leave.
+    "file": ("an embedded store (file:)", "SQLite"),
+    # Its sockets are watched by a thread of the process, which a child lacks, through a descriptor that both would share.
+    "zookeeper": ("a ZooKeeper store", "its client"),
+}
+
+#: By scheme: the process that opened such a store in this memory first.
+_opened_by: dict[str, int] = {}
 
 
-def note_embedded() -> None:
-    """An embedded store has been opened here."""
-    global _opened_by
-    if _opened_by is None:
-        _opened_by = os.getpid()
-
-
-def check_embedded() -> None:
-    """Refuses to open an embedded store where SQLite's memory of who locks what is another process's.
-
-    A child inherits that memory but none of the locks, so its database would be removed from under it when others
-    leave.
-    """
-    if _opened_by is not None and _opened_by != os.getpid():
+def open_here(url: str) -> None:
+    """Notes that a store is opened here, or refuses it where what it needs is another process's."""
+    scheme = url.partition(":")[0]
+    if scheme not in _BROKEN_BY_FORK:
+        return
+    opened_by = _opened_by.setdefault(scheme, os.getpid())
+    if opened_by != os.getpid():
+        store, broken = _BROKEN_BY_FORK[scheme]
         raise Forked(
-            f"an embedded store (file:) was opened by process {_opened_by}, which this one was forked from, and SQLite "
+            f"{store} was opened by process {opened_by}, which this one was forked from, and {broken} "
             "does not survive a fork: use it first in the children (connect with lazy=True), or start children with "
             'multiprocessing.get_context("spawn") or "forkserver", or use a Redis store'
         )

@@ -37,6 +37,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
     "renewal": {
         WIRE: [
             "renewing_a_lease_extends_all_that_stands_under_it",
+            "a_renewal_behind_a_release_proves_what_the_release_hands_over",
             "renewing_with_a_wrong_digest_renews_nothing",
             "renewing_by_ticket_tells_the_live_from_the_dead",
             "renewing_never_revives_an_ended_ticket",

@@ -4,6 +4,7 @@ use std::{
     fmt::Display,
     fs::File,
     io::{self, IsTerminal},
+    panic,
     sync::OnceLock,
 };
 
@@ -58,6 +59,19 @@ impl Voice {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         !self.quiet && !dumb && io::stderr().is_terminal()
     }
+}
+
+/// A mistake of ours is one line, too. `RUST_BACKTRACE` makes it as long as usual.
+pub(crate) fn say_panics() {
+    if std::env::var_os("RUST_BACKTRACE").is_some() {
+        return;
+    }
+    panic::set_hook(Box::new(|panic| {
+        let words = format!("internal error: {panic}; please report it");
+        // By ourselves: whatever writes lines otherwise may be what fails.
+        let line = format!("seinpaal: {}\n", plain(&words.replace('\n', " ")));
+        let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+    }));
 }
 
 /// Writes the text as one line. A reader that has gone is no error.

@@ -5,23 +5,18 @@
 use std::{
     ffi::{c_char, c_int},
     os::fd::IntoRawFd,
-    panic::catch_unwind,
     process::exit,
 };
 
 use nix::sys::signal::Signal;
 use rustix::fs::{Mode, OFlags};
 
-/// The exit status of a program of Rust that has panicked.
-const PANICKED: u8 = 101;
-
 // SAFETY: the C library calls this once, on the only thread there is, and nothing else has this name.
 #[unsafe(no_mangle)]
 extern "C" fn main(_count: c_int, _words: *const *const c_char) -> c_int {
     open_what_is_closed();
     super::ignore(Signal::SIGPIPE);
-    let status = catch_unwind(crate::command::main).unwrap_or(PANICKED);
-    exit(status.into()) // and not a return: what stands in a buffer is written
+    exit(crate::command::main().into()) // and not a return: what stands in a buffer is written
 }
 
 /// Otherwise the first file that is opened would be taken for one of these. CMD has them, too.

@@ -25,6 +25,8 @@ use seinpaal::Schedule;
 use crate::{args::OnLost, exit::Failure};
 pub(crate) use note::ARGUMENT;
 use note::{GuardNote, NEVER};
+
+use super::group::AwaitedChild;
 pub(super) use note::{GuardTimes, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
@@ -67,6 +69,7 @@ pub(super) struct RunGuard {
     terms: KillTerms,
     bonds: Bonds,
     child: Child,
+    _awaited: AwaitedChild,
     pipe: PipeWriter,
     cmd: Option<GuardNote>,
     own: GuardTimes,
@@ -100,6 +103,7 @@ impl RunGuard {
         command.arg0("seinpaal").arg(ARGUMENT).env_clear().current_dir("/");
         command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = with_inherited(&bonds, || command.spawn())?;
+        let awaited = AwaitedChild::new(i32::try_from(child.id()).unwrap_or_default());
         if let Some(mut ready) = child.stdout.take() {
             // One byte says that the guard is in a group of its own. A signal to our group misses
             // it from now on.
@@ -109,6 +113,7 @@ impl RunGuard {
             terms,
             bonds,
             child,
+            _awaited: awaited,
             pipe,
             cmd: None,
             own: GuardTimes::NEVER,

@@ -10,6 +10,7 @@ use tokio::{
 };
 
 use super::{
+    group::{has_only_the_dead, reap_strangers},
     guard::{GuardTimes, KillTerms, RunGuard},
     process::{Cmd, CmdChange},
     sign::Sign,
@@ -78,6 +79,7 @@ impl Leash {
             guard.keep();
         }
         let change = self.cmd.change();
+        reap_strangers();
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
@@ -90,6 +92,7 @@ impl Leash {
                 self.cmd.is_all_gone();
             }
         }
+        reap_strangers();
     }
 
     /// Tells the guard how long the lease lasts.
@@ -156,10 +159,12 @@ impl Leash {
     pub(super) async fn sweep(&self) {
         let Some(kill_at) = self.kill_at else { return };
         while self.cmd.group_lives() {
-            if Instant::now() >= kill_at {
+            // Where only the dead are left the KILL is for what was started while we looked.
+            if Instant::now() >= kill_at || has_only_the_dead(self.cmd.pid()) {
                 return self.cmd.signal_group(Signal::KILL);
             }
             sleep(GLANCE).await;
+            reap_strangers();
         }
     }
 

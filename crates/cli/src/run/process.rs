@@ -8,10 +8,10 @@ use std::{
     io,
     os::{fd::RawFd, unix::process::CommandExt},
     path::Path,
-    process::Command,
+    process::{Child, Command},
 };
 
-use nix::sys::signal::{SigSet, SigmaskHow, Signal as Mask, pthread_sigmask};
+use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use rustix::{
     io::{Errno, FdFlags, fcntl_setfd},
     process::{
@@ -23,13 +23,15 @@ use rustix::{
 use seinpaal::store::ChildRecord;
 
 use super::{
+    group::AwaitedChild,
     raw, signals,
     threshold::{self, Threshold},
+    unstarted::cannot_start,
 };
-use crate::{
-    exit::{Exit, Failure},
-    settings::STORE_VARIABLE,
-};
+use crate::{exit::Failure, settings::STORE_VARIABLE};
+
+/// Who reads a script that does not say it.
+const SHELL: &str = "/bin/sh";
 
 /// What CMD is started with, beyond what it inherits from us unchanged.
 #[derive(Debug)]
@@ -52,10 +54,41 @@ pub(super) struct CmdStart<'a> {
     pub(super) dies_with_us: bool,
 }
 
+impl CmdStart<'_> {
+    /// Starts this command in the way that CMD is started.
+    fn spawn(&self, command: &mut Command, note: &mut BeforeCmd<'_>) -> io::Result<Child> {
+        command.process_group(0);
+        command.envs(self.variables.iter().map(|(key, value)| (key, value)));
+        if self.hides_store {
+            command.env_remove(STORE_VARIABLE);
+        }
+        if let Some(stdin) = &self.stdin {
+            command.stdin(stdin.try_clone()?);
+        }
+        match note {
+            BeforeCmd::Us(note) => {
+                let (threshold, its) = Threshold::new()?;
+                raw::before_exec(command, setup(self, move |parent| threshold::wait(&its, parent)));
+                threshold.start(command, note)
+            }
+            BeforeCmd::Store(record) => {
+                let record = record.clone();
+                raw::before_exec(command, setup(self, move |parent| sign(record.as_ref(), parent)));
+                command.spawn()
+            }
+        }
+    }
+}
+
+/// A script that does not say which program reads it.
+fn has_no_first_line(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::NOEXEC)
+}
+
 /// The one that is told of CMD before CMD begins.
 pub(super) enum BeforeCmd<'a> {
     /// This is called with its process id, on another thread.
-    Us(Box<dyn FnOnce(Pid) + Send + 'a>),
+    Us(Box<dyn FnMut(Pid) + Send + 'a>),
     /// The store's directory alone, if it has a record: CMD signs that by itself.
     Store(Option<ChildRecord>),
 }
@@ -75,6 +108,7 @@ pub(super) enum CmdChange {
 #[derive(Debug)]
 pub(super) struct Cmd {
     pid: Pid,
+    _awaited: AwaitedChild,
     /// Nothing is left of its group: the number may soon be that of another.
     is_gone: bool,
 }
@@ -82,39 +116,24 @@ pub(super) struct Cmd {
 impl Cmd {
     /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
     /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(mut start: CmdStart<'_>, note: BeforeCmd<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(start: CmdStart<'_>, mut note: BeforeCmd<'_>) -> Result<Self, Failure> {
         let name = &start.command[0];
         #[cfg(target_os = "linux")]
         if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
             match start_in_place(&start, record.clone()) {
-                // A script without a first line: there is a shell to be found for it.
-                Err(error) if Errno::from_io_error(&error) == Some(Errno::NOEXEC) => {}
+                Err(error) if has_no_first_line(&error) => {}
                 started => {
                     return Self::numbered(started.map_err(|error| cannot_start(name, &error))?);
                 }
             }
         }
+        let words = &start.command[1..];
         let mut command = Command::new(start.program);
-        command.arg0(name).args(&start.command[1..]).process_group(0);
-        command.envs(start.variables.iter().map(|(key, value)| (key, value)));
-        if start.hides_store {
-            command.env_remove(STORE_VARIABLE);
+        let mut child = start.spawn(command.arg0(name).args(words), &mut note);
+        // Where the C library does not find a shell for such a script, we do, as it and every shell does.
+        if child.as_ref().is_err_and(has_no_first_line) {
+            child = start.spawn(Command::new(SHELL).arg(start.program).args(words), &mut note);
         }
-        if let Some(stdin) = start.stdin.take() {
-            command.stdin(stdin);
-        }
-        let child = match note {
-            BeforeCmd::Us(note) => Threshold::new().and_then(|(threshold, its)| {
-                let setup = setup(&start, move |parent| threshold::wait(&its, parent));
-                raw::before_exec(&mut command, setup);
-                threshold.start(&mut command, note)
-            }),
-            BeforeCmd::Store(record) => {
-                let setup = setup(&start, move |parent| sign(record.as_ref(), parent));
-                raw::before_exec(&mut command, setup);
-                command.spawn()
-            }
-        };
         let child = child.map_err(|error| cannot_start(name, &error))?;
         Self::numbered(i32::try_from(child.id()).unwrap_or_default())
     }
@@ -122,7 +141,7 @@ impl Cmd {
     /// Reaped by number from here on: std has no way to learn of a stop.
     fn numbered(pid: i32) -> Result<Self, Failure> {
         Pid::from_raw(pid)
-            .map(|pid| Self { pid, is_gone: false })
+            .map(|number| Self { pid: number, _awaited: AwaitedChild::new(pid), is_gone: false })
             .ok_or_else(|| Failure::internal("CMD has no process id"))
     }
 
@@ -195,15 +214,21 @@ pub(super) fn become_cmd(
     mask: SigSet,
     hides_store: bool,
 ) -> Failure {
-    let mut command = Command::new(program);
-    command.arg0(&words[0]).args(&words[1..]);
-    if hides_store {
-        command.env_remove(STORE_VARIABLE);
+    let exec = |command: &mut Command| {
+        if hides_store {
+            command.env_remove(STORE_VARIABLE);
+        }
+        raw::before_exec(command, move || {
+            raw::ignore_what_our_caller_does();
+            pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None).map_err(io::Error::from)
+        });
+        command.exec()
+    };
+    let mut error = exec(Command::new(program).arg0(&words[0]).args(&words[1..]));
+    if has_no_first_line(&error) {
+        error = exec(Command::new(SHELL).arg(program).args(&words[1..]));
     }
-    raw::before_exec(&mut command, move || {
-        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None).map_err(io::Error::from)
-    });
-    cannot_start(&words[0], &command.exec())
+    cannot_start(&words[0], &error)
 }
 
 /// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not do: we would stand
@@ -218,7 +243,7 @@ fn start_in_place(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Resu
     }
     let image = raw::start::Image::new(start.program, start.command, variables)?;
     let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
-    let handled: Vec<_> = signals::handled().chain([Mask::SIGPIPE]).collect();
+    let handled: Vec<_> = signals::handled().collect();
     raw::start::start(&image, &handled, &mut || {
         rustix::process::setpgid(None, None)?;
         setup()
@@ -247,6 +272,7 @@ fn setup(
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
         // CMD waits here until somebody else knows of it. If that fails, CMD never begins.
         threshold(parent)?;
+        raw::ignore_what_our_caller_does();
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())
     }
@@ -259,35 +285,4 @@ fn die_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have died before the kernel knew that we care.
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
-}
-
-fn cannot_start(command: &OsStr, error: &io::Error) -> Failure {
-    let command = command.display();
-    let ours = |why| {
-        Failure::new(
-            Exit::Internal,
-            format!("cannot start a process for {command}: {error}; {why}"),
-        )
-    };
-    match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::MFILE) => ours("seinpaal may open no more files: raise `ulimit -n`"),
-        Some(Errno::NFILE) => ours("this machine may open no more files: raise fs.file-max"),
-        Some(Errno::AGAIN | Errno::NOMEM) => ours("too many run already, or memory is short"),
-        Some(Errno::TOOBIG) => Failure::new(
-            Exit::CannotExecute,
-            format!(
-                "cannot run {command}: {error}; its arguments and the environment are too long together"
-            ),
-        ),
-        Some(Errno::NOENT) => Failure::new(
-            Exit::NotFound,
-            format!("cannot run {command}: {error}; is the interpreter in its first line there?"),
-        ),
-        _ => Failure::new(
-            Exit::CannotExecute,
-            format!(
-                "cannot run {command}: {error}; is it a program for this machine, or a script with a first line like #!/bin/sh?"
-            ),
-        ),
-    }
 }

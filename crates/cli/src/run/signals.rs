@@ -31,13 +31,13 @@ const HEARD: [Signal; 9] = [
 /// Bit n: signal n has a handler of ours.
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 
-/// The signals that have handlers of ours once somebody [listens](Signals::listen) and hears of children.
+/// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those of which
+/// [CMD ignores what our caller does](raw::ignore_what_our_caller_does).
 pub(super) fn handled() -> impl Iterator<Item = Number> {
     let handled = HANDLED.load(Ordering::Relaxed);
-    // CONT has one in any case.
-    let has_handler = move |it: &Number| *it == Number::SIGCONT || handled & 1 << (*it as u32) != 0;
+    let has_handler = move |it: &Number| *it != Number::SIGCONT && handled & 1 << (*it as u32) != 0;
     let number = |heard: &Signal| Number::try_from(heard.as_raw()).ok();
-    HEARD.iter().filter_map(number).filter(has_handler).chain([Number::SIGCHLD])
+    HEARD.iter().filter_map(number).filter(has_handler)
 }
 
 /// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for us.

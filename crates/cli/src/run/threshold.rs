@@ -35,7 +35,7 @@ impl Threshold {
     pub(super) fn start(
         self,
         command: &mut Command,
-        note: impl FnOnce(Pid) + Send,
+        note: &mut (impl FnMut(Pid) + Send + ?Sized),
     ) -> io::Result<Child> {
         let ours = &self.0;
         thread::scope(|scope| {
@@ -48,7 +48,7 @@ impl Threshold {
     }
 }
 
-fn admit(mut ours: &UnixStream, note: impl FnOnce(Pid)) {
+fn admit(mut ours: &UnixStream, mut note: impl FnMut(Pid)) {
     let mut number = [0; 4];
     if ours.read_exact(&mut number).is_err() {
         return;

@@ -33,6 +33,7 @@ mod status;
 mod stores;
 mod streams;
 mod support;
+mod surroundings;
 mod tables;
 mod terminal;
 mod tickets;

@@ -9,12 +9,12 @@ macro_rules! pieces {
 }
 
 #[rustfmt::skip]
-const PIECES: [(&str, &str); 23] = pieces![
+const PIECES: [(&str, &str); 24] = pieces![
     "queue/forms", "queue/straight", "queue/straight_push", "queue/straight_work",
     "queue/straight_pop", "queue/straight_end", "queue/rest", "queue/pack", "queue/state", "send",
     "queue/items", "queue/order", "listening", "queue/time", "queue/workers", "queue/ask",
-    "queue/push", "queue/pop", "queue/finish", "queue/steer", "queue/inspect", "refusal",
-    "queue/step"
+    "queue/push", "queue/pop", "queue/finish", "queue/steer", "queue/inspect", "queue/list",
+    "refusal", "queue/step"
 ];
 
 fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import time
+
 from conftest import until
 
-from ..stage import Stage
+from ..stage import Stage, Worker
 
 
 def delayed_items_come_in_the_order_in_which_they_fall_due(stage: Stage) -> None:
     worker = stage.worker()
-    for text, delay in [("c", 1.2), ("a", 0.4), ("b", 0.8)]:
-        worker.push(text, delay=delay)
+    while not _pushed_at_once(worker):
+        until(lambda: worker.counts == [3, 0, 0, 0])
+        worker.texts(9)
     until(lambda: worker.counts == [3, 0, 0, 0])
     assert worker.texts(9) == ["a", "b", "c"]
+
+
+def _pushed_at_once(worker: Worker) -> bool:
+    """Pushes three items. A busy machine may take so long between two pushes that they fall due in another order."""
+    began = time.monotonic()
+    for text, delay in [("c", 1.2), ("a", 0.4), ("b", 0.8)]:
+        worker.push(text, delay=delay)
+    return time.monotonic() - began < 0.4
 
 
 def a_delayed_item_has_its_priority_when_it_comes(stage: Stage) -> None:

@@ -13,7 +13,7 @@ use super::{
     ACTED,
     note::{GuardNote, GuardTimes, NEVER, now},
 };
-use crate::run::raw;
+use crate::run::{group::has_only_the_dead, raw};
 
 /// How often to see whether CMD's group has ended.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -131,6 +131,11 @@ impl GuardWatch {
             return GuardStep::Wait((self.term.min(self.kill) - now).min(LONGEST_NAP));
         }
         if self.is_alone && test_kill_process_group(group).is_err() {
+            return GuardStep::Go(ACTED);
+        }
+        if self.is_alone && has_only_the_dead(group) {
+            // For what was started while we looked.
+            let _ = kill_process_group(group, Signal::KILL);
             return GuardStep::Go(ACTED);
         }
         GuardStep::Wait((self.kill - now).min(GLANCE))
