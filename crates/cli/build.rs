@@ -1,6 +1,7 @@
-//! Links what unwinds a panic into the program, where the compiler has it to link. Otherwise each start of the program
-//! looks for that library, maps it and lets it ask the processor what it can do, which takes a virtual machine longer
-//! than anything else that happens in user space (docs/decisions/0077-a-run-starts-what-it-needs.md).
+//! Links what unwinds a panic into the program, where the compiler has it to link. Otherwise each
+//! start of the program looks for that library, maps it and lets it ask the processor what it can
+//! do, which takes a virtual machine longer than anything else that happens in user space
+//! (docs/decisions/0077-a-run-starts-what-it-needs.md).
 
 use std::{env, path::Path, process::Command};
 

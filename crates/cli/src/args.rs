@@ -38,8 +38,8 @@ fn after(parts: &[&str]) -> String {
 
 /// At most N at once, everywhere, first come first served.
 ///
-/// A command holds permits of a name while it runs, on one machine or on many. Without a free permit it waits
-/// in line. The permits of a process that dies become free again.
+/// A command holds permits of a name while it runs, on one machine or on many. Without a free
+/// permit it waits in line. The permits of a process that dies become free again.
 #[derive(Debug, Parser)]
 #[command(
     name = "seinpaal",
@@ -69,9 +69,9 @@ enum OnlyRun {
 }
 
 impl Arguments {
-    /// Reads the command line. Building the parser of all commands, and freeing it, takes longer than
-    /// anything else here. So if the first word is `run`, a parser of `run` alone tries first. Only if it
-    /// fails, or is asked for help, does the parser of all commands read the line.
+    /// Reads the command line. Building the parser of all commands, and freeing it, takes longer
+    /// than anything else here. So if the first word is `run`, a parser of `run` alone tries first.
+    /// Only if it fails, or is asked for help, does the parser of all commands read the line.
     pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
         Self::read_from(words).map(Self::settled)
     }
@@ -103,8 +103,8 @@ impl Arguments {
 /// What every command understands, before and after its name.
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// Where the permits are kept: file:///DIR, redis://HOST, memory: (default: SEINPAAL_STORE, then
-    /// the config file, then this user's directory on this machine)
+    /// Where the permits are kept: file:///DIR, redis://HOST, memory: (default: SEINPAAL_STORE,
+    /// then the config file, then this user's directory on this machine)
     #[arg(short, long, global = true, help_heading = EVERYWHERE, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Read the store's URL from this file; the URL may have a password in it
@@ -175,8 +175,8 @@ pub(crate) enum CliCommand {
     Doctor(DoctorArgs),
     /// Measure the store, which loads it for about ten seconds
     ///
-    /// Acquires and releases permits as fast as it can. It uses names that nobody else has, and leaves none
-    /// of them behind. Other clients of the store are slower in the meantime.
+    /// Acquires and releases permits as fast as it can. It uses names that nobody else has, and
+    /// leaves none of them behind. Other clients of the store are slower in the meantime.
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Bench(BenchArgs),
     /// Print the completion script of a shell
@@ -189,7 +189,8 @@ pub(crate) enum CliCommand {
 pub(crate) struct RenewArgs {
     #[command(flatten)]
     pub(crate) which: NameAndTicket,
-    /// How long the lease lasts from now, 100ms to 24h (default: 30s, or as long as the store's restart guard allows)
+    /// How long the lease lasts from now, 100ms to 24h (default: 30s, or as long as the store's
+    /// restart guard allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
 }
@@ -231,13 +232,16 @@ pub(crate) struct LimitArgs {
     /// The new limit; 0 admits nobody. A limit below what is held evicts nobody
     #[arg(value_name = "N", value_parser = values::count_or_zero(MAX_LIMIT))]
     pub(crate) limit: Option<u32>,
-    /// Give the slots these names, from slot 0 up, with commas between them; the limit is how many there are
+    /// Give the slots these names, from slot 0 up, with commas between them; the limit is how many
+    /// there are
     ///
-    /// CMD then finds the name of its slot in SEINPAAL_SLOT_NAME, and `run --slot NAME` waits for that one. A name has
-    /// 1 to 64 bytes. While anybody holds or waits, names can only be added at the end.
+    /// CMD then finds the name of its slot in SEINPAAL_SLOT_NAME, and `run --slot NAME` waits for
+    /// that one. A name has 1 to 64 bytes. While anybody holds or waits, names can only be added at
+    /// the end.
     #[arg(long, value_name = "NAME,...", conflicts_with = "limit", value_parser = values::slot_names)]
     pub(crate) slots: Option<SlotNames>,
-    /// Remove the limit that was set, and names for slots; what holders and waiters state applies again
+    /// Remove the limit that was set, and names for slots; what holders and waiters state applies
+    /// again
     #[arg(long, conflicts_with_all = ["limit", "slots"])]
     pub(crate) unset: bool,
 }
@@ -255,8 +259,8 @@ pub(crate) struct PauseArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Check for leases of this length, 100ms to 24h (default: 30s, or as long as the store's restart guard
-    /// allows)
+    /// Check for leases of this length, 100ms to 24h (default: 30s, or as long as the store's
+    /// restart guard allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
     /// Look at so many stored names and queues, to see whether any contradicts itself; 0: at none

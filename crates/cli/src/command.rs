@@ -67,7 +67,8 @@ fn carry_out() -> u8 {
         }
     };
     output::voice::part();
-    // The connection was dropped before: whatever stands in a line leaves it. See `blocking::part` for why this is said.
+    // The connection was dropped before: whatever stands in a line leaves it. See `blocking::part`
+    // for why this is said.
     seinpaal::blocking::part();
     exit.code()
 }
@@ -109,7 +110,8 @@ fn explain(error: &clap::Error) -> Result<Exit, Failure> {
     }
 }
 
-/// Which argument it is that clap does not name. CMD's own may be any bytes, and stand behind all of ours.
+/// Which argument it is that clap does not name. CMD's own may be any bytes, and stand behind all
+/// of ours.
 fn invalid_utf8() -> String {
     let mut arguments = env::args_os().enumerate().skip(1);
     let odd = arguments.find_map(|(at, argument)| Some((at, argument.into_string().err()?)));

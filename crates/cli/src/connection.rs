@@ -37,8 +37,8 @@ pub(crate) async fn connect(
     Ok(seinpaal)
 }
 
-/// The connection of a `run`. Where it has no thread of its own, its task is told to `task`, and is to be waited for once
-/// all else of the connection is dropped.
+/// The connection of a `run`. Where it has no thread of its own, its task is told to `task`, and is
+/// to be waited for once all else of the connection is dropped.
 pub(crate) async fn connect_here(
     choice: &StoreChoice,
     ttl: Option<Duration>,

@@ -1,10 +1,11 @@
 //! `acquire --while-pid`: permits that somebody keeps until a process ends.
 //!
-//! Three processes have a part in it. `acquire` itself starts the keeper, waits until it has the permits, prints the ticket
-//! and ends. The *keeper* is a `run` in a session of its own, so it renews, is told of losses, and has a guard where
-//! leases run out by time. Its CMD is the *watcher*, which ends when the process does: on the embedded store it counts as
-//! the holder for as long as it lives, whatever happens to the keeper. The process is named by a descriptor that all three
-//! share, and not by its number, which another may have next.
+//! Three processes have a part in it. `acquire` itself starts the keeper, waits until it has the
+//! permits, prints the ticket and ends. The *keeper* is a `run` in a session of its own, so it
+//! renews, is told of losses, and has a guard where leases run out by time. Its CMD is the
+//! *watcher*, which ends when the process does: on the embedded store it counts as the holder for
+//! as long as it lives, whatever happens to the keeper. The process is named by a descriptor that
+//! all three share, and not by its number, which another may have next.
 
 mod order;
 mod watcher;
@@ -87,7 +88,8 @@ pub(crate) fn keep(
         no_reenter: true,
         ..RunArgs::plain(args.entry.clone(), command)
     };
-    // For the watcher, which may be told of a loss before it has begun to listen. The keeper listens itself.
+    // For the watcher, which may be told of a loss before it has begun to listen. The keeper
+    // listens itself.
     SigSet::from(Mask::SIGTERM).thread_block().map_err(Failure::internal)?;
     run::run(global, &run, voice)
 }
@@ -115,8 +117,8 @@ struct KeeperProcess {
     child: Child,
     /// The first event that says that it has the permits; nothing if it ended before.
     told: oneshot::Receiver<Value>,
-    /// The keeper keeps the permits if it reads a byte here. If the pipe is closed instead, the ticket was never
-    /// printed.
+    /// The keeper keeps the permits if it reads a byte here. If the pipe is closed instead, the
+    /// ticket was never printed.
     stays: PipeWriter,
 }
 
@@ -134,7 +136,8 @@ impl KeeperProcess {
         Ok(Self { child, told: told(events), stays })
     }
 
-    /// Waits for the permits. Signals that end the wait are passed to the keeper, because the keeper is the waiter.
+    /// Waits for the permits. Signals that end the wait are passed to the keeper, because the
+    /// keeper is the waiter.
     async fn acquired(&mut self, signals: &mut Signals) -> Option<Value> {
         loop {
             tokio::select! {

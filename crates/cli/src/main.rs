@@ -1,4 +1,5 @@
-//! `seinpaal`: at most N at once, from the command line. What it promises is in docs/guide/command-line.md.
+//! `seinpaal`: at most N at once, from the command line. What it promises is in
+//! docs/guide/command-line.md.
 #![deny(unsafe_code)]
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 

@@ -38,13 +38,15 @@ static IGNORED_AT_START: AtomicU64 = AtomicU64::new(0);
 /// The signals that Rust, tokio or we take over whether our caller ignores them or not.
 const OURS: [Signal; 4] = [Signal::SIGPIPE, Signal::SIGXFSZ, Signal::SIGCHLD, Signal::SIGCONT];
 
-/// Has CMD ignore of these what our caller ignores, as it does of all others, and no more; for use between fork and exec.
+/// Has CMD ignore of these what our caller ignores, as it does of all others, and no more; for use
+/// between fork and exec.
 pub(crate) fn ignore_what_our_caller_does() {
     let ignored = IGNORED_AT_START.load(Ordering::Relaxed);
     for signal in OURS {
         let is_ignored = ignored & 1 << signal as u32 != 0;
         let action = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-        // SAFETY: neither action runs code of ours, and a child between fork and exec may make this call.
+        // SAFETY: neither action runs code of ours, and a child between fork and exec may make this
+        // call.
         unsafe { libc::signal(signal as libc::c_int, action) };
     }
 }
@@ -57,8 +59,8 @@ extern "C" fn before_main() {
     keep_one_heap();
 }
 
-/// The C library gives each thread a heap of its own, which grows by a page and a system call at a time. Our threads
-/// take turns, and a short `run` would set up three of them.
+/// The C library gives each thread a heap of its own, which grows by a page and a system call at a
+/// time. Our threads take turns, and a short `run` would set up three of them.
 fn keep_one_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: this sets a parameter of the C library before any other code has allocated.
@@ -75,16 +77,17 @@ fn note_what_is_ignored() {
 
 fn note_what_is_closed() {
     for fd in 0..3 {
-        // SAFETY: this asks the kernel about a number and changes nothing, whatever the number stands for.
+        // SAFETY: this asks the kernel about a number and changes nothing, whatever the number
+        // stands for.
         if unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
             CLOSED_AT_START.fetch_or(1 << fd, Ordering::Relaxed);
         }
     }
 }
 
-// SAFETY: the C library calls every function whose address stands in this section once, before `main`, on the only
-// thread there is. This one needs nothing of Rust's runtime, which is not there yet: it neither allocates nor panics,
-// and it takes no arguments, whatever the C library passes.
+// SAFETY: the C library calls every function whose address stands in this section once, before
+// `main`, on the only thread there is. This one needs nothing of Rust's runtime, which is not there
+// yet: it neither allocates nor panics, and it takes no arguments, whatever the C library passes.
 #[used]
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
@@ -98,14 +101,16 @@ where
     F: FnMut() -> io::Result<()> + Send + Sync + 'static,
 {
     // SAFETY: the one caller (process::setup) passes a closure of plain system calls on values that
-    // were computed before the fork, which are async-signal-safe; its errors are bare errno numbers.
+    // were computed before the fork, which are async-signal-safe; its errors are bare errno
+    // numbers.
     unsafe { command.pre_exec(setup) };
 }
 
 /// A copy of a descriptor that somebody passed to us by number; the copy is closed on exec.
 pub(crate) fn duplicate(fd: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: the borrow lasts for this one call, while nothing here closes descriptors: it is done
-    // before the program starts a thread or opens anything. If `fd` is not open, the kernel says so.
+    // before the program starts a thread or opens anything. If `fd` is not open, the kernel says
+    // so.
     let fd = unsafe { BorrowedFd::borrow_raw(fd) };
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
 }
@@ -120,7 +125,8 @@ pub(crate) fn close_on_exec(fd: RawFd) -> io::Result<()> {
 /// Does something with a descriptor that is known to be open, by its number; for use between fork
 /// and exec.
 pub(crate) fn borrowed<T>(fd: RawFd, act: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
-    // SAFETY: the parent had `fd` open when it forked, and nothing in the child has closed it since.
+    // SAFETY: the parent had `fd` open when it forked, and nothing in the child has closed it
+    // since.
     act(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
@@ -141,8 +147,8 @@ pub(crate) fn ignore(signal: Signal) {
     let _ = unsafe { sigaction(signal, &ignore) };
 }
 
-/// Stops this process as the signal does by default. Returns when it is continued, or at once if the
-/// kernel would not stop it (its process group is orphaned).
+/// Stops this process as the signal does by default. Returns when it is continued, or at once if
+/// the kernel would not stop it (its process group is orphaned).
 pub(crate) fn stop(signal: Signal) {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: the default action runs no code of this program, and the former action is restored.

@@ -57,8 +57,8 @@ impl StoreChoice {
         Self { is_exposed, ..self }
     }
 
-    /// Says which store it is, and what to mind about it. To somebody who only wants to run a command the usual store
-    /// is not worth a line.
+    /// Says which store it is, and what to mind about it. To somebody who only wants to run a
+    /// command the usual store is not worth a line.
     pub(crate) fn introduce(&self, voice: Voice, is_for_running: bool) {
         let words = format!("store {} ({})", self.url, self.origin);
         match is_for_running && self.origin == BY_DEFAULT {
@@ -86,7 +86,8 @@ struct ConfigFile {
     store: Option<String>,
 }
 
-/// The store to use. A bad URL is a usage error on the command line, and a configuration error elsewhere.
+/// The store to use. A bad URL is a usage error on the command line, and a configuration error
+/// elsewhere.
 pub(crate) fn choose(global: &Global) -> Result<StoreChoice, Failure> {
     if let Some(text) = &global.store {
         return parsed(text, "--store".to_owned(), Exit::Usage);

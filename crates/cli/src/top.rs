@@ -78,7 +78,8 @@ async fn live(
                 KeyRequest::Look => watch.look_at(state.look.clone()),
                 KeyRequest::Do(name, deed) => {
                     let (seinpaal, telling) = (seinpaal.clone(), telling.clone());
-                    // If the user leaves before the answer comes, the action may or may not have been executed.
+                    // If the user leaves before the answer comes, the action may or may not have
+                    // been executed.
                     tokio::spawn(async move { telling.send(deed.done(&seinpaal, &name).await) });
                 }
                 KeyRequest::Nothing => {}

@@ -131,8 +131,8 @@ fn is_unwritten(error: &rusqlite::Error) -> bool {
     [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE].contains(&extended)
 }
 
-/// Whether the directory, the database and the files that SQLite has beside it, where they are, allow us all that is done
-/// with them. SQLite does not say why it could not open one.
+/// Whether the directory, the database and the files that SQLite has beside it, where they are,
+/// allow us all that is done with them. SQLite does not say why it could not open one.
 fn is_ours_to_use(path: &Path) -> bool {
     let may = Access::READ_OK | Access::WRITE_OK;
     let beside = ["", "-wal", "-shm"].map(|end| format!("{}{end}", path.display()));

@@ -7,8 +7,10 @@
 //!                                              └─(no delivery left)─▶ dead
 //! ```
 //!
-//! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How requests
-//! are done once, how items are ordered and how idle workers are called: docs/decisions/0022-queues.md.
+//! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How
+//! requests
+//! are done once, how items are ordered and how idle workers are called:
+//! docs/decisions/0022-queues.md.
 
 mod contradictions;
 mod fingerprint;

@@ -12,8 +12,8 @@
 //! answered in time, overtakes the call under way. Every request is repeated with the same tickets
 //! until it is answered.
 //!
-//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease is
-//! believed in from the moment *before* the request that proves it was sent, less a margin.
+//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease
+//! is believed in from the moment *before* the request that proves it was sent, less a margin.
 
 mod agenda;
 mod answer;
@@ -148,7 +148,8 @@ impl Session {
         }
     }
 
-    /// The store says that something happened. It may be late, repeated or about a ticket long gone.
+    /// The store says that something happened. It may be late, repeated or about a ticket long
+    /// gone.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: Wakeup) {
         match wakeup.what {
             What::Granted { .. } if !self.tickets.contains_key(&wakeup.ticket) => {
@@ -206,7 +207,8 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call) next.
+    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call)
+    /// next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Micros> {
         let alarm = self.alarms.first().map(|(at, _)| *at);

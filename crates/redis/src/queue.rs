@@ -1,4 +1,5 @@
-//! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
+//! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same
+//! name.
 
 mod ask;
 pub(super) mod pieces;

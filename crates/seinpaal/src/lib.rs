@@ -44,8 +44,9 @@
 //! The connection stays the parent's. In the child every request on it fails with an error that
 //! says so, drops do nothing, and the parent's leases go on without it. A permit that the child
 //! inherited still says that it is held for as long as it was certain at the fork: the child must
-//! not go by it. Connect again in the child; with the embedded store and ZooKeeper, do so only after
-//! `exec`: SQLite's descriptors and the event loop of ZooKeeper's client do not survive a fork.
+//! not go by it. Connect again in the child; with the embedded store and ZooKeeper, do so only
+//! after `exec`: SQLite's descriptors and the event loop of ZooKeeper's client do not survive a
+//! fork.
 //!
 //! # What is logged
 //! With [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its modules; never a

@@ -107,7 +107,8 @@ impl Queue {
         PushRequest::new(self.clone(), Push::json(value))
     }
 
-    /// Pushes many items in as few round trips as possible, in order. Await what is returned: an answer each.
+    /// Pushes many items in as few round trips as possible, in order. Await what is returned: an
+    /// answer each.
     ///
     /// # Examples
     /// ```
@@ -136,12 +137,14 @@ impl Queue {
         TryPop::new(self.clone())
     }
 
-    /// Waits for items to work on, at least one and at most `items` (1 to 64). Await what is returned.
+    /// Waits for items to work on, at least one and at most `items` (1 to 64). Await what is
+    /// returned.
     pub fn pop_many(&self, items: u32) -> PopMany {
         PopMany::new(self.clone(), items)
     }
 
-    /// Works on items as they come, at most `concurrency` at a time. [Run](Worker::run) what is returned.
+    /// Works on items as they come, at most `concurrency` at a time. [Run](Worker::run) what is
+    /// returned.
     ///
     /// See [`Worker`] for what becomes of the answers of `handler`.
     ///
@@ -169,8 +172,9 @@ impl Queue {
         Worker::new(self.clone(), concurrency, handler)
     }
 
-    /// The same for payloads that are JSON: the handler is given the value, and the item to look at. A payload that is
-    /// not what was expected is an error like one of the handler's: it is tried again, and ends as a dead letter.
+    /// The same for payloads that are JSON: the handler is given the value, and the item to look
+    /// at. A payload that is not what was expected is an error like one of the handler's: it is
+    /// tried again, and ends as a dead letter.
     ///
     /// # Examples
     /// ```
@@ -207,7 +211,8 @@ impl Queue {
         })
     }
 
-    /// Spreads the queue over this many queues with derived names, for when it must carry more than one server does.
+    /// Spreads the queue over this many queues with derived names, for when it must carry more than
+    /// one server does.
     pub fn spread(&self, parts: u32) -> Spread {
         Spread::new(self, parts)
     }

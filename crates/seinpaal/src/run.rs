@@ -26,7 +26,8 @@ impl Acquire {
     /// Dropping the future drops `work` and gives the permits back, or leaves the line.
     ///
     /// # Errors
-    /// [`RunError::Acquire`] if there were no permits to be had; [`RunError::Lost`] if they were lost before `work` was
+    /// [`RunError::Acquire`] if there were no permits to be had; [`RunError::Lost`] if they were
+    /// lost before `work` was
     /// done. What `work` returns, an error of its own too, is in the `Ok`.
     ///
     /// # Examples

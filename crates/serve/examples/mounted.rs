@@ -1,4 +1,5 @@
-//! A service that resizes pictures, two at a time in all of its processes, with pages of who does it under `/locks/`.
+//! A service that resizes pictures, two at a time in all of its processes, with pages of who does
+//! it under `/locks/`.
 //!
 //!     cargo run -p seinpaal-serve --example mounted [STORE] [ADDRESS]
 //!
@@ -25,7 +26,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The routes of the service, and the pages beside them. The service checks its own visitors; the pages check theirs.
+/// The routes of the service, and the pages beside them. The service checks its own visitors; the
+/// pages check theirs.
 fn service(seinpaal: Seinpaal) -> Result<Router, Box<dyn Error>> {
     let options = Options { base_path: "/locks".to_owned(), ..Options::default() };
     let pages = Dashboard::new(seinpaal.clone(), options)?.router();

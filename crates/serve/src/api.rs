@@ -1,4 +1,5 @@
-//! The HTTP API: what programs ask that cannot link the crate. docs/decisions/0054-http-api.md says why it is as it is.
+//! The HTTP API: what programs ask that cannot link the crate. docs/decisions/0054-http-api.md says
+//! why it is as it is.
 
 mod address;
 mod body;

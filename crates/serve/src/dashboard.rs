@@ -39,8 +39,8 @@ impl fmt::Debug for Dashboard {
 }
 
 impl Dashboard {
-    /// Pages of the store that this connection goes to. They ask it once a second for what somebody looks at, and nothing
-    /// while nobody looks.
+    /// Pages of the store that this connection goes to. They ask it once a second for what somebody
+    /// looks at, and nothing while nobody looks.
     ///
     /// # Errors
     /// [`BadOption`] says which option cannot be used, in one line.
@@ -64,8 +64,8 @@ impl Dashboard {
         })))
     }
 
-    /// The pages under their base path. Every request is checked: its host, who it is from, and of a change where its form
-    /// came from.
+    /// The pages under their base path. Every request is checked: its host, who it is from, and of
+    /// a change where its form came from.
     pub fn router(&self) -> Router {
         let pages = Router::new()
             .route("/", get(page::names))

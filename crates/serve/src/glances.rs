@@ -11,7 +11,8 @@ use seinpaal::{Holder, Seinpaal, Snapshot};
 
 use crate::history::NameHistories;
 
-/// A name is read again when what is known of it is older than this. A holder is late only after seconds.
+/// A name is read again when what is known of it is older than this. A holder is late only after
+/// seconds.
 const FRESH: Duration = Duration::from_secs(3);
 /// Then it is forgotten: nobody looks at a list that has it.
 const LASTS: Duration = Duration::from_secs(30);
@@ -27,8 +28,9 @@ struct Glance {
 }
 
 impl Glances {
-    /// These rows of a list with their holders, as far as the store tells. Each name is read at most every 3 s, however many
-    /// look. One that nobody holds is read once more after the last holder has gone, which tells whether it was lost.
+    /// These rows of a list with their holders, as far as the store tells. Each name is read at
+    /// most every 3 s, however many look. One that nobody holds is read once more after the last
+    /// holder has gone, which tells whether it was lost.
     pub(crate) async fn fill(
         &self,
         (seinpaal, history): (&Seinpaal, &NameHistories),
@@ -44,7 +46,8 @@ impl Glances {
         rows.iter().map(|row| self.filled(row)).collect()
     }
 
-    /// Of these names, and of those that somebody held at the last reading, those that are to be read.
+    /// Of these names, and of those that somebody held at the last reading, those that are to be
+    /// read.
     fn due(&self, mut names: BTreeSet<String>) -> BTreeSet<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let were_held = all.iter().filter(|(_, glance)| !glance.holders.is_empty());

@@ -1,7 +1,9 @@
-//! The past of names and queues that somebody looks at or that are scraped, since the first reading.
+//! The past of names and queues that somebody looks at or that are scraped, since the first
+//! reading.
 //!
-//! The store keeps no past. So each reading that is made anyway, for a page or for `/metrics`, is noted here, in two rings
-//! for each name: the last ten minutes, and the last day. What nobody read is not known, and is not drawn as nothing.
+//! The store keeps no past. So each reading that is made anyway, for a page or for `/metrics`, is
+//! noted here, in two rings for each name: the last ten minutes, and the last day. What nobody read
+//! is not known, and is not drawn as nothing.
 
 mod ended;
 mod losses;
@@ -21,7 +23,8 @@ use ended::{LastWaiters, Span};
 pub(crate) use losses::Losses;
 pub(crate) use ring::{Bucket, Ring};
 
-/// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a name 60 kB while looked at.
+/// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a
+/// name 60 kB while looked at.
 const MOST_NAMES: usize = 1000;
 /// The last ten minutes, and the last day: length and number of buckets.
 const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
@@ -43,7 +46,8 @@ pub(crate) struct NameHistories {
 /// By name.
 type Pasts = Mutex<HashMap<String, NamePast>>;
 
-/// The past of one name or one queue. In a queue, items in work count as held, and ready items as waiting.
+/// The past of one name or one queue. In a queue, items in work count as held, and ready items as
+/// waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct NamePast {
     pub(crate) fine: Ring,
@@ -62,8 +66,8 @@ impl NameHistories {
         Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
     }
 
-    /// Notes a reading of one name with its holders and waiters. What the snapshot says of waiters goes by what was seen
-    /// before.
+    /// Notes a reading of one name with its holders and waiters. What the snapshot says of waiters
+    /// goes by what was seen before.
     pub(crate) fn learn(&self, seen: &mut Snapshot) {
         self.learn_at(seen, self.now(), |_| ());
     }
@@ -125,7 +129,8 @@ fn note_all<'a>(pasts: &Pasts, all: impl Iterator<Item = (&'a str, Bucket)>, now
     }
 }
 
-/// The past of a name, which takes the place of the one that was read longest ago if there are too many.
+/// The past of a name, which takes the place of the one that was read longest ago if there are too
+/// many.
 fn entry<'a>(
     names: &'a mut HashMap<String, NamePast>,
     name: &str,

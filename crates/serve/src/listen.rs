@@ -17,23 +17,25 @@ use crate::tls::{self, Certificate};
 const CONNECTIONS: usize = 4096;
 /// How long a client may take to send its request's head.
 const HEADERS: Duration = Duration::from_secs(10);
-/// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times as long encoded.
+/// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times
+/// as long encoded.
 const MOST_HEADERS: usize = 32 * 1024;
-/// How long what was sent may stay without a sign from the other side, in milliseconds. A machine that has gone without a
-/// word would otherwise hold a permit, or a place, until the system gives up after a quarter of an hour.
+/// How long what was sent may stay without a sign from the other side, in milliseconds. A machine
+/// that has gone without a word would otherwise hold a permit, or a place, until the system gives
+/// up after a quarter of an hour.
 const SILENCE: u32 = 30_000;
 /// After an accept that failed, as one does for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves the router on the port until the future is dropped. Connections beyond 4096 wait to be accepted; one that takes
-/// longer than 10 s for its headers is closed.
+/// Serves the router on the port until the future is dropped. Connections beyond 4096 wait to be
+/// accepted; one that takes longer than 10 s for its headers is closed.
 ///
 /// # Cancel safety
 /// Dropping the future closes the port. Connections that were accepted go on until they end.
 ///
 /// # If the store is unreachable
-/// Pages say since when the store is silent, and the HTTP API answers with an error. Both recover by
-/// themselves.
+/// Pages say since when the store is silent, and the HTTP API answers with an error. Both recover
+/// by themselves.
 ///
 /// # Errors
 /// None today: an accept that fails is tried again.

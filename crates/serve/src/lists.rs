@@ -37,7 +37,8 @@ impl Lists {
         Self { seinpaal, names: Mutex::default(), queues: Mutex::default() }
     }
 
-    /// All names in use or configured. Requests that come while the list is read wait for the same answer.
+    /// All names in use or configured. Requests that come while the list is read wait for the same
+    /// answer.
     pub(crate) async fn names(&self) -> Result<Arc<Vec<Snapshot>>, StoreError> {
         read(&self.names, self.seinpaal.list("")).await
     }

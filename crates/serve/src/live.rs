@@ -1,6 +1,8 @@
-//! Streams that keep pages up to date: first everything that the page does not have, then what changes.
+//! Streams that keep pages up to date: first everything that the page does not have, then what
+//! changes.
 //!
-//! A stream holds no frames: a browser that reads slowly gets the newest state when it has read the last one.
+//! A stream holds no frames: a browser that reads slowly gets the newest state when it has read the
+//! last one.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 

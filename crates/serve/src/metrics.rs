@@ -21,10 +21,12 @@ use seinpaal::{AdminError, QueueSnapshot, Snapshot};
 
 use crate::{counting, shared::HandlerState};
 
-/// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
+/// How many names, and queues, have series of their own: those with the most waiters, then the most
+/// holders.
 const MOST: usize = 500;
 
-/// Of how many names with waiters the holders are looked at: a read of the store for each, at each scrape.
+/// Of how many names with waiters the holders are looked at: a read of the store for each, at each
+/// scrape.
 const MOST_CROWDED: usize = 50;
 
 /// How many of something a queue has.
@@ -82,7 +84,8 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, value: i64) {
     registry.register(name, help, gauge);
 }
 
-/// Each of the first rows under its name, and all others together under the empty name, which is never valid.
+/// Each of the first rows under its name, and all others together under the empty name, which is
+/// never valid.
 fn each<T>(rows: &[&T], name_of: fn(&T) -> String, mut set: impl FnMut(String, &[&T])) {
     let (own, others) = rows.split_at(rows.len().min(MOST));
     for row in own {

@@ -9,7 +9,8 @@ use crate::{tally::MOST, tokens::Tokens};
 /// How the pages behave.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The prefix of every address, for use behind a proxy: empty, or such as `/locks`. Default: empty.
+    /// The prefix of every address, for use behind a proxy: empty, or such as `/locks`. Default:
+    /// empty.
     pub base_path: String,
     /// Whether dead letters show the beginning of their payloads. Default: yes.
     pub payloads: bool,
@@ -20,15 +21,17 @@ pub struct Options {
     /// The clients to admit. Default: anybody who can reach the port, as
     /// [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
-    /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
-    /// names another host is refused, or a foreign page could read this one through its visitor's browser.
+    /// Names under which the pages are reached, without port, beside those of this machine's
+    /// loopback. A request that names another host is refused, or a foreign page could read this
+    /// one through its visitor's browser.
     pub hosts: Vec<String>,
     /// A file to which each change is appended as a line of JSON.
     pub audit: Option<PathBuf>,
-    /// How many pages may be kept up to date, and requests of programs may wait or hold, at once. Default: 1000.
+    /// How many pages may be kept up to date, and requests of programs may wait or hold, at once.
+    /// Default: 1000.
     pub streams: usize,
-    /// Names whose waits, holds and losses are counted for `/metrics`, at most 100. Each is read once a second, from the
-    /// first scrape on. Default: none.
+    /// Names whose waits, holds and losses are counted for `/metrics`, at most 100. Each is read
+    /// once a second, from the first scrape on. Default: none.
     pub metrics_of: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! The same key gets the same answer, so a client that got no answer can repeat its request and has one permit.
+//! The same key gets the same answer, so a client that got no answer can repeat its request and has
+//! one permit.
 
 use std::{
     collections::HashMap,
@@ -55,8 +56,9 @@ impl ReplayedAnswers {
         self.answer(Question { who, what, key, body }, make).await
     }
 
-    /// The answer to this question: the one that was given before, the one that another request with the same key is
-    /// waiting for, or a new one. Problems are not kept: asking again tries again.
+    /// The answer to this question: the one that was given before, the one that another request
+    /// with the same key is waiting for, or a new one. Problems are not kept: asking again tries
+    /// again.
     async fn answer(
         &self,
         question: Question,

@@ -17,7 +17,8 @@ use tokio_rustls::TlsAcceptor;
 /// How often the files are looked at. Certificates are renewed weeks before they end.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// A certificate and its key. Whoever renews them writes the files anew; connections from then on get the new one.
+/// A certificate and its key. Whoever renews them writes the files anew; connections from then on
+/// get the new one.
 ///
 /// If new files cannot be used, the certificate that was read before stays in use.
 pub struct Certificate {
@@ -65,7 +66,8 @@ impl fmt::Debug for Certificate {
 }
 
 impl Certificate {
-    /// Reads both from PEM files: the certificate first and then those that vouch for it, and the key.
+    /// Reads both from PEM files: the certificate first and then those that vouch for it, and the
+    /// key.
     ///
     /// # Errors
     /// [`BadCertificate`] says which file cannot be used, and why.

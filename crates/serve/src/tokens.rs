@@ -75,7 +75,8 @@ impl fmt::Display for BadTokens {
 impl std::error::Error for BadTokens {}
 
 impl Tokens {
-    /// Reads a file: `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and lines that begin with `#`.
+    /// Reads a file: `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and
+    /// lines that begin with `#`.
     ///
     /// # Errors
     /// [`BadTokens`] says what is wrong, never with a token in it.

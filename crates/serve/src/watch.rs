@@ -1,7 +1,7 @@
 //! Watches: one reader of the store for each name, however many browsers show it.
 //!
-//! A watch reads twice a second, and a list once a second, while a stream is open, and once more whenever a page is asked for. Otherwise it reads
-//! nothing, and after [`LINGER`] it is gone.
+//! A watch reads twice a second, and a list once a second, while a stream is open, and once more
+//! whenever a page is asked for. Otherwise it reads nothing, and after [`LINGER`] it is gone.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,8 @@ use crate::{
 
 /// Between two readings of a list.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
-/// Between two readings of one name or queue. So a grant is on a page within a second, though a machine is busy.
+/// Between two readings of one name or queue. So a grant is on a page within a second, though a
+/// machine is busy.
 const SHORT_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a watch that nobody looks at stays.
 const LINGER: Duration = Duration::from_secs(30);
@@ -29,7 +30,8 @@ const LINGER: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_secs(8);
 /// How long the store may take for one name or queue.
 const SILENCE: Duration = Duration::from_secs(6);
-/// How long it may take for a list, or for all items of a queue: 100 000 names take tens of seconds on a busy machine.
+/// How long it may take for a list, or for all items of a queue: 100 000 names take tens of seconds
+/// on a busy machine.
 const LIST_SILENCE: Duration = Duration::from_secs(120);
 /// How many watches there may be.
 const MOST: usize = 1000;
@@ -73,7 +75,8 @@ struct PageWatch {
 pub(crate) struct TooMany;
 
 impl PageWatches {
-    /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with [`first`].
+    /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with
+    /// [`first`].
     pub(crate) fn look(
         &self,
         inner: &Arc<StoreSource>,
@@ -114,7 +117,8 @@ fn epoch() -> u64 {
     later(last.unwrap_or_else(|last| last))
 }
 
-/// The newest frame; waits for one if there is none yet, or if the store may have more to say than a second ago.
+/// The newest frame; waits for one if there is none yet, or if the store may have more to say than
+/// a second ago.
 pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
     let had = frames.borrow_and_update().version;
     let next = frames.wait_for(|frame| frame.version > had);
@@ -168,7 +172,8 @@ fn silence(subject: &PageSubject) -> Duration {
 }
 
 impl Frame {
-    /// With an empty part in each place if nothing was read yet, so that a page can be filled when something is.
+    /// With an empty part in each place if nothing was read yet, so that a page can be filled when
+    /// something is.
     pub(crate) fn with_places(mut self, ids: &[&'static str]) -> Self {
         for parts in self.parts.iter_mut().filter(|parts| parts.is_empty()) {
             let places = ids.iter().map(|id| PagePart { id, html: String::new(), since: 0 });

@@ -1,4 +1,5 @@
-//! Asking a holder to hand over, and slots that have names: on the pages and by the API, of a store in memory and of Redis.
+//! Asking a holder to hand over, and slots that have names: on the pages and by the API, of a store
+//! in memory and of Redis.
 
 mod support;
 

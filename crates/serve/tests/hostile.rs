@@ -1,4 +1,5 @@
-//! What somebody tries who means no good: hostile names, requests, hosts and origins; and who may do what.
+//! What somebody tries who means no good: hostile names, requests, hosts and origins; and who may
+//! do what.
 
 mod support;
 

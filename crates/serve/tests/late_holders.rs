@@ -83,8 +83,8 @@ async fn until_listed_as_late(
     Ok(None)
 }
 
-/// Whether the list and the page of the name say that it was lost, once the lease of one that was late has ended. Where
-/// nobody looked for too long, nobody knows how the hold ended.
+/// Whether the list and the page of the name say that it was lost, once the lease of one that was
+/// late has ended. Where nobody looked for too long, nobody knows how the hold ended.
 async fn is_told_as_lost(site: &Site, name: &str) -> Result<bool, Box<dyn std::error::Error>> {
     for _ in 0..MOST_LOOKS {
         let list = text(&site.get("/").await?.body);
@@ -98,7 +98,8 @@ async fn is_told_as_lost(site: &Site, name: &str) -> Result<bool, Box<dyn std::e
     Ok(false)
 }
 
-/// The page and what the API says, as soon as a lease is late; `None` if its holder has gone before.
+/// The page and what the API says, as soon as a lease is late; `None` if its holder has gone
+/// before.
 async fn until_told(
     site: &Site,
     name: &str,

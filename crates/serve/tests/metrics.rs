@@ -67,7 +67,8 @@ async fn waits_holds_and_losses_are_counted_of_the_names_that_the_options_list()
         let none = format!("seinpaal_{series}{{name=\"counted\"}} 0\n");
         assert!(metrics.contains(&none), "each begins with 0: {metrics}");
     }
-    // Whether a hold or a late lease is seen depends on when the name is read; so there are more until one was.
+    // Whether a hold or a late lease is seen depends on when the name is read; so there are more
+    // until one was.
     let counted = [("hold_seconds_count", 4), ("wait_seconds_count", 4), ("losses_total", 4)];
     for (series, most_seconds) in counted {
         let begun = count(&site, series).await?;

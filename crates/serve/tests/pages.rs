@@ -1,4 +1,5 @@
-//! The pages, asked for over a real port as a browser does, of a store in memory and of a real Redis.
+//! The pages, asked for over a real port as a browser does, of a store in memory and of a real
+//! Redis.
 
 #[path = "pages/all_that_match.rs"]
 mod all_that_match;

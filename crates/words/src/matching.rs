@@ -25,8 +25,9 @@ pub struct Matching {
 pub struct Counted {
     /// How many.
     pub items: u64,
-    /// Of ready and delayed items the highest number, of items in work the number of the last delivery, and of dead
-    /// letters the instant at which the last one died, in microseconds since 1970.
+    /// Of ready and delayed items the highest number, of items in work the number of the last
+    /// delivery, and of dead letters the instant at which the last one died, in microseconds since
+    /// 1970.
     pub until: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Every command line that README, the guide and `--help` show is one that this program reads, and each manner of `run`
-//! is shown in both with the situation that it is for.
+//! Every command line that README, the guide and `--help` show is one that this program reads, and
+//! each manner of `run` is shown in both with the situation that it is for.
 
 use std::{fs, path::Path};
 
@@ -44,7 +44,8 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// From the name of this program on, which may stand behind another's. A variable stands for something short.
+/// From the name of this program on, which may stand behind another's. A variable stands for
+/// something short.
 fn ours(words: &[String]) -> Option<Vec<&str>> {
     let is_ours = |word: &String| word == "seinpaal" || word.ends_with("/seinpaal");
     let at = words.iter().position(is_ours)?;
@@ -82,7 +83,8 @@ fn help_of(command: &str) -> String {
     command.get_after_long_help().expect("examples").to_string()
 }
 
-/// The lines of the examples in a help that are commands. What they do is in lines that are indented further.
+/// The lines of the examples in a help that are commands. What they do is in lines that are
+/// indented further.
 fn shown(help: &str) -> impl Iterator<Item = &str> {
     let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
     let examples = lines.take_while(|line| line.starts_with("  "));

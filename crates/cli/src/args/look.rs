@@ -29,8 +29,8 @@ pub(crate) struct ListArgs {
 /// How wide a table may be.
 #[derive(Args, Debug)]
 pub(crate) struct Width {
-    /// Print all columns and whole tickets, however wide the table becomes (default: the width of the
-    /// terminal, else COLUMNS, else 80)
+    /// Print all columns and whole tickets, however wide the table becomes (default: the width of
+    /// the terminal, else COLUMNS, else 80)
     #[arg(long)]
     pub(crate) wide: bool,
 }

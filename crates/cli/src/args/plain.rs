@@ -1,5 +1,6 @@
-//! The most common way to write a `run`, read without clap: to learn what all flags of `run` are takes clap longer than
-//! the store takes for the permit. Whatever is not plain, or is wrong, is left to clap.
+//! The most common way to write a `run`, read without clap: to learn what all flags of `run` are
+//! takes clap longer than the store takes for the permit. Whatever is not plain, or is wrong, is
+//! left to clap.
 
 use std::ffi::OsString;
 
@@ -23,7 +24,8 @@ struct PlainWords<'a> {
     quiet: bool,
 }
 
-/// `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each once. `None`: the line is another one.
+/// `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each once. `None`: the line is
+/// another one.
 pub(super) fn read(words: &[OsString]) -> Option<(Global, RunArgs)> {
     let dashes = words.iter().position(|word| word == "--")?;
     let command = words[dashes + 1..].to_vec();

@@ -172,8 +172,8 @@ pub(crate) struct WorkArgs {
     /// Exit when no item is ready, delayed or in work anywhere
     #[arg(long)]
     pub(crate) until_empty: bool,
-    /// How long an item's lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart
-    /// guard allows)
+    /// How long an item's lease lasts without renewal, 100ms to 24h (default: 30s, or as long as
+    /// the store's restart guard allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
     /// How long an item waits after its first failure; each further failure doubles it
@@ -185,7 +185,8 @@ pub(crate) struct WorkArgs {
     /// How long an item waits after CMD gave it back
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
     pub(crate) give_back_after: Duration,
-    /// Time between TERM and KILL when a lease is lost, shortened so that KILL comes before the lease ends
+    /// Time between TERM and KILL when a lease is lost, shortened so that KILL comes before the
+    /// lease ends
     #[arg(short, long, value_name = "DUR", default_value = KILL_AFTER, value_parser = values::duration)]
     pub(crate) kill_after: Duration,
     /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
@@ -229,8 +230,8 @@ pub(crate) struct QueueItemsArgs {
     /// Only items in this state: ready, delayed, in-work or dead (default: all)
     #[arg(long, value_name = "STATE", value_parser = values::state())]
     pub(crate) state: Option<ItemState>,
-    /// Only items in which this text stands: in the number, the group, a label (KEY=VALUE), who pushed it or works on
-    /// it, how a delivery ended or the beginning of the payload
+    /// Only items in which this text stands: in the number, the group, a label (KEY=VALUE), who
+    /// pushed it or works on it, how a delivery ended or the beginning of the payload
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) matching: Option<String>,
     #[command(flatten)]
@@ -242,15 +243,15 @@ pub(crate) struct DeadArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// Turn a dead letter into an item again, with all its deliveries ahead; `all` replays every one, and
-    /// prints how many
+    /// Turn a dead letter into an item again, with all its deliveries ahead; `all` replays every
+    /// one, and prints how many
     #[arg(long, value_name = "ID", value_parser = values::which, conflicts_with = "drop")]
     pub(crate) replay: Option<Which>,
     /// Delete a dead letter; `all` deletes every one, and prints how many
     #[arg(long, value_name = "ID", value_parser = values::which)]
     pub(crate) drop: Option<Which>,
-    /// Only dead letters in which this text stands: in the number, the group, a label (KEY=VALUE), who pushed it, how
-    /// a delivery ended or the beginning of the payload
+    /// Only dead letters in which this text stands: in the number, the group, a label (KEY=VALUE),
+    /// who pushed it, how a delivery ended or the beginning of the payload
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) matching: Option<String>,
     #[command(flatten)]

@@ -15,28 +15,30 @@ pub(super) const KILL_AFTER: &str = "5s";
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) entry: EntryArgs,
-    /// Also take W permits (default 1) of this name, all or none; repeatable. Write a name that ends in a
-    /// colon and digits as NAME:1
+    /// Also take W permits (default 1) of this name, all or none; repeatable. Write a name that
+    /// ends in a colon and digits as NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) also: Vec<(Name, u32)>,
-    /// Also take W permits (default 1) of this wider name, after those of NAME and --also. Until then the
-    /// request waits without a permit that others could use. Repeatable, from narrow to wide
+    /// Also take W permits (default 1) of this wider name, after those of NAME and --also. Until
+    /// then the request waits without a permit that others could use. Repeatable, from narrow to
+    /// wide
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) within: Vec<(Name, u32)>,
-    /// Run CMD once for KEY, and exit with 0 if a `run` of NAME has already done so: when many machines start
-    /// a job at the same time, one of them runs it
+    /// Run CMD once for KEY, and exit with 0 if a `run` of NAME has already done so: when many
+    /// machines start a job at the same time, one of them runs it
     ///
-    /// KEY is any text, such as "$(date +%F-%H)". A length such as 10m, 1h or 1d stands for the current
-    /// period of that length on this machine's clock, in UTC: give 1h for a job that starts every hour. KEY
-    /// is done when CMD has ended with 0. If CMD fails or is stopped, the next waiter runs it. With -n nobody
-    /// waits: a `run` that starts while CMD runs exits with 75 (-E).
+    /// KEY is any text, such as "$(date +%F-%H)". A length such as 10m, 1h or 1d stands for the
+    /// current period of that length on this machine's clock, in UTC: give 1h for a job that starts
+    /// every hour. KEY is done when CMD has ended with 0. If CMD fails or is stopped, the next
+    /// waiter runs it. With -n nobody waits: a `run` that starts while CMD runs exits with 75 (-E).
     #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = once::key)]
     pub(crate) once_per: Option<OncePer>,
-    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). It must be longer than any
-    /// machine can be late
+    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). It must be longer
+    /// than any machine can be late
     #[arg(long, value_name = "DUR", requires = "once_per", value_parser = once::remember)]
     pub(crate) remember: Option<Duration>,
-    /// Inside CMD of a `run` of the same name, wait in line instead of sharing the permit that it holds
+    /// Inside CMD of a `run` of the same name, wait in line instead of sharing the permit that it
+    /// holds
     #[arg(long)]
     pub(crate) no_reenter: bool,
     /// What to do when the lease is lost or about to be
@@ -45,8 +47,8 @@ pub(crate) struct RunArgs {
     /// Time between TERM and KILL, shortened so that KILL comes before the lease ends
     #[arg(short, long, value_name = "DUR", default_value = KILL_AFTER, value_parser = values::duration)]
     pub(crate) kill_after: Duration,
-    /// Keep the permits at least this long, even if CMD ends sooner: a job that many machines start is then
-    /// not run twice when one clock is late
+    /// Keep the permits at least this long, even if CMD ends sooner: a job that many machines start
+    /// is then not run twice when one clock is late
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) min_hold: Option<Duration>,
     /// What to do when the store cannot be reached or has no room (status 69)
@@ -143,8 +145,8 @@ pub(crate) enum OnConflict {
     Skip,
     /// Send away the waiters, and wait for the holders: of many runs only the newest goes next
     ReplaceWaiting,
-    /// Send away the waiters, and evict the holders: their runs stop with 122, and until then (-k) may run beside
-    /// this one
+    /// Send away the waiters, and evict the holders: their runs stop with 122, and until then (-k)
+    /// may run beside this one
     CancelRunning,
 }
 
@@ -152,15 +154,15 @@ pub(crate) enum OnConflict {
 pub(crate) struct AcquireArgs {
     #[command(flatten)]
     pub(crate) entry: EntryArgs,
-    /// Keep the permits until process PID ends, in whatever way, and then release them. `--while-pid $$`
-    /// names the script itself
+    /// Keep the permits until process PID ends, in whatever way, and then release them.
+    /// `--while-pid $$` names the script itself
     ///
-    /// A background process in a session of its own renews the permits. `release` releases them sooner.
-    /// `renew` exits with 122 if they were lost.
+    /// A background process in a session of its own renews the permits. `release` releases them
+    /// sooner. `renew` exits with 122 if they were lost.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) while_pid: Option<i32>,
-    /// With --while-pid: the signal, term or kill, to send to process PID when the lease is lost or about to
-    /// be (default: none)
+    /// With --while-pid: the signal, term or kill, to send to process PID when the lease is lost or
+    /// about to be (default: none)
     #[arg(long, value_name = "ACTION", requires = "while_pid", hide_possible_values = true,
           value_parser = OnLost::signal)]
     pub(crate) on_lost: Option<OnLost>,
@@ -187,7 +189,8 @@ pub(crate) struct EntryArgs {
     /// Wait for the slot with this name, which `limit --slots` has given it; repeatable, up to W
     #[arg(long = "slot", value_name = "SLOT")]
     pub(crate) slots: Vec<String>,
-    /// Take NAME as a readers-writer lock, for reading: together with other readers, never with a writer
+    /// Take NAME as a readers-writer lock, for reading: together with other readers, never with a
+    /// writer
     #[arg(long, conflicts_with_all = ["exclusive", "limit", "permits", "slots", "adopt_limit", "set_limit"])]
     pub(crate) shared: bool,
     /// Take NAME as a readers-writer lock, for writing: alone
@@ -209,13 +212,13 @@ pub(crate) struct EntryArgs {
     #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-100..=100))]
     pub(crate) priority: i32,
-    /// How long the lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart guard
-    /// allows)
+    /// How long the lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the
+    /// store's restart guard allows)
     ///
-    /// The lease is renewed after a third of the ttl. A store on the network may be silent for 16 % of the
-    /// ttl at any moment without harm (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right after a renewal.
-    /// Choose a ttl about six times as long as the longest outage that CMD is to survive. After a crash of
-    /// the holder its permits stay taken for up to that long.
+    /// The lease is renewed after a third of the ttl. A store on the network may be silent for 16 %
+    /// of the ttl at any moment without harm (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right
+    /// after a renewal. Choose a ttl about six times as long as the longest outage that CMD is to
+    /// survive. After a crash of the holder its permits stay taken for up to that long.
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
     /// A label, shown by `show`; repeatable

@@ -42,7 +42,8 @@ pub(super) fn acquire(global: &Global, args: &AcquireArgs, voice: Voice) -> Resu
     })
 }
 
-/// Prints the ticket. If it cannot be printed, nobody could give the permits back, so they go back at once.
+/// Prints the ticket. If it cannot be printed, nobody could give the permits back, so they go back
+/// at once.
 async fn hand_out(
     global: &Global,
     args: &AcquireArgs,

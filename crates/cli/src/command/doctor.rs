@@ -1,5 +1,5 @@
-//! `doctor`: facts about the store, risks to its promises, stored ledgers that contradict themselves, and how long an
-//! outage a ttl survives.
+//! `doctor`: facts about the store, risks to its promises, stored ledgers that contradict
+//! themselves, and how long an outage a ttl survives.
 
 mod ledgers;
 

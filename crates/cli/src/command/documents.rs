@@ -43,8 +43,8 @@ fn page(command: Command) -> Result<Vec<u8>, Failure> {
 /// The section into which `clap_mangen` puts all that stands after the options.
 const EXTRA: &str = ".SH EXTRA\n";
 
-/// Makes sections of that one: a paragraph that begins with a title, such as `Examples:`, begins a section. Lines stay as
-/// they are in the help.
+/// Makes sections of that one: a paragraph that begins with a title, such as `Examples:`, begins a
+/// section. Lines stay as they are in the help.
 fn in_sections(page: &str) -> String {
     let Some((before, rest)) = page.split_once(EXTRA) else { return page.to_owned() };
     let (extra, after) = rest.split_at(rest.find("\n.SH ").map_or(rest.len(), |at| at + 1));

@@ -23,7 +23,8 @@ enum WatchEnd {
     Lost,
 }
 
-/// Ends when the process ends. If the permits are lost before, the process gets the signal that was asked for.
+/// Ends when the process ends. If the permits are lost before, the process gets the signal that was
+/// asked for.
 pub(crate) fn main() -> u8 {
     let Some((process, signal)) = order() else { return 1 };
     if let Ok(WatchEnd::Lost) = watch(&process)

@@ -30,7 +30,8 @@ pub(crate) struct DoctorJson<'a> {
     pub(crate) advice: Vec<Advised<'a>>,
 }
 
-/// The stored ledgers that were looked at; `null` where none were. Each contradiction is a risk in `advice`.
+/// The stored ledgers that were looked at; `null` where none were. Each contradiction is a risk in
+/// `advice`.
 #[derive(Debug, Serialize)]
 pub(crate) struct LedgersJson {
     pub(crate) names: usize,

@@ -1,4 +1,5 @@
-//! `-vv`: what the library logs, a line each, on stderr. Never waits: it is called on the thread that renews leases.
+//! `-vv`: what the library logs, a line each, on stderr. Never waits: it is called on the thread
+//! that renews leases.
 
 use std::fmt::{Debug, Write};
 

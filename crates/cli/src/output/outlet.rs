@@ -1,8 +1,9 @@
-//! An outlet for messages that never blocks its callers: a thread writes the lines, and drops those that do not fit.
+//! An outlet for messages that never blocks its callers: a thread writes the lines, and drops those
+//! that do not fit.
 //!
-//! A pipe without a reader and a terminal that was stopped with ^S may accept nothing for any length of time. A
-//! program that holds permits must not wait for them. `O_NONBLOCK` is no solution: it belongs to the open file, which
-//! CMD and other processes share.
+//! A pipe without a reader and a terminal that was stopped with ^S may accept nothing for any
+//! length of time. A program that holds permits must not wait for them. `O_NONBLOCK` is no
+//! solution: it belongs to the open file, which CMD and other processes share.
 
 use std::{
     collections::VecDeque,
@@ -22,8 +23,8 @@ use rustix::{
 /// The most that may wait to be written.
 const MOST_LINES: usize = 1024;
 const MOST_BYTES: usize = 1024 * 1024;
-/// How long a caller waits until its line is written, so that the line comes before CMD's output. Callers wait only
-/// while lines get through.
+/// How long a caller waits until its line is written, so that the line comes before CMD's output.
+/// Callers wait only while lines get through.
 const MOMENT: Duration = Duration::from_millis(50);
 /// How long the end of the program waits for its last lines if nobody reads them.
 const PARTING: Duration = Duration::from_millis(500);
@@ -102,8 +103,8 @@ impl Outlet {
         }
     }
 
-    /// Waits longer, because nothing is written after the end of the program. Longest where there is room, so that only
-    /// the machine can be what is slow.
+    /// Waits longer, because nothing is written after the end of the program. Longest where there
+    /// is room, so that only the machine can be what is slow.
     pub(crate) fn part(&self) {
         let deadline = Instant::now() + LONG_PARTING;
         while !self.settle_within(PARTING) && self.has_room() && Instant::now() < deadline {}
@@ -149,7 +150,8 @@ impl SharedOutlet {
     }
 
     fn write_on(&self, to: &(impl AsFd + ?Sized), missed: fn(u64) -> Vec<u8>) {
-        // On a terminal set to `tostop`, a group in the background that writes would be stopped as a whole.
+        // On a terminal set to `tostop`, a group in the background that writes would be stopped as
+        // a whole.
         let _ = SigSet::from(Signal::SIGTTOU).thread_block();
         loop {
             let line = self.next(missed);
@@ -165,7 +167,8 @@ impl SharedOutlet {
         }
     }
 
-    /// Waits for a line. The count of dropped lines is written after the lines that came before them.
+    /// Waits for a line. The count of dropped lines is written after the lines that came before
+    /// them.
     fn next(&self, missed: fn(u64) -> Vec<u8>) -> Vec<u8> {
         let mut state = self.state();
         loop {

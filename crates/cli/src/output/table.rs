@@ -1,4 +1,5 @@
-//! Tables for people: columns aligned, two spaces between them, no lines, and no wider than the screen.
+//! Tables for people: columns aligned, two spaces between them, no lines, and no wider than the
+//! screen.
 
 mod room;
 

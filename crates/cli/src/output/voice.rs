@@ -86,8 +86,8 @@ pub(crate) fn draw(text: &str) {
     stderr.settle();
 }
 
-/// Prints nothing more, and closes stderr, so that a program that reads stderr to its end does not wait for this
-/// process.
+/// Prints nothing more, and closes stderr, so that a program that reads stderr to its end does not
+/// wait for this process.
 pub(crate) fn fall_silent() -> io::Result<()> {
     if let Some(stderr) = STDERR.get() {
         stderr.settle();

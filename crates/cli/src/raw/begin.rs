@@ -1,6 +1,7 @@
-//! Where the program begins. Rust's own way in looks up where the stack ends, which the kernel has to write out for it,
-//! and sets up a handler that tells of a stack that was too short: for a short `run` that is a twentieth of its system
-//! calls. The C library has kept the arguments for Rust's library already.
+//! Where the program begins. Rust's own way in looks up where the stack ends, which the kernel has
+//! to write out for it, and sets up a handler that tells of a stack that was too short: for a short
+//! `run` that is a twentieth of its system calls. The C library has kept the arguments for Rust's
+//! library already.
 
 use std::{
     ffi::{c_char, c_int},
@@ -11,7 +12,8 @@ use std::{
 use nix::sys::signal::Signal;
 use rustix::fs::{Mode, OFlags};
 
-// SAFETY: the C library calls this once, on the only thread there is, and nothing else has this name.
+// SAFETY: the C library calls this once, on the only thread there is, and nothing else has this
+// name.
 #[unsafe(no_mangle)]
 extern "C" fn main(_count: c_int, _words: *const *const c_char) -> c_int {
     open_what_is_closed();

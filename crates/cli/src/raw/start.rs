@@ -1,6 +1,7 @@
-//! Starting a program without copying this process: the child borrows our memory until it becomes the program, and this
-//! thread stands still meanwhile. A copy has to be set up page by page, and each page that either of the two writes
-//! afterwards is copied: together that took longer than the store.
+//! Starting a program without copying this process: the child borrows our memory until it becomes
+//! the program, and this thread stands still meanwhile. A copy has to be set up page by page, and
+//! each page that either of the two writes afterwards is copied: together that took longer than the
+//! store.
 
 use std::{
     ffi::{CString, OsStr, OsString, c_char, c_int, c_void},
@@ -64,8 +65,9 @@ struct Task<'a> {
     error: AtomicI32,
 }
 
-/// Starts the program, and returns its process id. `setup` runs in the child first, with all signals blocked and with
-/// the default actions in place of the handlers of `handled`. It sets the mask that the program starts with.
+/// Starts the program, and returns its process id. `setup` runs in the child first, with all
+/// signals blocked and with the default actions in place of the handlers of `handled`. It sets the
+/// mask that the program starts with.
 ///
 /// `setup` may do system calls and nothing else: no allocation, no lock, no panic.
 pub(crate) fn start(
@@ -84,10 +86,11 @@ pub(crate) fn start(
     // A handler of ours that ran in the child would write into our memory.
     let mut before = SigSet::empty();
     pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
-    // SAFETY: `become_it` gets a task and a stack that outlive it, because with CLONE_VFORK this call returns when the
-    // child has become the program or has ended. It runs beside no code of this thread. Other threads of ours run on;
-    // the child takes no lock and allocates nothing, so it neither waits for them nor disturbs them. What it changes
-    // (handlers, mask, group, flags of descriptors) is its own: only the memory is shared.
+    // SAFETY: `become_it` gets a task and a stack that outlive it, because with CLONE_VFORK this
+    // call returns when the child has become the program or has ended. It runs beside no code of
+    // this thread. Other threads of ours run on; the child takes no lock and allocates nothing, so
+    // it neither waits for them nor disturbs them. What it changes (handlers, mask, group, flags of
+    // descriptors) is its own: only the memory is shared.
     let pid = unsafe {
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         libc::clone(become_it, stack.top(), flags, (&raw mut task).cast::<c_void>())
@@ -105,7 +108,8 @@ pub(crate) fn start(
 
 /// The child's code. It never returns, and a panic in it ends the child alone.
 extern "C" fn become_it(task: *mut c_void) -> c_int {
-    // SAFETY: `start` passes its task, which nobody else touches until this child is done with the memory.
+    // SAFETY: `start` passes its task, which nobody else touches until this child is done with the
+    // memory.
     let task = unsafe { &mut *task.cast::<Task<'_>>() };
     let error = task.run();
     task.error.store(error.raw_os_error().unwrap_or(libc::EINVAL), Ordering::Relaxed);
@@ -121,7 +125,8 @@ impl Task<'_> {
         if let Err(error) = (self.setup)() {
             return error;
         }
-        // SAFETY: the three point to strings and lists that end as the kernel expects, and that `start` keeps.
+        // SAFETY: the three point to strings and lists that end as the kernel expects, and that
+        // `start` keeps.
         unsafe { libc::execve(self.program, self.words.as_ptr(), self.variables.as_ptr()) };
         io::Error::last_os_error()
     }

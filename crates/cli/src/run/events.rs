@@ -73,8 +73,8 @@ pub(crate) enum RunEvent<'a> {
 pub(crate) struct Events(Option<Outlet>);
 
 impl Events {
-    /// Takes over the descriptor that `--events` names; CMD does not inherit it (a standard stream it
-    /// does). Call it before anything is opened, so that the number is still the caller's.
+    /// Takes over the descriptor that `--events` names; CMD does not inherit it (a standard stream
+    /// it does). Call it before anything is opened, so that the number is still the caller's.
     pub(super) fn open(fd: Option<RawFd>) -> Result<Self, Failure> {
         let Some(fd) = fd else { return Ok(Self(None)) };
         let refuse = |why| Failure::usage(format!("--events: file descriptor {fd} is {why}"));

@@ -1,4 +1,5 @@
-//! Processes that have ended: those of CMD's group that nobody reaps, and those that are ours to reap.
+//! Processes that have ended: those of CMD's group that nobody reaps, and those that are ours to
+//! reap.
 
 use std::{
     collections::BTreeSet,
@@ -11,8 +12,8 @@ use rustix::process::Pid;
 
 /// Returns whether all processes of a group have ended, and nobody has reaped them.
 ///
-/// For the kernel they are there, and the first process of many a container reaps nobody. Of a group of which nothing can be
-/// seen nothing is known.
+/// For the kernel they are there, and the first process of many a container reaps nobody. Of a
+/// group of which nothing can be seen nothing is known.
 pub(super) fn has_only_the_dead(group: Pid) -> bool {
     let group = group.as_raw_pid().to_string();
     // Mostly this one runs, and the others need not be looked at.
@@ -46,7 +47,8 @@ fn awaited() -> MutexGuard<'static, BTreeSet<i32>> {
     AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child that somebody here waits for. It must be made on the main thread, on which the child was started.
+/// A child that somebody here waits for. It must be made on the main thread, on which the child was
+/// started.
 #[derive(Debug)]
 pub(super) struct AwaitedChild(i32);
 
@@ -63,8 +65,9 @@ impl Drop for AwaitedChild {
     }
 }
 
-/// Reaps what is left to us. The first process of a container becomes the parent of every process there that loses its own,
-/// and what nobody reaps takes up a number for as long as the container runs. Called on the main thread.
+/// Reaps what is left to us. The first process of a container becomes the parent of every process
+/// there that loses its own, and what nobody reaps takes up a number for as long as the container
+/// runs. Called on the main thread.
 #[cfg(target_os = "linux")]
 pub(super) fn reap_strangers() {
     use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};

@@ -1,8 +1,9 @@
 //! The guard: a small process beside us that ends CMD before the lease does if we cannot.
 //!
-//! Only where a lease runs out by time. It hears from us over a pipe whom to guard and how long the lease
-//! lasts. When the pipe closes without a goodbye we were killed; when the time is up and nothing was heard
-//! we were stopped. Either way CMD's whole group gets TERM, then KILL, both before the lease ends.
+//! Only where a lease runs out by time. It hears from us over a pipe whom to guard and how long the
+//! lease lasts. When the pipe closes without a goodbye we were killed; when the time is up and
+//! nothing was heard we were stopped. Either way CMD's whole group gets TERM, then KILL, both
+//! before the lease ends.
 
 mod note;
 pub(crate) mod watch;
@@ -39,12 +40,14 @@ pub(super) struct KillTerms {
     pub(super) kill_after: Duration,
     /// When the guard acts if we do not.
     pub(super) schedule: Schedule,
-    /// How long CMD has beyond the end of its lease. It does nothing under the lease then, and ends by itself.
+    /// How long CMD has beyond the end of its lease. It does nothing under the lease then, and ends
+    /// by itself.
     pub(super) spare: Duration,
 }
 
 impl KillTerms {
-    /// When the guard ends CMD whose lease lasts that long; `is_ending`: we are already ending CMD ourselves.
+    /// When the guard ends CMD whose lease lasts that long; `is_ending`: we are already ending CMD
+    /// ourselves.
     pub(super) fn times(self, left: Duration, is_ending: bool) -> GuardTimes {
         let end = now() + left.saturating_sub(self.schedule.slack());
         let grace = self.kill_after.min(self.schedule.most_grace());
@@ -58,7 +61,8 @@ impl KillTerms {
     }
 }
 
-/// Descriptors that show that CMD goes on under an ancestor's permit: the guard keeps them open, too.
+/// Descriptors that show that CMD goes on under an ancestor's permit: the guard keeps them open,
+/// too.
 pub(super) type Bonds = Arc<[OwnedFd]>;
 
 /// Our end of the guard.
@@ -193,7 +197,8 @@ impl RunGuard {
     }
 }
 
-/// No other code of this program starts a process in the meantime: all such code runs on the main thread.
+/// No other code of this program starts a process in the meantime: all such code runs on the main
+/// thread.
 fn with_inherited<T>(bonds: &[OwnedFd], start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     for bond in bonds {
         fcntl_setfd(bond, FdFlags::empty())?;

@@ -1,4 +1,5 @@
-//! The permits that the runs around a CMD hold: the variable that lists them, and which of them still count.
+//! The permits that the runs around a CMD hold: the variable that lists them, and which of them
+//! still count.
 
 use std::{env, fs, os::fd::RawFd};
 
@@ -80,7 +81,8 @@ pub(super) struct HeldName {
     pub(super) fd: RawFd,
 }
 
-/// The permits that the environment lists for the runs around this one. A value that cannot be read is ignored.
+/// The permits that the environment lists for the runs around this one. A value that cannot be read
+/// is ignored.
 pub(super) fn around_us() -> Vec<HeldName> {
     let text = env::var(VARIABLE).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()

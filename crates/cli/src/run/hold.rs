@@ -61,7 +61,8 @@ pub(super) struct HoldOfCmd<'a> {
 }
 
 impl HoldOfCmd<'_> {
-    /// Looks after CMD until it is gone, and gives the permit back: our own, where a run around us does not hold all.
+    /// Looks after CMD until it is gone, and gives the permit back: our own, where a run around us
+    /// does not hold all.
     pub(super) async fn watch(
         mut self,
         permits: Option<PermitSet>,
@@ -153,7 +154,8 @@ impl HoldOfCmd<'_> {
         if was_lent || wants_terminal {
             self.lend_terminal();
         }
-        // Nobody will ever bring us to the foreground: what the kernel does to such a group is this.
+        // Nobody will ever bring us to the foreground: what the kernel does to such a group is
+        // this.
         if wants_terminal && !has_stopped {
             self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
             self.leash.cmd.signal_group(Signal::HUP);

@@ -40,8 +40,8 @@ pub(super) fn children() -> Result<Stream, Failure> {
 }
 
 impl Leash {
-    /// Has `guard` look after CMD, if there is one; it knows whom. `left`: how long its lease lasts, if it
-    /// runs out by time.
+    /// Has `guard` look after CMD, if there is one; it knows whom. `left`: how long its lease
+    /// lasts, if it runs out by time.
     pub(super) fn new(
         cmd: Cmd,
         terms: KillTerms,
@@ -83,7 +83,8 @@ impl Leash {
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
-    /// CMD has ended, and runs that it left behind go on under our permit. They have guards of their own.
+    /// CMD has ended, and runs that it left behind go on under our permit. They have guards of
+    /// their own.
     pub(super) fn look_after_the_rest(&mut self) {
         match &mut self.guard {
             Some(guard) if self.cmd.is_all_gone() => guard.rest(),
@@ -122,8 +123,8 @@ impl Leash {
         }
     }
 
-    /// TERM now, KILL after `grace`. A CMD that is already ending may get less time by this, never more.
-    /// `true` if CMD was not ending before.
+    /// TERM now, KILL after `grace`. A CMD that is already ending may get less time by this, never
+    /// more. `true` if CMD was not ending before.
     pub(super) fn end(&mut self, grace: Duration) -> bool {
         let now = Instant::now();
         let kill_at = now.checked_add(grace).unwrap_or(now);

@@ -116,8 +116,9 @@ impl PermittedCmd<'_> {
         }
     }
 
-    /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a run around us.
-    /// The guard is there before CMD: if we are killed from then on, there is somebody to end it.
+    /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a
+    /// run around us. The guard is there before CMD: if we are killed from then on, there is
+    /// somebody to end it.
     fn guard(self, left: Option<Duration>, ties: &[Tie]) -> Result<Option<RunGuard>, Failure> {
         if left.is_some() {
             self.explain_schedule();

@@ -130,7 +130,8 @@ impl Cmd {
         let words = &start.command[1..];
         let mut command = Command::new(start.program);
         let mut child = start.spawn(command.arg0(name).args(words), &mut note);
-        // Where the C library does not find a shell for such a script, we do, as it and every shell does.
+        // Where the C library does not find a shell for such a script, we do, as it and every shell
+        // does.
         if child.as_ref().is_err_and(has_no_first_line) {
             child = start.spawn(Command::new(SHELL).arg(start.program).args(words), &mut note);
         }
@@ -200,7 +201,8 @@ impl Cmd {
     }
 }
 
-/// Puts CMD on record from within, for use between fork and exec. An error if `parent` is gone: then it does nothing.
+/// Puts CMD on record from within, for use between fork and exec. An error if `parent` is gone:
+/// then it does nothing.
 fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
     // Without a record what CMD leaves in the background counts as well: safe, if slow.
     let _ = record.map(ChildRecord::sign);
@@ -231,8 +233,8 @@ pub(super) fn become_cmd(
     cannot_start(&words[0], &error)
 }
 
-/// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not do: we would stand
-/// still until CMD has begun.
+/// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not
+/// do: we would stand still until CMD has begun.
 #[cfg(target_os = "linux")]
 fn start_in_place(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
     let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
@@ -278,8 +280,8 @@ fn setup(
     }
 }
 
-/// KILL, not TERM: this is the last line, for when the guard was killed, too. TERM can be ignored, and
-/// would reach CMD twice, which many programs take for impatience.
+/// KILL, not TERM: this is the last line, for when the guard was killed, too. TERM can be ignored,
+/// and would reach CMD twice, which many programs take for impatience.
 fn die_with(parent: Pid) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -1,7 +1,7 @@
 //! The sign of a `run`: a file in memory that the runs inside its CMD open by its process.
 //!
-//! It says until when they may go on. Each has a shared lock on it for as long as it goes on under our permit, so that we
-//! know when nobody does. A sign that is taken down lets nobody in any more.
+//! It says until when they may go on. Each has a shared lock on it for as long as it goes on under
+//! our permit, so that we know when nobody does. A sign that is taken down lets nobody in any more.
 
 use std::{
     fs::File,
@@ -84,7 +84,8 @@ impl Sign {
 fn in_memory() -> io::Result<File> {
     use rustix::fs::{MemfdFlags, memfd_create};
 
-    // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
+    // Some machines allow no other files in memory than those that cannot be executed; older ones
+    // do not know these.
     let plain = MemfdFlags::CLOEXEC;
     let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
         .or_else(|_| memfd_create(NAME, plain))?;
@@ -100,8 +101,8 @@ fn in_memory() -> io::Result<File> {
     Ok(file)
 }
 
-/// An ancestor's, seen from inside its CMD. While one is kept, and while a process keeps the descriptor that
-/// it lends, the ancestor does not give back.
+/// An ancestor's, seen from inside its CMD. While one is kept, and while a process keeps the
+/// descriptor that it lends, the ancestor does not give back.
 #[derive(Clone, Debug)]
 pub(super) struct Sight {
     file: Arc<File>,

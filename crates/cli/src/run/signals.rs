@@ -31,7 +31,8 @@ const HEARD: [Signal; 9] = [
 /// Bit n: signal n has a handler of ours.
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 
-/// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those of which
+/// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those
+/// of which
 /// [CMD ignores what our caller does](raw::ignore_what_our_caller_does).
 pub(super) fn handled() -> impl Iterator<Item = Number> {
     let handled = HANDLED.load(Ordering::Relaxed);
@@ -40,7 +41,8 @@ pub(super) fn handled() -> impl Iterator<Item = Number> {
     HEARD.iter().filter_map(number).filter(has_handler)
 }
 
-/// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for us.
+/// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for
+/// us.
 #[derive(Debug)]
 pub(crate) struct Signals {
     inbox: mpsc::UnboundedReceiver<Signal>,
@@ -84,8 +86,8 @@ impl Signals {
         }
     }
 
-    /// Stops us as this signal does, until somebody continues us. `false` if the kernel would not stop
-    /// us, because nobody could continue us: our process group is orphaned.
+    /// Stops us as this signal does, until somebody continues us. `false` if the kernel would not
+    /// stop us, because nobody could continue us: our process group is orphaned.
     pub(crate) fn stop(&self, number: i32) -> bool {
         let Ok(number) = Number::try_from(number) else { return false };
         self.continued.store(false, Ordering::SeqCst);
@@ -118,8 +120,8 @@ fn no_signals(error: std::io::Error) -> Failure {
     Failure::internal(format!("cannot listen to signals: {error}"))
 }
 
-/// All signals are let through to us while we look after CMD; returns what was blocked before. Only TTOU is
-/// not, so that we can say something while CMD has the terminal.
+/// All signals are let through to us while we look after CMD; returns what was blocked before. Only
+/// TTOU is not, so that we can say something while CMD has the terminal.
 fn unblock_signals() -> SigSet {
     let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
     let _ = SigSet::from(Number::SIGTTOU).thread_set_mask();

@@ -1,8 +1,8 @@
 //! The controlling terminal, lent to CMD's group so that ^C and ^Z reach it once.
 //!
-//! Lent at once if we are a shell's job all by ourselves. In a pipeline or a script, others of our group
-//! need the terminal, too: there it is lent only when CMD stops for want of it, and until then what
-//! the terminal sends to our group is passed on.
+//! Lent at once if we are a shell's job all by ourselves. In a pipeline or a script, others of our
+//! group need the terminal, too: there it is lent only when CMD stops for want of it, and until
+//! then what the terminal sends to our group is passed on.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,5 +1,6 @@
-//! The threshold: CMD waits before it begins until the guard knows of it, and the store's directory, where CMD counts as
-//! the holder. If we are killed before that, CMD has done nothing, and does nothing.
+//! The threshold: CMD waits before it begins until the guard knows of it, and the store's
+//! directory, where CMD counts as the holder. If we are killed before that, CMD has done nothing,
+//! and does nothing.
 
 use std::{
     io::{self, Read, Write},
@@ -30,8 +31,8 @@ impl Threshold {
         Ok((Self(ours), its))
     }
 
-    /// Starts CMD from this thread, and lets it begin once `note` has been called with its process id. That is done on
-    /// another thread, since this one waits until CMD has begun.
+    /// Starts CMD from this thread, and lets it begin once `note` has been called with its process
+    /// id. That is done on another thread, since this one waits until CMD has begun.
     pub(super) fn start(
         self,
         command: &mut Command,
@@ -60,7 +61,8 @@ fn admit(mut ours: &UnixStream, mut note: impl FnMut(Pid)) {
     }
 }
 
-/// Says that CMD is there, and waits until it may begin; for use between fork and exec. An error if `parent` is gone.
+/// Says that CMD is there, and waits until it may begin; for use between fork and exec. An error if
+/// `parent` is gone.
 pub(super) fn wait(its: &UnixStream, parent: Pid) -> io::Result<()> {
     rustix::io::write(its, &getpid().as_raw_pid().to_ne_bytes())?;
     loop {

@@ -231,8 +231,8 @@ impl Entrance<'_> {
     }
 }
 
-/// Awaits an answer, unless a signal that ends the waiting comes first. The request is dropped then,
-/// which leaves the queue.
+/// Awaits an answer, unless a signal that ends the waiting comes first. The request is dropped
+/// then, which leaves the queue.
 pub(crate) async fn unless_ended<T>(
     signals: &mut Signals,
     mut answer: impl Future<Output = T> + Unpin,

@@ -9,8 +9,8 @@ use crate::{args::OnConflict, exit::Failure};
 const LOOKS: u32 = 64;
 
 impl Entrance<'_> {
-    /// Sends away the waiters or holders that `--on-conflict` names. A run that starts at the same moment may stay,
-    /// because both are the newest then.
+    /// Sends away the waiters or holders that `--on-conflict` names. A run that starts at the same
+    /// moment may stay, because both are the newest then.
     pub(super) async fn make_way(
         self,
         on_conflict: OnConflict,

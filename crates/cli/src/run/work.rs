@@ -68,8 +68,9 @@ struct QueueWork<'a> {
 }
 
 impl QueueWork<'_> {
-    /// Where the process itself is the lease, each CMD has a connection of its own, as long as they are few: if we
-    /// are killed, it is the holder of its own item and of nothing else. Elsewhere one connection serves all.
+    /// Where the process itself is the lease, each CMD has a connection of its own, as long as they
+    /// are few: if we are killed, it is the holder of its own item and of nothing else. Elsewhere
+    /// one connection serves all.
     async fn slots(&self, signals: &mut Signals) -> Result<Vec<WorkSlot<'_>>, Failure> {
         let all = self.args.concurrency;
         let mut next = self.connect(signals, self.crew.voice).await?;

@@ -38,8 +38,8 @@ impl KeyPresses {
     }
 }
 
-/// Reads keys in a thread of its own, which ends with the program: reading a terminal cannot be cancelled, and
-/// `O_NONBLOCK` belongs to the open file, which the caller of this program shares.
+/// Reads keys in a thread of its own, which ends with the program: reading a terminal cannot be
+/// cancelled, and `O_NONBLOCK` belongs to the open file, which the caller of this program shares.
 pub(super) fn listen() -> KeyPresses {
     let (sender, keys) = mpsc::unbounded_channel();
     if io::stdin().is_terminal() {

@@ -1,4 +1,5 @@
-//! Drawing: a function from the state and the size of the screen to lines, none of them wider than the screen.
+//! Drawing: a function from the state and the size of the screen to lines, none of them wider than
+//! the screen.
 
 mod help;
 mod open;

@@ -1,5 +1,5 @@
-//! Every way in which `run` can end that is not CMD's own: one line that says what happened, to which name at which
-//! store, and what to do; and the events that belong to it.
+//! Every way in which `run` can end that is not CMD's own: one line that says what happened, to
+//! which name at which store, and what to do; and the events that belong to it.
 
 mod waiting;
 

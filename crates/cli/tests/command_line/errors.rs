@@ -1,4 +1,5 @@
-//! Every error is one line that says what happened, to what, and what to do. Those of `run` stand in `endings`.
+//! Every error is one line that says what happened, to what, and what to do. Those of `run` stand
+//! in `endings`.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 

@@ -7,7 +7,8 @@ use super::{
     why::one_hold_has_ended,
 };
 
-/// Two jobs that take turns for ever, so that one holds and one waits; each holds for longer than a second.
+/// Two jobs that take turns for ever, so that one holds and one waits; each holds for longer than a
+/// second.
 struct Busy(Vec<Held>);
 
 impl Busy {

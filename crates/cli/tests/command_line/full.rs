@@ -1,5 +1,5 @@
-//! A disk without room. What stands for one is a limit on the size of files, which needs no rights and no file
-//! system of its own: every write beyond the first bytes of a file fails.
+//! A disk without room. What stands for one is a limit on the size of files, which needs no rights
+//! and no file system of its own: every write beyond the first bytes of a file fails.
 
 use std::time::{Duration, Instant};
 

@@ -21,8 +21,9 @@ fn file(world: &World, name: &str) -> PathBuf {
     world.path("store").join(name)
 }
 
-/// The date of the gate says when somebody last had to wait there, and for a moment after that a run opens the store in
-/// another way. A gate that is new, or was written, has such a date: it becomes an old one.
+/// The date of the gate says when somebody last had to wait there, and for a moment after that a
+/// run opens the store in another way. A gate that is new, or was written, has such a date: it
+/// becomes an old one.
 fn nobody_waited_lately(world: &World) {
     let gate = File::options().write(true).open(file(world, "gate")).unwrap();
     gate.set_modified(SystemTime::UNIX_EPOCH).unwrap();

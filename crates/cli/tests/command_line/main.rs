@@ -1,4 +1,5 @@
-//! The command line, tried as people and scripts use it: the built program, real processes, real stores.
+//! The command line, tried as people and scripts use it: the built program, real processes, real
+//! stores.
 
 mod bench;
 mod damage;

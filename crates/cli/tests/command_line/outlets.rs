@@ -1,4 +1,5 @@
-//! Outlets that take nothing: a pipe that is full and that nobody reads. Telling never holds up holding.
+//! Outlets that take nothing: a pipe that is full and that nobody reads. Telling never holds up
+//! holding.
 
 use std::process::{Child, Stdio};
 

@@ -60,7 +60,8 @@ fn a_signal_ends_the_waiting_of_acquire_too() {
 #[test]
 fn the_permit_is_given_back_only_when_cmd_is_gone() {
     let world = World::embedded();
-    // The group gets TERM, so the reader is one that ignores it. It says that it is there once it does.
+    // The group gets TERM, so the reader is one that ignores it. It says that it is there once it
+    // does.
     let script =
         "trap 'echo busy' TERM; (trap '' TERM; echo $$; exec cat); wait; exit 0 2>/dev/null";
     let (mut held, _) = Held::run(&world, &["a"], script);

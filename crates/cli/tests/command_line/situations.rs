@@ -1,5 +1,6 @@
-//! The situations of `docs/guide/run.md` and the crontab of `docs/guide/schedules.md`: each is played with the very lines of
-//! the page, on the embedded store and on a server, and must end as the page says.
+//! The situations of `docs/guide/run.md` and the crontab of `docs/guide/schedules.md`: each is
+//! played with the very lines of the page, on the embedded store and on a server, and must end as
+//! the page says.
 
 mod jobs;
 mod lines;
@@ -12,7 +13,8 @@ use std::{env, fs, os::unix, process::Command};
 use super::support::{Done, Held, World, both, gate::Gate, program};
 use lines::{RUN, SCHEDULES, commands_of, titles_of};
 
-/// A test for each situation, which is given the lines that stand beneath its title, and a test that none is left out.
+/// A test for each situation, which is given the lines that stand beneath its title, and a test
+/// that none is left out.
 macro_rules! situations {
     ($($name:ident: $title:literal, $play:path;)*) => {
         $(#[test]

@@ -88,7 +88,8 @@ fn a_script_without_a_first_line_is_read_by_a_shell_whatever_the_c_library_does(
     }
 }
 
-/// CMD leaves a process behind that ends, and waits until nothing is left of it; for three minutes at most.
+/// CMD leaves a process behind that ends, and waits until nothing is left of it; for three minutes
+/// at most.
 const ORPHAN: &str = "pid=$(sh -c 'sleep 0.2 >/dev/null & echo $!'); \
                       for _ in $(seq 1800); do [ -e /proc/$pid/stat ] || exit 7; sleep 0.1; done";
 

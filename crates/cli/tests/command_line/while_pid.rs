@@ -120,7 +120,8 @@ __attribute__((constructor)) static void begin_late(int count, char **words) {
 }
 "#;
 
-/// Longer than anybody waits who takes the watcher for stuck. If this is too short, the test finds less.
+/// Longer than anybody waits who takes the watcher for stuck. If this is too short, the test finds
+/// less.
 const LATENESS: Duration = Duration::from_secs(3);
 
 fn compiled(world: &World) -> PathBuf {

@@ -12,7 +12,8 @@ pub(crate) const PEOPLE: usize = 200;
 pub(crate) const TTL: &str = "4s";
 const FILE_SIZE: usize = 200_000;
 
-/// What each executes inside: says when and as whom it came in, does its work, says when it was done.
+/// What each executes inside: says when and as whom it came in, does its work, says when it was
+/// done.
 const WORK: &str = r#"
 echo "$(date +%s%N) $$ $SEINPAAL_FENCE $SEINPAAL_SLOT" > "in.$1"
 gzip -c "file.$1" > "file.$1.gz"
@@ -59,7 +60,8 @@ impl<'a> Crowd<'a> {
         Visit::read(self.world.root(), person)
     }
 
-    /// All that have been inside. `last_seen` says until when one without an end was certainly there.
+    /// All that have been inside. `last_seen` says until when one without an end was certainly
+    /// there.
     pub(crate) fn visits(&self, last_seen: impl Fn(usize) -> Option<u128>) -> Vec<Visit> {
         let visits = (0..self.size()).filter_map(|person| {
             let mut visit = self.visit(person)?;

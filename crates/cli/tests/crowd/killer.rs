@@ -101,8 +101,8 @@ impl Killer {
     }
 }
 
-/// The kernel may have given the number to somebody else, who is not to be hurt: first the process is held,
-/// then it is asked who it is, then it is killed.
+/// The kernel may have given the number to somebody else, who is not to be hurt: first the process
+/// is held, then it is asked who it is, then it is killed.
 fn kill_command(visit: &Visit) -> bool {
     let Some(number) = i32::try_from(visit.pid).ok().and_then(Pid::from_raw) else { return false };
     let Ok(held) = pidfd_open(number, PidfdFlags::empty()) else { return false };

@@ -1,10 +1,12 @@
 //! Two hundred real programs at once that compress real files, three at a time.
 //!
-//! What is proved comes from the commands themselves: each writes down when it began and when it was done,
-//! with its fence and slot. In the second kind of test somebody kills one of them every 50 ms.
+//! What is proved comes from the commands themselves: each writes down when it began and when it
+//! was done, with its fence and slot. In the second kind of test somebody kills one of them every
+//! 50 ms.
 //!
 //! `SEINPAAL_CROWD_MINUTES=5` goes on with round after round for that long (each test for itself);
-//! `SEINPAAL_CROWD_SEED` repeats the victims of a run whose seed was printed, as far as the machine does.
+//! `SEINPAAL_CROWD_SEED` repeats the victims of a run whose seed was printed, as far as the machine
+//! does.
 
 mod crowd;
 mod killer;

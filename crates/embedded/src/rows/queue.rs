@@ -1,5 +1,5 @@
-//! One queue's state as rows. Every method finds its rows by an index, and what the ledger could not have
-//! written is damage.
+//! One queue's state as rows. Every method finds its rows by an index, and what the ledger could
+//! not have written is damage.
 
 mod groups;
 mod items;

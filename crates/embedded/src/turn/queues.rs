@@ -16,8 +16,8 @@ use crate::{
     watch::QueuePosition,
 };
 
-/// Queues of which only sessions are remembered are looked at this long after their last use: a session's
-/// last batch is remembered for less.
+/// Queues of which only sessions are remembered are looked at this long after their last use: a
+/// session's last batch is remembered for less.
 const SESSIONS_LINGER: Micros = 60 * SECOND;
 /// As above, where only deduplication keys are remembered, which can last a week.
 const KEYS_LINGER: Micros = 3600 * SECOND;
@@ -49,8 +49,8 @@ impl Turn<'_> {
         Ok(replies)
     }
 
-    /// Executes a batch. Before anybody is told that there is less than it wanted, those who work are looked
-    /// at: what a dead one worked on is there to be had.
+    /// Executes a batch. Before anybody is told that there is less than it wanted, those who work
+    /// are looked at: what a dead one worked on is there to be had.
     fn call_queue_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute_queue(batch)?;
         let mut pairs = batch.requests.iter().zip(&replies.replies);
@@ -128,8 +128,8 @@ impl Turn<'_> {
         names.collect()
     }
 
-    /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being looked
-    /// at moves one to the end of its list. Says how many there were.
+    /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being
+    /// looked at moves one to the end of its list. Says how many there were.
     pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<usize> {
         if !tables::are_all_there(self.db)? {
             return Ok(0);

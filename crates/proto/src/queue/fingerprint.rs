@@ -13,7 +13,8 @@ use crate::{
     time::Micros,
 };
 
-/// Numbers follow the clock, so a world that was met before has others in it. The checker names them.
+/// Numbers follow the clock, so a world that was met before has others in it. The checker names
+/// them.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The clock of the sessions.
@@ -37,8 +38,8 @@ impl View<'_> {
         number.wrapping_sub((self.base)(session))
     }
 
-    /// How far ahead of the clock a number is that the ledger must stay above; how far behind says nothing
-    /// unless the clock can be set back.
+    /// How far ahead of the clock a number is that the ledger must stay above; how far behind says
+    /// nothing unless the clock can be set back.
     pub(super) fn seen(&self, seen: Micros) -> i64 {
         self.store.fence(Fence(seen))
     }

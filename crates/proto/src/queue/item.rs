@@ -14,7 +14,8 @@ use crate::{
     time::Micros,
 };
 
-/// The longest payload, in bytes. What is larger belongs elsewhere, and a reference to it into the queue.
+/// The longest payload, in bytes. What is larger belongs elsewhere, and a reference to it into the
+/// queue.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 /// The most deliveries that can be allowed to an item.
 pub const MAX_DELIVERIES: u32 = 1_000_000;
@@ -131,7 +132,8 @@ pub enum Ending {
     Failed(FailureReason),
 }
 
-/// Why a delivery failed, for people to read: at most [`MAX_REASON_BYTES`] bytes, without control characters.
+/// Why a delivery failed, for people to read: at most [`MAX_REASON_BYTES`] bytes, without control
+/// characters.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct FailureReason(String);
 
@@ -190,8 +192,8 @@ impl DeliveryHistory {
         &self.0
     }
 
-    /// The form that stores keep: `attempt`, `at` and `expired` or `failed` with its reason, separated by
-    /// U+001F, and U+001E between two ends.
+    /// The form that stores keep: `attempt`, `at` and `expired` or `failed` with its reason,
+    /// separated by U+001F, and U+001E between two ends.
     #[must_use]
     pub fn encode(&self) -> String {
         let line = |past: &PastDelivery| {
@@ -205,7 +207,8 @@ impl DeliveryHistory {
         lines.join(&ENTRY.to_string())
     }
 
-    /// Reads [`DeliveryHistory::encode`]'s form. What cannot be read is left out: this is for people.
+    /// Reads [`DeliveryHistory::encode`]'s form. What cannot be read is left out: this is for
+    /// people.
     #[must_use]
     pub fn decode(text: &str) -> Self {
         Self(text.split(ENTRY).filter_map(decode_past).collect())

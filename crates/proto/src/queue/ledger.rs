@@ -1,4 +1,5 @@
-//! The ledger of a queue: which item is next, who works on it, who is called. The specification of every store.
+//! The ledger of a queue: which item is next, who works on it, who is called. The specification of
+//! every store.
 //!
 //! ```text
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
@@ -40,9 +41,11 @@ use crate::{
 pub const AGING: Micros = 60 * SECOND;
 /// How long a worker that was called may take to come.
 pub const CALL_WAIT: Micros = SECOND;
-/// How long an idle worker keeps its place without being heard from. It is renewed at a third of this.
+/// How long an idle worker keeps its place without being heard from. It is renewed at a third of
+/// this.
 pub const PLACE_TTL: Micros = 180 * SECOND;
-/// The most bytes of payload in the answers to one batch; a single item may be longer than what is left.
+/// The most bytes of payload in the answers to one batch; a single item may be longer than what is
+/// left.
 pub const MOST_PAYLOAD: usize = 4 << 20;
 
 /// Ends of leases, items that fall due, calls and removals that one call may do (rule 18).
@@ -50,7 +53,8 @@ const WORK: u32 = 128;
 /// How many sessions and keys a call forgets, beside one for each of its requests. A call adds one
 /// session, and each push adds one key.
 const FORGET: usize = 4;
-/// Numbers that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
+/// Numbers that clients claim to have seen are believed up to here (Lua's numbers are exact to
+/// 2^53).
 const MOST_SEEN: u64 = 1 << 52;
 
 /// The result of executing a batch.
@@ -120,8 +124,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.clock += passed.min(self.head.bound);
     }
 
-    /// Each batch of a session is done once: what arrives again is answered as before, and what a later one
-    /// has overtaken is refused, as is what arrives too late to be known.
+    /// Each batch of a session is done once: what arrives again is answered as before, and what a
+    /// later one has overtaken is refused, as is what arrives too late to be known.
     fn replies(&mut self, batch: &Batch) -> Result<Vec<Reply>, S::Error> {
         if batch.number == 0 {
             return batch.requests.iter().map(|request| self.reply(request)).collect();
@@ -199,7 +203,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Rule 12: nothing is kept of a queue that is empty, that nobody is at, and that was not configured.
+    /// Rule 12: nothing is kept of a queue that is empty, that nobody is at, and that was not
+    /// configured.
     fn is_blank(&self) -> bool {
         let head = &self.head;
         let rows = [head.ready, head.delayed, head.in_work, head.dead, head.idle, head.called];
@@ -211,7 +216,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             && head.paused.is_none()
     }
 
-    /// The next number: it grows strictly, and because it follows the clock, also over a loss of state.
+    /// The next number: it grows strictly, and because it follows the clock, also over a loss of
+    /// state.
     fn next_number(&mut self) -> u64 {
         self.head.last = (self.head.last + 1).max(self.now);
         self.head.last

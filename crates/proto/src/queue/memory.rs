@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{id::Inbox, name::Name, time::Micros};
 
-/// One queue's state in B-trees: what the memory store keeps and what the other stores are compared with.
+/// One queue's state in B-trees: what the memory store keeps and what the other stores are compared
+/// with.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MemoryQueue {
     head: Option<Head>,
@@ -54,7 +55,8 @@ impl MemoryQueue {
         self.items.is_empty() && self.places.is_empty()
     }
 
-    /// Lets every lease and the place of a client that is gone end in the next call. Says whether there is any.
+    /// Lets every lease and the place of a client that is gone end in the next call. Says whether
+    /// there is any.
     pub fn end_leases_of(&mut self, inbox: Inbox) -> bool {
         let is_its = |item: &&Item| item.work().is_some_and(|work| work.by == inbox);
         let its: Vec<_> = self.items.values().filter(is_its).cloned().collect();

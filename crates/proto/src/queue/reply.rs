@@ -40,7 +40,8 @@ pub enum Reply {
     Popped {
         /// The items.
         items: Vec<Popped>,
-        /// How long their leases are valid from now; `None`: for as long as the worker's process lives.
+        /// How long their leases are valid from now; `None`: for as long as the worker's process
+        /// lives.
         valid_for: Option<Micros>,
         /// How many are ready, delayed or in work, these among them.
         left: u64,
@@ -67,7 +68,8 @@ pub enum Reply {
         /// Which.
         id: ItemId,
     },
-    /// The delivery was over already: its lease ran out, or the item was cancelled. Nothing was written.
+    /// The delivery was over already: its lease ran out, or the item was cancelled. Nothing was
+    /// written.
     Lost {
         /// Which.
         id: ItemId,
@@ -119,7 +121,8 @@ pub enum Reply {
         /// Where the next page begins; `None` after the last.
         next: Option<ItemPosition>,
     },
-    /// The batch arrived after its deadline, or after a later one of its session. Nothing was written.
+    /// The batch arrived after its deadline, or after a later one of its session. Nothing was
+    /// written.
     Late,
 }
 

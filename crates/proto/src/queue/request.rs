@@ -16,21 +16,22 @@ use crate::{
 /// The longest time for which a deduplication key is remembered: a week.
 pub const MAX_WINDOW: Micros = 7 * 24 * 3600 * crate::time::SECOND;
 
-/// Requests of one session about one queue, executed in order in one atomic step, and once, however often
-/// they arrive.
+/// Requests of one session about one queue, executed in order in one atomic step, and once, however
+/// often they arrive.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Batch {
     /// Which queue.
     pub name: Name,
-    /// The sender of the batch, and where it listens. A session has one batch of a queue under way at a time.
+    /// The sender of the batch, and where it listens. A session has one batch of a queue under way
+    /// at a time.
     pub session: Inbox,
-    /// Grows with every batch of the session, and stays the same when one is sent again. 0: nothing in it
-    /// would do harm if it were done twice.
+    /// Grows with every batch of the session, and stays the same when one is sent again. 0: nothing
+    /// in it would do harm if it were done twice.
     pub number: u64,
     /// Refuse the batch if the store's clock is past this. The same whenever it is sent again.
     pub not_after: Micros,
-    /// The highest number (of an item or a fence) that the sender has seen at this queue, or 0: a store that
-    /// lost its memory will not repeat one.
+    /// The highest number (of an item or a fence) that the sender has seen at this queue, or 0: a
+    /// store that lost its memory will not repeat one.
     pub seen: u64,
     /// The requests, at most [`Batch::MOST`]; none at all means "do what is due".
     pub requests: Vec<Request>,
@@ -53,7 +54,8 @@ impl Batch {
 pub enum Request {
     /// Put an item into the queue. Answers `Pushed` or `Duplicate`.
     Push(Push),
-    /// Take items to work on, and say how many more are wanted as soon as there are any. Answers `Popped`.
+    /// Take items to work on, and say how many more are wanted as soon as there are any. Answers
+    /// `Popped`.
     Pop(Pop),
     /// Extend the leases of deliveries. Answers `Renewed`.
     Renew(Renew),
@@ -73,7 +75,8 @@ pub enum Request {
         /// Whether it stays if somebody works on it.
         spares_work: bool,
     },
-    /// Make a dead letter an item again, with all its deliveries before it. Answers `Replayed` or `Unknown`.
+    /// Make a dead letter an item again, with all its deliveries before it. Answers `Replayed` or
+    /// `Unknown`.
     Replay {
         /// Which.
         id: ItemId,
@@ -176,8 +179,8 @@ pub struct Renew {
 pub enum How {
     /// The item is done.
     Acknowledge,
-    /// The item is for somebody else, after this long; it does not count as a delivery. With 0 it goes back
-    /// to where it stood in the order.
+    /// The item is for somebody else, after this long; it does not count as a delivery. With 0 it
+    /// goes back to where it stood in the order.
     GiveBack {
         /// How long.
         delay: Micros,

@@ -90,7 +90,8 @@ pub enum RowState {
         about: String,
         /// For how long.
         worked: Micros,
-        /// How long its lease lasts without renewal; `None`: for as long as the worker's process lives.
+        /// How long its lease lasts without renewal; `None`: for as long as the worker's process
+        /// lives.
         valid_for: Option<Micros>,
     },
     /// It has had all its deliveries.

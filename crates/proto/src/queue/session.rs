@@ -6,13 +6,13 @@
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
-//! One batch is under way at a time. The session sends the same batch again until its outcome is known
-//! or its deadline has passed. What is asked meanwhile goes into the next batch. All wishes for items
-//! are one pop, which goes in one batch with the deliveries that were finished. So a busy worker makes
-//! one call an item. An idle worker sends only what keeps its place in line.
+//! One batch is under way at a time. The session sends the same batch again until its outcome is
+//! known or its deadline has passed. What is asked meanwhile goes into the next batch. All wishes
+//! for items are one pop, which goes in one batch with the deliveries that were finished. So a busy
+//! worker makes one call an item. An idle worker sends only what keeps its place in line.
 //!
-//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease is
-//! believed in from the moment *before* the request that proves it was sent, less a margin.
+//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease
+//! is believed in from the moment *before* the request that proves it was sent, less a margin.
 
 mod answer;
 mod compose;
@@ -57,7 +57,8 @@ pub struct Session {
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
     work: DeliveriesInHand,
-    /// Deliveries that a wakeup said to be over while a batch is under way. They may be in its answer.
+    /// Deliveries that a wakeup said to be over while a batch is under way. They may be in its
+    /// answer.
     lost_early: BTreeSet<Delivery>,
     sent: Option<Sent>,
     events: VecDeque<Event>,
@@ -132,8 +133,8 @@ impl Session {
         }
     }
 
-    /// The store says that something happened. The wakeup may be late, repeated, or about something that
-    /// is long over.
+    /// The store says that something happened. The wakeup may be late, repeated, or about something
+    /// that is long over.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: &Wakeup) {
         match wakeup.what {
             What::Called => self.look_by(now),
@@ -202,7 +203,8 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call) next.
+    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call)
+    /// next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Micros> {
         let deadline = self.poppers.next_deadline().map(|(at, _)| at);

@@ -26,7 +26,8 @@ crate::head::head! {
         clock: Micros = 0, ledger_time;
         /// The store's clock at the last operation.
         wall: Micros = 0, store_time;
-        /// The most that `clock` advances in one operation: the least margin of any delivery in work.
+        /// The most that `clock` advances in one operation: the least margin of any delivery in
+        /// work.
         bound: Micros = UNBOUNDED, span;
         /// The last number given to an item or a delivery, or the highest that anybody remembers.
         last: u64 = 0, fence;
@@ -66,7 +67,8 @@ pub struct Group {
     pub in_work: u32,
     /// Items of it that are ready.
     pub ready: u32,
-    /// The first of those, if it is in the order of all. A group with ready items and without a front is full.
+    /// The first of those, if it is in the order of all. A group with ready items and without a
+    /// front is full.
     pub front: Option<ItemId>,
 }
 
@@ -120,11 +122,11 @@ pub struct Dedupped {
     pub until: Micros,
 }
 
-/// One queue's state in some store. Every method costs a logarithm at most of what is kept, except those
-/// that list.
+/// One queue's state in some store. Every method costs a logarithm at most of what is kept, except
+/// those that list.
 ///
-/// Inside one [`execute`](super::execute) the ledger reads what it wrote. A store makes all of the writes of
-/// one `execute` take effect together, or none.
+/// Inside one [`execute`](super::execute) the ledger reads what it wrote. A store makes all of the
+/// writes of one `execute` take effect together, or none.
 pub trait State {
     /// The error of the storage underneath.
     type Error;
@@ -163,7 +165,8 @@ pub trait State {
     fn group(&mut self, group: &Name) -> Result<Group, Self::Error>;
     /// Writes the counts of a group, or removes them if they are 0.
     fn put_group(&mut self, group: &Name, counts: &Group) -> Result<(), Self::Error>;
-    /// The first group after this text, in the order of the bytes, that has ready items and no front.
+    /// The first group after this text, in the order of the bytes, that has ready items and no
+    /// front.
     fn full_group_after(&mut self, after: &str) -> Result<Option<(Name, Group)>, Self::Error>;
     /// Up to `rows` groups in the order of their bytes.
     fn groups(&mut self, rows: u32) -> Result<Vec<(Name, Group)>, Self::Error>;

@@ -123,7 +123,8 @@ impl Session {
             // of the store's clock that came with this answer.
             Reply::TooLate { .. } => {
                 desk.refile(ticket);
-                // A waiting ticket asks again only to see how it stands, so nothing else would send it.
+                // A waiting ticket asks again only to see how it stands, so nothing else would send
+                // it.
                 if record_is_asking_again(desk, ticket) {
                     desk.send_again(ticket);
                 }

@@ -1,8 +1,9 @@
 //! Which permits the session believes to hold, and until when.
 //!
-//! A permit is handed to the program only on a full proof: an answer of the store that its lease has just been made or
-//! renewed, which leaves at least two thirds of the ttl (docs/decisions/0025-proof-before-hand-over.md). Until then its
-//! ticket is *unproved* and is renewed by name at once.
+//! A permit is handed to the program only on a full proof: an answer of the store that its lease
+//! has just been made or renewed, which leaves at least two thirds of the ttl
+//! (docs/decisions/0025-proof-before-hand-over.md). Until then its ticket is *unproved* and is
+//! renewed by name at once.
 
 use super::heard::Heard;
 use super::{
@@ -29,8 +30,8 @@ impl Session {
         let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
         lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
         if self.is_doubted(heard.name, ticket) {
-            // The end that was told may be that of this grant. A renewal by name shows whether it is,
-            // and only then is the permit handed over.
+            // The end that was told may be that of this grant. A renewal by name shows whether it
+            // is, and only then is the permit handed over.
             return self.look_at(heard.now, heard.name);
         }
         self.believe(heard, ticket, valid_for);
@@ -77,8 +78,8 @@ impl Session {
         self.desk(name).hands_over_to_us = is_ours;
     }
 
-    /// The next call about the name proves the grant. If the call before it hangs, the proof overtakes
-    /// that one.
+    /// The next call about the name proves the grant. If the call before it hangs, the proof
+    /// overtakes that one.
     fn expect_proof(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let config = self.config.clone();
         let desk = self.desk(name);
@@ -111,8 +112,8 @@ impl Session {
         self.move_alarm(ticket, before, after);
     }
 
-    /// The store has the ticket in line and not as granted, so the wakeup was about a grant that was
-    /// undone since. The ticket waits on.
+    /// The store has the ticket in line and not as granted, so the wakeup was about a grant that
+    /// was undone since. The ticket waits on.
     pub(super) fn stand_again(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -147,8 +148,8 @@ impl Session {
         }
     }
 
-    /// An answer said how long the lease of a ticket is valid; `None`: as long as the process lives.
-    /// The first answer that leaves enough of the ttl hands the permit to the program.
+    /// An answer said how long the lease of a ticket is valid; `None`: as long as the process
+    /// lives. The first answer that leaves enough of the ttl hands the permit to the program.
     pub(super) fn believe(&mut self, heard: Heard<'_>, ticket: Ticket, valid_for: Option<Micros>) {
         let config = self.config.clone();
         let desk = self.desk(heard.name);

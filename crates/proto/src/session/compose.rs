@@ -121,8 +121,9 @@ impl Session {
         self.config.schedule(lease.ttl).repeat()
     }
 
-    /// Drafts requests that carry our inbox, or those that must not. Where there are both, they take
-    /// turns. So requests without an inbox, however many, hold up a renewal by one call at most.
+    /// Drafts requests that carry our inbox, or those that must not. Where there are both, they
+    /// take turns. So requests without an inbox, however many, hold up a renewal by one call at
+    /// most.
     fn draft_in_turn(&mut self, now: Micros, name: &Name) -> (Draft, bool) {
         let nobody_is_first = self.desk(name).nobodys_turn;
         if nobody_is_first {
@@ -157,8 +158,8 @@ impl Session {
         Call { id, batch, overdue }
     }
 
-    /// Renewals come first: under each lease stands then what stood there when the last reply came. The
-    /// only one that stands behind a release is about what the release grants.
+    /// Renewals come first: under each lease stands then what stood there when the last reply came.
+    /// The only one that stands behind a release is about what the release grants.
     fn draft(&mut self, now: Micros, name: &Name) -> Draft {
         let mut draft = Draft::default();
         self.draft_proofs(now, name, &mut draft, |_| true);

@@ -20,8 +20,9 @@ pub struct SessionConfig {
     pub patience: Micros,
 }
 
-/// How far the store's clock may jump in one step without a holder losing its lease. The holder pays for
-/// it: it stops believing in its lease that much earlier (docs/internals/protocol.md, "The bounded clock").
+/// How far the store's clock may jump in one step without a holder losing its lease. The holder
+/// pays for it: it stops believing in its lease that much earlier (docs/internals/protocol.md, "The
+/// bounded clock").
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum JumpBound {
     /// A quarter of the ttl.
@@ -63,9 +64,9 @@ impl SessionConfig {
         }
     }
 
-    /// How long before the store the client ends a lease: the bound of the clock's jumps, which counts
-    /// as a twentieth of the ttl at least, and one part in a hundred for clocks that run at different
-    /// speeds.
+    /// How long before the store the client ends a lease: the bound of the clock's jumps, which
+    /// counts as a twentieth of the ttl at least, and one part in a hundred for clocks that run at
+    /// different speeds.
     pub(crate) fn margin(&self, ttl: Micros) -> Micros {
         let bound = match self.clock_bound {
             JumpBound::Off => 0,

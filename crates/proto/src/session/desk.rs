@@ -21,8 +21,8 @@ use crate::{
     time::Micros,
 };
 
-/// All of one name. The session makes a desk when something is wanted of the name, and clears it away
-/// when nothing is held, wanted or under way there.
+/// All of one name. The session makes a desk when something is wanted of the name, and clears it
+/// away when nothing is held, wanted or under way there.
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
     /// Records and leases are in boxes, because a tree reserves room for eleven values at once.
@@ -40,7 +40,8 @@ pub(super) struct Desk {
     pub(super) waiter_lease: LeaseId,
     /// When to renew the places in line.
     pub(super) waiters_due: Option<Micros>,
-    /// The last permit that was handed over to us was one of ours, so that is likely to happen again.
+    /// The last permit that was handed over to us was one of ours, so that is likely to happen
+    /// again.
     pub(super) hands_over_to_us: bool,
     /// Other requests about the name. `true`: the request must not carry our inbox.
     pub(super) asks: VecDeque<(AskId, Request, bool)>,
@@ -142,16 +143,16 @@ impl Desk {
         true
     }
 
-    /// A ticket under this lease may be over. So the lease is renewed at once, ticket by ticket, which
-    /// tells.
+    /// A ticket under this lease may be over. So the lease is renewed at once, ticket by ticket,
+    /// which tells.
     pub(super) fn doubt(&mut self, lease: LeaseId, now: Micros) {
         if let Some(lease) = self.leases.get_mut(&lease).filter(|lease| !lease.held.is_empty()) {
             (lease.by_ticket, lease.due) = (true, Some(now));
         }
     }
 
-    /// A renewal of this lease that was sent at `at` has failed. It is due again, unless a later one was
-    /// answered meanwhile.
+    /// A renewal of this lease that was sent at `at` has failed. It is due again, unless a later
+    /// one was answered meanwhile.
     pub(super) fn renew_after_failure(&mut self, lease: LeaseId, now: Micros, at: Micros) {
         if let Some(lease) = self.leases.get_mut(&lease)
             && !lease.held.is_empty()

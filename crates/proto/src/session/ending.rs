@@ -32,7 +32,8 @@ impl Session {
                 self.cancel(now, ticket);
             }
             _ if record.is_lost(now) => {
-                // The store may still have it. The cancel is repeated until the store can be reached.
+                // The store may still have it. The cancel is repeated until the store can be
+                // reached.
                 self.events.push_back(Event::Lost { ticket, loss: Loss::Silence });
                 self.cancel(now, ticket);
             }

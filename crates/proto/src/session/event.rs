@@ -82,8 +82,8 @@ pub struct CallFailure {
     pub maybe_executed: bool,
     /// Whether trying again later can help.
     pub is_passing: bool,
-    /// Whether the store has no room. Then new requests fail at once. Held permits are still renewed,
-    /// and releases are sent again until there is room.
+    /// Whether the store has no room. Then new requests fail at once. Held permits are still
+    /// renewed, and releases are sent again until there is room.
     pub is_full: bool,
 }
 

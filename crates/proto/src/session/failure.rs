@@ -1,6 +1,6 @@
 //! What a session does about failed calls. It asks again, with the same tickets, if trying again
-//! can help ([`CallFailure::is_passing`]). A store that would only answer the same gets nothing again
-//! except renewals of held permits. The session does not wait for a store without room
+//! can help ([`CallFailure::is_passing`]). A store that would only answer the same gets nothing
+//! again except renewals of held permits. The session does not wait for a store without room
 //! ([`CallFailure::is_full`]), and gives back what was held there as soon as there is room.
 
 use alloc::vec::Vec;
@@ -22,8 +22,8 @@ use crate::{
 const HASTE: Micros = 5 * SECOND;
 
 impl Session {
-    /// Sends what the call had again after a pause, which grows with each failure and is never longer
-    /// than a lease that is held here can bear.
+    /// Sends what the call had again after a pause, which grows with each failure and is never
+    /// longer than a lease that is held here can bear.
     pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: CallFailure) {
         let draw = self.draw();
         let config = self.config.clone();
@@ -109,8 +109,8 @@ impl Session {
         }
     }
 
-    /// A request about this ticket had no answer. It is sent again until the patience of the session
-    /// is over; then its caller is refused.
+    /// A request about this ticket had no answer. It is sent again until the patience of the
+    /// session is over; then its caller is refused.
     fn bear_silence(
         &mut self,
         now: Micros,

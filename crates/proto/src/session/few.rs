@@ -1,5 +1,6 @@
-//! Maps and sets that mostly have one entry, and often none. A tree takes room for eleven entries with the first, and
-//! keeps that room when the last is gone. Here a lone entry stands in its place, and an empty map takes nothing else.
+//! Maps and sets that mostly have one entry, and often none. A tree takes room for eleven entries
+//! with the first, and keeps that room when the last is gone. Here a lone entry stands in its
+//! place, and an empty map takes nothing else.
 
 use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};

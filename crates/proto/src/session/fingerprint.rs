@@ -14,9 +14,10 @@ use super::{
 use crate::{fingerprint::Lens, id::Fence};
 
 impl Session {
-    /// Feeds `hasher` everything that decides what the session may still do. Instants are taken relative
-    /// to the session's clock, `own`, and to the store's, `store`. The numbers of calls are left out, and
-    /// so is the jitter, which must be too small to show at the ticks of the lens.
+    /// Feeds `hasher` everything that decides what the session may still do. Instants are taken
+    /// relative to the session's clock, `own`, and to the store's, `store`. The numbers of calls
+    /// are left out, and so is the jitter, which must be too small to show at the ticks of the
+    /// lens.
     pub fn fingerprint<H: Hasher>(&self, own: &Lens, store: &Lens, hasher: &mut H) {
         // `tickets`, `agenda` and `alarms` follow from the desks.
         let Self { desks, shelf, calls, events, store_clock, fence_seen, .. } = self;

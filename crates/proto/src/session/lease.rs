@@ -25,7 +25,8 @@ pub(super) struct LeaseDesk {
     pub(super) proofs: Repetition,
     /// Client and store disagree on what stands under the lease, so it is renewed ticket by ticket.
     pub(super) by_ticket: bool,
-    /// It is the lease of one ticket that was asked for, which the store keeps apart. It is always renewed by name.
+    /// It is the lease of one ticket that was asked for, which the store keeps apart. It is always
+    /// renewed by name.
     pub(super) is_apart: bool,
 }
 

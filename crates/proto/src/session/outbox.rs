@@ -1,5 +1,5 @@
-//! Tickets with something to send, in the order in which it is to be sent. A call takes from the front
-//! what it has room for, so its cost does not grow with what waits behind.
+//! Tickets with something to send, in the order in which it is to be sent. A call takes from the
+//! front what it has room for, so its cost does not grow with what waits behind.
 
 use super::{
     few::Few,
@@ -15,8 +15,8 @@ enum Urgency {
     Ask,
 }
 
-/// Within one urgency tickets are sent in the order in which they were asked for. No two tickets of a
-/// session have the same number.
+/// Within one urgency tickets are sent in the order in which they were asked for. No two tickets of
+/// a session have the same number.
 type OutboxKey = (Urgency, u64);
 
 #[derive(Clone, Debug, Default)]

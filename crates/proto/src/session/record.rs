@@ -59,13 +59,13 @@ pub(super) struct Record {
     pub(super) number: u64,
     pub(super) lease: LeaseId,
     pub(super) wish: Wish,
-    /// The ttl that was asked for, with which a permit is detached. The ttl in `wish` is shorter if the
-    /// store cannot promise as much.
+    /// The ttl that was asked for, with which a permit is detached. The ttl in `wish` is shorter if
+    /// the store cannot promise as much.
     pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
     pub(super) exit: TicketExit,
-    /// The session attaches to the ticket, or has attached to it: it came from another client, or from
-    /// one that detached it.
+    /// The session attaches to the ticket, or has attached to it: it came from another client, or
+    /// from one that detached it.
     pub(super) is_attaching: bool,
     /// A wakeup said that it is over before the answer came that says whether it was granted.
     pub(super) is_doubted: bool,
@@ -187,8 +187,8 @@ impl Record {
         self.danger_at > now
     }
 
-    /// Takes note of what a renewal says was asked. Answers may come twice, and on a quorum each node
-    /// has its own list.
+    /// Takes note of what a renewal says was asked. Answers may come twice, and on a quorum each
+    /// node has its own list.
     pub(super) fn hear_asks(&mut self, asks: &[HandOverAsk]) {
         let new = asks.iter().filter(|ask| !self.asks.contains(ask)).cloned().collect::<Vec<_>>();
         self.asks.extend(new);

@@ -38,7 +38,8 @@ impl Session {
         self.schedule_renewal(heard, lease, valid_for);
         for &ticket in tickets {
             let desk = self.desk(heard.name);
-            // A ticket that is not proved yet is renewed by name, since only that answer has its fence.
+            // A ticket that is not proved yet is renewed by name, since only that answer has its
+            // fence.
             let unproved = desk.leases.get(&lease).map(|of| of.unproved.contains(&ticket));
             if unproved == Some(false) {
                 self.believe(heard, ticket, valid_for);
@@ -75,8 +76,8 @@ impl Session {
         }
     }
 
-    /// The store keeps a ticket that was asked for apart until its grant ends. So the session does, too,
-    /// and renews it by name: each answer tells all that was asked by then.
+    /// The store keeps a ticket that was asked for apart until its grant ends. So the session does,
+    /// too, and renews it by name: each answer tells all that was asked by then.
     fn hear_asks(
         &mut self,
         heard: Heard<'_>,

@@ -28,8 +28,8 @@ impl Repetition {
         self.at = (self.sent <= MOST).then_some(now + pause);
     }
 
-    /// A renewal waits for the answer to another call. After this `pause` it is sent without waiting
-    /// any longer.
+    /// A renewal waits for the answer to another call. After this `pause` it is sent without
+    /// waiting any longer.
     pub(super) fn is_held_up(&mut self, now: Micros, pause: Micros) {
         self.at.get_or_insert(now + pause);
     }

@@ -1,5 +1,5 @@
-//! When a lease is renewed, when the renewal is repeated, when to stop, and when the lease is lost. All
-//! layers go by this one schedule.
+//! When a lease is renewed, when the renewal is repeated, when to stop, and when the lease is lost.
+//! All layers go by this one schedule.
 //!
 //! ```text
 //!   sent                 renew   repeat  repeat  danger    TERM           KILL lost
@@ -7,9 +7,9 @@
 //!    0                                                                      certain
 //! ```
 //!
-//! All times count from the moment before the request was sent that proved the lease. `certain` is how long the
-//! lease then lasts for certain: what the store said, less the margin. The proof that nobody is alarmed while the store
-//! answers is in docs/internals/protocol.md, "One schedule".
+//! All times count from the moment before the request was sent that proved the lease. `certain` is
+//! how long the lease then lasts for certain: what the store said, less the margin. The proof that
+//! nobody is alarmed while the store answers is in docs/internals/protocol.md, "One schedule".
 
 use crate::time::{MILLISECOND, Micros};
 
@@ -23,8 +23,8 @@ const FULL: Micros = 16;
 const SLACK: Micros = 50;
 const MOST_SLACK: Micros = 50 * MILLISECOND;
 
-/// When what happens to a lease if the store is not heard from again. All times are microseconds from
-/// the moment before the request was sent that proved the lease.
+/// When what happens to a lease if the store is not heard from again. All times are microseconds
+/// from the moment before the request was sent that proved the lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LeaseSchedule {
     ttl: Micros,
@@ -44,8 +44,8 @@ impl LeaseSchedule {
         self.ttl
     }
 
-    /// When the lease is renewed, at the latest: after a third of the ttl, or after nine twentieths of
-    /// what is certain if that is earlier.
+    /// When the lease is renewed, at the latest: after a third of the ttl, or after nine twentieths
+    /// of what is certain if that is earlier.
     #[must_use]
     pub fn renew(&self) -> Micros {
         (self.ttl / 3).min(self.certain / 20 * 9)
@@ -75,8 +75,8 @@ impl LeaseSchedule {
         self.certain
     }
 
-    /// The time from danger to loss: a quarter of the ttl, or seven twentieths of what is certain if that
-    /// is less.
+    /// The time from danger to loss: a quarter of the ttl, or seven twentieths of what is certain
+    /// if that is less.
     #[must_use]
     pub fn warning(&self) -> Micros {
         (self.ttl / 4).min(self.certain / 20 * 7)
@@ -88,8 +88,8 @@ impl LeaseSchedule {
         (self.ttl / SLACK).min(MOST_SLACK)
     }
 
-    /// The most time that a guard leaves a holder between TERM and KILL: two thirds of the warning. The
-    /// first third belongs to the client itself.
+    /// The most time that a guard leaves a holder between TERM and KILL: two thirds of the warning.
+    /// The first third belongs to the client itself.
     #[must_use]
     pub fn most_grace(&self) -> Micros {
         self.warning() / 3 * 2

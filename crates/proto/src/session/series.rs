@@ -1,6 +1,6 @@
-//! The series that a session draws its tickets from. A session has one series for each name and ttl:
-//! that of the lease that its permits share there. The series outlasts the desk for a while. So a
-//! program that takes one permit after the other costs the store one memory and not thousands
+//! The series that a session draws its tickets from. A session has one series for each name and
+//! ttl: that of the lease that its permits share there. The series outlasts the desk for a while.
+//! So a program that takes one permit after the other costs the store one memory and not thousands
 //! (docs/decisions/0038-tickets-in-series.md).
 
 use alloc::collections::BTreeMap;
@@ -56,7 +56,8 @@ impl Shelf {
         shared
     }
 
-    /// Keeps the series of a name. If there is no room, the name that has been here longest makes way.
+    /// Keeps the series of a name. If there is no room, the name that has been here longest makes
+    /// way.
     pub(super) fn put(&mut self, name: &Name, shared: ByTtl) {
         if shared.is_empty() {
             return;

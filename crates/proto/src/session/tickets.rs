@@ -1,4 +1,5 @@
-//! The tickets of a session: where each is filed, under which lease, and when it has to be looked at.
+//! The tickets of a session: where each is filed, under which lease, and when it has to be looked
+//! at.
 
 use super::{Session, event::Event, record::Record, series::SharedLease};
 use crate::{

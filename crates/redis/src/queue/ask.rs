@@ -1,5 +1,5 @@
-//! What the script of queues is given: the requests one after the other, and payloads as they are. `forms.lua` has the
-//! formats.
+//! What the script of queues is given: the requests one after the other, and payloads as they are.
+//! `forms.lua` has the formats.
 
 use redis::{RedisWrite, ToRedisArgs};
 use seinpaal_proto::{
@@ -135,7 +135,8 @@ fn exact(number: u64) -> [u8; 8] {
     double(number.min(MOST_EXACT))
 }
 
-/// A delivery as it is listed behind the head of a queue. There is none of a number that is not exact.
+/// A delivery as it is listed behind the head of a queue. There is none of a number that is not
+/// exact.
 fn listed(Delivery { id, fence }: Delivery) -> [u8; 16] {
     let [id, fence] = [id.0, fence.0].map(|number| u128::from(number.min(MOST_EXACT)));
     (id << 64 | fence).to_be_bytes()

@@ -1,5 +1,5 @@
-//! What the straight path answers: the time alone, the time with the number of the first item that was pushed, or what was
-//! popped. `lua/queue/straight*.lua` say what it takes.
+//! What the straight path answers: the time alone, the time with the number of the first item that
+//! was pushed, or what was popped. `lua/queue/straight*.lua` say what it takes.
 
 use redis::Value;
 use seinpaal_proto::{

@@ -1,5 +1,5 @@
-//! Requests about a name that are not about a permit of ours, such as `inspect`: the callers that wait
-//! for the answers, and until when.
+//! Requests about a name that are not about a permit of ours, such as `inspect`: the callers that
+//! wait for the answers, and until when.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -79,8 +79,8 @@ pub(crate) struct Giving {
     pub(crate) reply: Option<ReleaseReply>,
 }
 
-/// A command of the API. What is large is in a box, except for a release: very many releases wait in
-/// the channel at once, and a box for each would cost more than the room.
+/// A command of the API. What is large is in a box, except for a release: very many releases wait
+/// in the channel at once, and a box for each would cost more than the room.
 pub(crate) enum DriverCommand {
     Acquire(Box<AcquireRequest>),
     /// Requests for different names that do not wait. They go in one step if the store has one for

@@ -112,8 +112,8 @@ impl Driver {
         ticket
     }
 
-    /// Attaches to a ticket. If this connection holds the ticket, that grant ends first, and its permit
-    /// is told before the new request takes its place.
+    /// Attaches to a ticket. If this connection holds the ticket, that grant ends first, and its
+    /// permit is told before the new request takes its place.
     fn attach(&mut self, now: Micros, request: Box<AcquireRequest>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
@@ -230,8 +230,8 @@ impl Driver {
         }
     }
 
-    /// A permit is lost. Who gives it back at the moment is told that it was not held, or, if the store
-    /// was silent, that nobody knows.
+    /// A permit is lost. Who gives it back at the moment is told that it was not held, or, if the
+    /// store was silent, that nobody knows.
     fn lost(&mut self, ticket: Ticket, loss: Loss) {
         let lost = Lost::from(loss);
         if let Some(grant) = self.waiting.grants.get(&ticket) {

@@ -27,7 +27,8 @@ use crate::{
 /// The API's way to the driver.
 pub(crate) struct Handle {
     pub(super) commands: Option<mpsc::UnboundedSender<DriverCommand>>,
-    /// The channel closes when the driver's thread ends; `None`: the driver has no thread of its own.
+    /// The channel closes when the driver's thread ends; `None`: the driver has no thread of its
+    /// own.
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
     pub(super) room: Option<Arc<Room<SharedDriver>>>,
@@ -160,8 +161,8 @@ impl Handle {
 }
 
 impl Drop for Handle {
-    /// Does not wait: it may happen on an executor's thread (`parting.rs`). The store is dropped first,
-    /// so that the driver has the last reference and closes the store on its own thread.
+    /// Does not wait: it may happen on an executor's thread (`parting.rs`). The store is dropped
+    /// first, so that the driver has the last reference and closes the store on its own thread.
     fn drop(&mut self) {
         if self.is_forked() {
             // Everything belongs to the parent. Its threads are not in this process, and what they

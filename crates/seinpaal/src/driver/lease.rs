@@ -25,8 +25,8 @@ pub(crate) struct LeaseInHand {
     standing: Mutex<LeaseState>,
 }
 
-/// How the lease stands, and the channel that tells it. A channel takes four hundred bytes, so it is made
-/// when somebody first waits for news. Most holders never do.
+/// How the lease stands, and the channel that tells it. A channel takes four hundred bytes, so it
+/// is made when somebody first waits for news. Most holders never do.
 struct LeaseState {
     state: PermitState,
     told: Option<watch::Sender<PermitState>>,
@@ -80,8 +80,9 @@ impl LeaseInHand {
         self.tell(state);
     }
 
-    /// Notes how the lease stands, and tells those who wait. Only the driver calls this. It leaves the lock
-    /// before wakers run, since a waker may do anything. A channel without listeners is dropped.
+    /// Notes how the lease stands, and tells those who wait. Only the driver calls this. It leaves
+    /// the lock before wakers run, since a waker may do anything. A channel without listeners is
+    /// dropped.
     fn tell(&self, state: PermitState) {
         let told = {
             let mut standing = self.standing();

@@ -1,5 +1,5 @@
-//! Making the calls that are due. Calls about different names share a round trip if the store can do
-//! that (docs/decisions/0066-calls-that-are-due-together.md).
+//! Making the calls that are due. Calls about different names share a round trip if the store can
+//! do that (docs/decisions/0066-calls-that-are-due-together.md).
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,8 +8,8 @@ use seinpaal_proto::{Batch, Replies, Request, session::Call};
 use super::{Driver, EndedCall, figures};
 use crate::store::{Store, StoreError};
 
-/// The most requests in one round trip: as many as one call may have. So other clients of the server
-/// wait no longer for a bundle than for a call.
+/// The most requests in one round trip: as many as one call may have. So other clients of the
+/// server wait no longer for a bundle than for a call.
 const MOST_REQUESTS: usize = Batch::MOST;
 
 /// The most calls that share a round trip. Larger bundles cost the server hardly less, and while it
@@ -73,7 +73,8 @@ async fn call_bundle(store: &dyn Store, batches: &[Batch]) -> Vec<Result<Replies
     }
 }
 
-/// Whether a call may go in a bundle. A single request of an operator may be much work for the store.
+/// Whether a call may go in a bundle. A single request of an operator may be much work for the
+/// store.
 fn may_share(call: &Call) -> bool {
     let is_small = |request: &Request| {
         matches!(
@@ -87,8 +88,8 @@ fn may_share(call: &Call) -> bool {
     call.overdue.is_none() && call.batch.requests.iter().all(is_small)
 }
 
-/// Puts calls together in bundles of like size. Calls that only ask for permits stand first: a server
-/// without memory refuses them only until something else in the same script was executed.
+/// Puts calls together in bundles of like size. Calls that only ask for permits stand first: a
+/// server without memory refuses them only until something else in the same script was executed.
 fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
     // The sort is stable, so calls of one kind keep the order of the session.
     calls.sort_by_key(|call| !asks_only(call));

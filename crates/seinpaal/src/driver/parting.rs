@@ -5,8 +5,8 @@
 //! it. The *thread* that dropped the connection waits when it ends. So a program that ends right
 //! after the drop still gives its permits back.
 //!
-//! Not every C library runs the ends of the main thread's variables when the program ends: GNU's does,
-//! and musl does not. A program that has to be sure calls [`part`](crate::blocking::part).
+//! Not every C library runs the ends of the main thread's variables when the program ends: GNU's
+//! does, and musl does not. A program that has to be sure calls [`part`](crate::blocking::part).
 
 use std::{
     cell::RefCell,
@@ -21,7 +21,8 @@ thread_local! {
     static PARTED: Parted = const { Parted(RefCell::new(Vec::new())) };
 }
 
-/// The drivers whose last handle was dropped on this thread. Their channels close when they are over.
+/// The drivers whose last handle was dropped on this thread. Their channels close when they are
+/// over.
 struct Parted(RefCell<Vec<Receiver<()>>>);
 
 /// Makes this thread wait for a driver when the thread ends, and not now.

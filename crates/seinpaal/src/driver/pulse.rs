@@ -18,7 +18,8 @@ use crate::{
 pub struct Outage {
     /// How long the store has not answered, counted from the first request that got no answer.
     pub lasted: Duration,
-    /// The error that came instead of the last answer; `None`: there is neither answer nor error yet.
+    /// The error that came instead of the last answer; `None`: there is neither answer nor error
+    /// yet.
     pub error: Option<StoreError>,
 }
 

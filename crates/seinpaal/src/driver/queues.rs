@@ -96,7 +96,8 @@ impl QueueSessions {
         })
     }
 
-    /// Passes news to the session of a queue. News about a queue that is no longer in use are dropped.
+    /// Passes news to the session of a queue. News about a queue that is no longer in use are
+    /// dropped.
     fn with(&mut self, name: &Name, tell: impl FnOnce(&mut QueueWaiters)) {
         if let Some(waiters) = self.by_name.get_mut(name) {
             tell(waiters);

@@ -161,8 +161,8 @@ impl Driver {
         }
     }
 
-    /// The error of a release that nobody knows the outcome of. The lease is not renewed any more, so it
-    /// ends a ttl after the last renewal that the store may have heard.
+    /// The error of a release that nobody knows the outcome of. The lease is not renewed any more,
+    /// so it ends a ttl after the last renewal that the store may have heard.
     fn unknown(&self, ticket: Ticket) -> ReleaseError {
         let grant = self.waiting.grants.get(&ticket);
         let at_most = match grant {

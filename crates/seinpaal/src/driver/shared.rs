@@ -21,13 +21,14 @@ use tokio::runtime;
 use super::{Driver, DriverCommand, EndedCall, figures};
 use crate::room::Room;
 
-/// A call that takes longer than this on its caller's thread shows that the machine or its disk is busy.
+/// A call that takes longer than this on its caller's thread shows that the machine or its disk is
+/// busy.
 const LONG: Duration = Duration::from_millis(20);
 /// For this long no other call is then made on a caller's thread.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// After a caller has sent something, the driver's task looks within so many microseconds. That is less
-/// than a call may take before it fails.
+/// After a caller has sent something, the driver's task looks within so many microseconds. That is
+/// less than a call may take before it fails.
 const LOOK_IN: Micros = SECOND;
 
 /// A driver, and what its callers must know of its task.
@@ -97,9 +98,9 @@ impl SharedDriver {
             && self.pause_until.is_none_or(|until| until <= Instant::now())
     }
 
-    /// When the task is to look: for a caller that sends, within [`LOOK_IN`] as well. Each call sets a
-    /// timer, and a timer that is set by a caller wakes the task's thread unless an earlier one is set.
-    /// This look is an earlier one.
+    /// When the task is to look: for a caller that sends, within [`LOOK_IN`] as well. Each call
+    /// sets a timer, and a timer that is set by a caller wakes the task's thread unless an earlier
+    /// one is set. This look is an earlier one.
     pub(super) fn next_look(&self) -> Option<Micros> {
         let timeout = self.driver.next_timeout();
         let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
@@ -117,8 +118,8 @@ impl SharedDriver {
         has_calls || self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
     }
 
-    /// Sends the calls that were made on this thread, if the store can do that. Their answers wake the
-    /// task. Returns whether something is left to the task.
+    /// Sends the calls that were made on this thread, if the store can do that. Their answers wake
+    /// the task. Returns whether something is left to the task.
     fn begin(&mut self) -> bool {
         let Self { driver, waker, runtime, has_sent, .. } = self;
         if driver.under_way.is_empty() {
@@ -136,8 +137,8 @@ impl SharedDriver {
 }
 
 impl Driver {
-    /// Takes a command, after those that came before it. If exactly one call is then due, and the store
-    /// can answer it at once, it is made here. Everything else is left to the task.
+    /// Takes a command, after those that came before it. If exactly one call is then due, and the
+    /// store can answer it at once, it is made here. Everything else is left to the task.
     fn visit(&mut self, command: DriverCommand) {
         let now = self.clock.now();
         self.take_more_commands(now);
@@ -168,9 +169,9 @@ impl Driver {
 
     /// Polls the calls under way, and takes up to this many answers. Returns how many there were.
     ///
-    /// `FuturesUnordered` wakes its poller each time it has polled all of its futures, even if nothing is
-    /// ready. That costs a system call. So it is polled first with a waker that does nothing. The second
-    /// time it polls only the futures that became ready in between.
+    /// `FuturesUnordered` wakes its poller each time it has polled all of its futures, even if
+    /// nothing is ready. That costs a system call. So it is polled first with a waker that does
+    /// nothing. The second time it polls only the futures that became ready in between.
     pub(super) fn poll_under_way(&mut self, waker: &Waker, most: u32) -> u32 {
         let mut answers = 0;
         for waker in [Waker::noop(), waker] {

@@ -51,7 +51,8 @@ pub(super) struct Ends {
     pub(super) news: NewsSender,
 }
 
-/// Opens the store at `address` on a thread of its own, and serves it there until every handle is gone.
+/// Opens the store at `address` on a thread of its own, and serves it there until every handle is
+/// gone.
 pub(crate) async fn start(
     opening: OpenStore,
     config: SessionConfig,
@@ -72,7 +73,8 @@ pub(crate) async fn start(
     Ok(ends.handle(store, Some(is_over)))
 }
 
-/// Opens the store at `address`, and serves it as a task of the current runtime until every handle is gone.
+/// Opens the store at `address`, and serves it as a task of the current runtime until every handle
+/// is gone.
 ///
 /// # Panics
 /// Outside a tokio runtime.
@@ -146,7 +148,8 @@ pub(super) fn makings(
     Ok((makings, ends))
 }
 
-/// Runs the work on a thread with a runtime. The channel that is returned closes when the work is over.
+/// Runs the work on a thread with a runtime. The channel that is returned closes when the work is
+/// over.
 ///
 /// The work runs as a task. If the thread blocked on it directly, every answer of a store would
 /// wake it by a write to the runtime's eventfd, even from the same thread.

@@ -5,12 +5,12 @@ use std::{
     hash::{BuildHasherDefault, Hash, Hasher},
 };
 
-/// A map by numbers of this client. When few entries are left it gives back the room that it had for
-/// many.
+/// A map by numbers of this client. When few entries are left it gives back the room that it had
+/// for many.
 pub(super) struct ByNumber<K, V>(HashMap<K, V, BuildHasherDefault<NumberHasher>>);
 
-/// A table with room for fewer entries than this never shrinks, because it fills and empties all the
-/// time.
+/// A table with room for fewer entries than this never shrinks, because it fills and empties all
+/// the time.
 const ROOM: usize = 1024;
 
 impl<K: Eq + Hash, V> ByNumber<K, V> {
@@ -54,8 +54,8 @@ impl<K, V> Default for ByNumber<K, V> {
     }
 }
 
-/// Mixes a number. The numbers are drawn by this client, or are tickets that its program attaches to. So
-/// nobody else can make many of them collide, and a hash with a secret is not needed.
+/// Mixes a number. The numbers are drawn by this client, or are tickets that its program attaches
+/// to. So nobody else can make many of them collide, and a hash with a secret is not needed.
 #[derive(Default)]
 pub(super) struct NumberHasher(u64);
 

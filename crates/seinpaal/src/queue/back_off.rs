@@ -12,8 +12,9 @@ pub struct BackOff {
 }
 
 impl BackOff {
-    /// Waits `base` after the first delivery, twice as long after each further one, and at most `most`. Half of it is
-    /// left to chance, so that items which failed together do not come back together.
+    /// Waits `base` after the first delivery, twice as long after each further one, and at most
+    /// `most`. Half of it is left to chance, so that items which failed together do not come back
+    /// together.
     ///
     /// ```
     /// use std::time::Duration;
@@ -33,7 +34,8 @@ impl BackOff {
         Self { base: delay, most: delay, jitter: 0.0 }
     }
 
-    /// Sets which share of each wait is left to chance, 0 to 1: with 0.5, something between a half and the whole.
+    /// Sets which share of each wait is left to chance, 0 to 1: with 0.5, something between a half
+    /// and the whole.
     pub fn jitter(mut self, share: f64) -> Self {
         self.jitter = share.clamp(0.0, 1.0);
         self

@@ -34,8 +34,8 @@ pub enum PushError {
     #[cfg(feature = "serde")]
     #[error("the value cannot be written as JSON: {0}")]
     Json(String),
-    /// The store was silent for too long: the item may be in the queue or not. Push it with a deduplication key, and
-    /// pushing it again is safe.
+    /// The store was silent for too long: the item may be in the queue or not. Push it with a
+    /// deduplication key, and pushing it again is safe.
     #[error("the item may have been pushed or not: {0}")]
     Unknown(#[source] StoreError),
     /// The connection is [closed](crate::Seinpaal::close): nothing was pushed.
@@ -63,7 +63,8 @@ pub enum PopError {
     /// The connection is [closed](crate::Seinpaal::close).
     #[error("the connection is closed")]
     Closed,
-    /// The store does not answer, or refuses. What it may have delivered is delivered again when the lease ends.
+    /// The store does not answer, or refuses. What it may have delivered is delivered again when
+    /// the lease ends.
     #[error(transparent)]
     Store(StoreError),
 }
@@ -80,8 +81,8 @@ pub enum FinishError {
     /// delivered once more.
     #[error("the store did not answer: the delivery may have been ended or not")]
     Unknown,
-    /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand: the delivery may have been
-    /// ended or not.
+    /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand: the
+    /// delivery may have been ended or not.
     #[error("the connection is closed: the delivery may have been ended or not")]
     Closed,
 }

@@ -26,7 +26,8 @@ use seinpaal_proto::{
 
 /// An item to work on, until it is acknowledged, given back, failed or dropped.
 ///
-/// It is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Its lease is renewed meanwhile.
+/// It is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Its lease is
+/// renewed meanwhile.
 ///
 /// # If it is dropped
 /// Dropping an item, for example by a panic or by `?`, counts as a failed delivery. The item is
@@ -35,8 +36,8 @@ use seinpaal_proto::{
 /// program, because the future of its pop was dropped, does not count.
 ///
 /// # If the worker dies
-/// On one machine (memory, embedded) the item is delivered again at once; elsewhere when the lease ends, at most a ttl
-/// later.
+/// On one machine (memory, embedded) the item is delivered again at once; elsewhere when the lease
+/// ends, at most a ttl later.
 ///
 /// # If the store is unreachable
 /// The delivery is first in [danger](Self::danger) and then [lost](Self::lost), both before the
@@ -113,7 +114,8 @@ impl Item {
         self.shared.popped.delivery.id
     }
 
-    /// Returns the number of this delivery. It grows with every delivery of the queue and so of the item.
+    /// Returns the number of this delivery. It grows with every delivery of the queue and so of the
+    /// item.
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.shared.popped.delivery.fence
@@ -174,8 +176,8 @@ impl Item {
         self.shared.lease.is_held()
     }
 
-    /// Returns how long this delivery is certain to go on if the store is not heard from again; `None`: for as long
-    /// as this process lives.
+    /// Returns how long this delivery is certain to go on if the store is not heard from again;
+    /// `None`: for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.shared.lease.remaining()
@@ -187,7 +189,8 @@ impl Item {
         self.shared.standing(self.shared.lease.noted())
     }
 
-    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after
+    /// each renewal.
     ///
     /// # Cancel safety
     /// Yes; a change between two calls may be missed, the state is not.
@@ -210,8 +213,9 @@ impl Item {
         self.shared.until(|state| state != PermitState::Held).await;
     }
 
-    /// Waits until this delivery is lost, so that somebody else may have the item, and says how. What is said may
-    /// come late to a program that was stopped; [`is_held`](Self::is_held) never does.
+    /// Waits until this delivery is lost, so that somebody else may have the item, and says how.
+    /// What is said may come late to a program that was stopped; [`is_held`](Self::is_held) never
+    /// does.
     ///
     /// # Cancel safety
     /// Yes.

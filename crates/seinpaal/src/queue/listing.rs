@@ -16,7 +16,8 @@ use seinpaal_proto::{
 
 use super::{Queue, QueueError};
 
-/// How many items are looked at in one call, where all are: so few that nobody waits long for the store meanwhile.
+/// How many items are looked at in one call, where all are: so few that nobody waits long for the
+/// store meanwhile.
 const PAGE: u32 = 250;
 
 /// An item of a list.
@@ -66,7 +67,8 @@ pub enum ListedState {
         worker: Box<About>,
         /// For how long.
         worked_for: Duration,
-        /// How long the lease lasts without renewal; `None`: for as long as the worker's process lives.
+        /// How long the lease lasts without renewal; `None`: for as long as the worker's process
+        /// lives.
         valid_for: Option<Duration>,
     },
     /// It has had all its deliveries.
@@ -135,8 +137,8 @@ impl Queue {
     /// page before ended; `None`: from the first.
     ///
     /// Ready items of groups come first, one group after the other, and then those without a group,
-    /// each in the order in which they are delivered. Delayed items come by the time when they are due, items
-    /// in work by the ends of their leases, and dead letters by their numbers.
+    /// each in the order in which they are delivered. Delayed items come by the time when they are
+    /// due, items in work by the ends of their leases, and dead letters by their numbers.
     ///
     /// A page can have fewer items than `rows`, or none, and have a next page: a call reads at most
     /// 4 MiB of payload, and looks at no more than `rows` items. An item that keeps its state while
@@ -210,7 +212,8 @@ impl Queue {
         }
     }
 
-    /// Reads up to `rows` dead letters in the order of their numbers, those after `after`; `None`: from the first.
+    /// Reads up to `rows` dead letters in the order of their numbers, those after `after`; `None`:
+    /// from the first.
     ///
     /// # Cancel safety
     /// Yes: it only reads.

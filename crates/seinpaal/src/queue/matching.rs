@@ -11,8 +11,8 @@ use super::{ListedItem, Queue, QueueError};
 const AT_ONCE: usize = 64;
 
 impl Queue {
-    /// Replays the dead letters that `is_wanted` chooses, and says how many. They are chosen once, at the beginning. So
-    /// an item that dies again in the meantime is not replayed twice.
+    /// Replays the dead letters that `is_wanted` chooses, and says how many. They are chosen once,
+    /// at the beginning. So an item that dies again in the meantime is not replayed twice.
     ///
     /// # Cancel safety
     /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
@@ -45,11 +45,12 @@ impl Queue {
         many_at_once(&chosen, |id| self.replay(id)).await
     }
 
-    /// Takes the items of a state that `is_wanted` chooses out of the queue, and says how many. They are chosen once, at
-    /// the beginning. [`purge`](Self::purge) and [`purge_dead`](Self::purge_dead) take out everything with fewer calls.
+    /// Takes the items of a state that `is_wanted` chooses out of the queue, and says how many.
+    /// They are chosen once, at the beginning. [`purge`](Self::purge) and
+    /// [`purge_dead`](Self::purge_dead) take out everything with fewer calls.
     ///
-    /// Of ready and delayed items those are left alone that a worker took in the meantime. The worker of an item that was
-    /// chosen in work learns of it at once.
+    /// Of ready and delayed items those are left alone that a worker took in the meantime. The
+    /// worker of an item that was chosen in work learns of it at once.
     ///
     /// # Cancel safety
     /// Dropping the future takes nothing back: what was done by then stays done, and the rest is

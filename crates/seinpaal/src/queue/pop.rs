@@ -20,8 +20,8 @@ use crate::{
 /// A request for an item that waits until there is one. Nothing is sent before it is awaited.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the line; an item that was delivered meanwhile goes back to where it stood,
-/// and that delivery does not count.
+/// Dropping the future, at any point, leaves the line; an item that was delivered meanwhile goes
+/// back to where it stood, and that delivery does not count.
 ///
 /// # If the store is unreachable
 /// It is tried again for as long as the connection's patience lasts.
@@ -33,7 +33,8 @@ pub struct Pop(Described<PopOne, Result<Item, PopError>>);
 
 /// A request for an item that does not wait: `Ok(None)` if there is none to be had now.
 ///
-/// It is a [`Store`](PopError::Store) error if the store does not answer within the [timeout](Self::timeout). See
+/// It is a [`Store`](PopError::Store) error if the store does not answer within the
+/// [timeout](Self::timeout). See
 /// [`Pop`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryPop(Described<PopNow, Result<Option<Item>, PopError>>);
@@ -62,9 +63,9 @@ struct PopSome {
 
 macro_rules! ttl {
     ($($at:tt)?) => {
-        /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's. It is renewed at a
-        /// third of it: a longer one outlasts longer silences of the store, a shorter one returns the items of a dead
-        /// worker earlier.
+        /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the
+        /// connection's. It is renewed at a third of it: a longer one outlasts longer silences of
+        /// the store, a shorter one returns the items of a dead worker earlier.
         pub fn ttl(self, ttl: Duration) -> Self {
             Self(self.0.with(|it| it$(.$at)?.ttl = Some(ttl)))
         }
@@ -73,8 +74,9 @@ macro_rules! ttl {
 
 macro_rules! timeout {
     ($($at:tt)?) => {
-        /// Stops waiting after this long, counted from the first poll: with [`PopError::TimedOut`] if there was
-        /// nothing to be had, with [`PopError::Store`] if the store did not answer. Default: never.
+        /// Stops waiting after this long, counted from the first poll: with [`PopError::TimedOut`]
+        /// if there was nothing to be had, with [`PopError::Store`] if the store did not answer.
+        /// Default: never.
         pub fn timeout(self, timeout: Duration) -> Self {
             Self(self.0.with(|it| it$(.$at)?.timeout = Some(timeout)))
         }

@@ -39,12 +39,14 @@ pub struct Push {
 /// A request to push one item. Nothing is sent before it is awaited.
 ///
 /// # Cancel safety
-/// Dropping the future before it is polled pushes nothing. After that the item may be pushed or not: use
+/// Dropping the future before it is polled pushes nothing. After that the item may be pushed or
+/// not: use
 /// [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's patience lasts, and is done once however often it was tried.
-/// Then [`PushError::Store`] says that it was not done, and [`PushError::Unknown`] that nobody can say.
+/// It is tried again for as long as the connection's patience lasts, and is done once however often
+/// it was tried. Then [`PushError::Store`] says that it was not done, and [`PushError::Unknown`]
+/// that nobody can say.
 ///
 /// # Errors
 /// [`PushError`], bad input among it: that is found before anything is sent.
@@ -53,10 +55,12 @@ pub struct PushRequest(Described<PushOne, Result<Pushed, PushError>>);
 
 /// A request to push many items: an answer each, in order. Nothing is sent before it is awaited.
 ///
-/// Items go in batches of up to 63 and about 4 MiB, in order. If one is refused the others are pushed all the same.
+/// Items go in batches of up to 63 and about 4 MiB, in order. If one is refused the others are
+/// pushed all the same.
 ///
 /// # Cancel safety
-/// Dropping the future before it is polled pushes nothing. After that each item may be pushed or not.
+/// Dropping the future before it is polled pushes nothing. After that each item may be pushed or
+/// not.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct PushAll(Described<PushMany, Vec<Result<Pushed, PushError>>>);
 
@@ -85,8 +89,8 @@ pub struct Pushed {
 
 macro_rules! options {
     (|$self:ident, $it:ident, $change:ident| $changed:expr) => {
-        /// Sets the rank among items, −100…100, higher first. Default 0. A minute of waiting outweighs one step, so
-        /// nothing waits for ever.
+        /// Sets the rank among items, −100…100, higher first. Default 0. A minute of waiting
+        /// outweighs one step, so nothing waits for ever.
         pub fn priority($self, priority: i32) -> Self {
             let $change = |$it: &mut Push| $it.priority = priority;
             $changed
@@ -98,29 +102,31 @@ macro_rules! options {
             $changed
         }
 
-        /// Delivers it at this instant of the store's clock at the earliest. One that has passed is now.
+        /// Delivers it at this instant of the store's clock at the earliest. One that has passed is
+        /// now.
         pub fn due($self, due: SystemTime) -> Self {
             let since = due.duration_since(UNIX_EPOCH).unwrap_or_default();
             let $change = |$it: &mut Push| $it.due = Due::At(micros(since));
             $changed
         }
 
-        /// Says whose share of the queue it counts for: see [`Queue::group_limit`]. 1 to 512 bytes of UTF-8 without
-        /// control characters.
+        /// Says whose share of the queue it counts for: see [`Queue::group_limit`]. 1 to 512 bytes
+        /// of UTF-8 without control characters.
         pub fn group($self, group: &str) -> Self {
             let $change = |$it: &mut Push| $it.group = Some(group.to_owned());
             $changed
         }
 
-        /// Pushes nothing if an item with this key was pushed and the `window` that it was pushed with (up to a week)
-        /// has not passed; then the answer is that item. A key is as a group is.
+        /// Pushes nothing if an item with this key was pushed and the `window` that it was pushed
+        /// with (up to a week) has not passed; then the answer is that item. A key is as a group
+        /// is.
         pub fn dedup($self, key: &str, window: Duration) -> Self {
             let $change = |$it: &mut Push| $it.dedup = Some((key.to_owned(), window));
             $changed
         }
 
-        /// Sets how often it is delivered at most, 1 to 1 000 000; then it becomes a dead letter. Default 5. What is
-        /// given back does not count.
+        /// Sets how often it is delivered at most, 1 to 1 000 000; then it becomes a dead letter.
+        /// Default 5. What is given back does not count.
         pub fn deliveries($self, deliveries: u32) -> Self {
             let $change = |$it: &mut Push| $it.deliveries = deliveries;
             $changed
@@ -140,7 +146,8 @@ impl Push {
         Self::of(Ok(payload.into()))
     }
 
-    /// An item with this value as JSON for its payload. One that cannot be serialised is reported by what is awaited.
+    /// An item with this value as JSON for its payload. One that cannot be serialised is reported
+    /// by what is awaited.
     #[cfg(feature = "serde")]
     pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Self {
         Self::of(serde_json::to_vec(value).map_err(|error| PushError::Json(error.to_string())))

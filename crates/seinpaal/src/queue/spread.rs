@@ -13,11 +13,13 @@ use futures_util::{FutureExt, future::try_join_all};
 
 use super::{Counts, Item, Push, PushRequest, Queue, WorkError, Worker};
 
-/// A queue in several parts: queues of their own named `NAME/0`, `NAME/1` and so on, which on a cluster lie on different
-/// servers. Everybody has to say the same number of parts. See [`Queue::spread`].
+/// A queue in several parts: queues of their own named `NAME/0`, `NAME/1` and so on, which on a
+/// cluster lie on different servers. Everybody has to say the same number of parts. See
+/// [`Queue::spread`].
 ///
-/// Order and limits are kept within each part. Items of a group go to one part, so limits of groups are those of the
-/// whole; deduplication keys are, too, where items of the same key have the same group or none.
+/// Order and limits are kept within each part. Items of a group go to one part, so limits of groups
+/// are those of the whole; deduplication keys are, too, where items of the same key have the same
+/// group or none.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Spread {
@@ -42,7 +44,8 @@ impl Spread {
         &self.parts
     }
 
-    /// Pushes an item to the part of its group, else of its deduplication key, else to each part in turn.
+    /// Pushes an item to the part of its group, else of its deduplication key, else to each part in
+    /// turn.
     pub fn push(&self, push: Push) -> PushRequest {
         let at = match push.part_key() {
             Some(key) => (hash(key) % self.parts.len() as u64) as usize,
@@ -51,8 +54,9 @@ impl Spread {
         PushRequest::new(self.parts[at].clone(), push)
     }
 
-    /// Works on the items of all parts, at most `concurrency` of each part at a time. With a `shutdown` that is done,
-    /// every part is shut down; `describe` sets what else there is to say of the worker of a part.
+    /// Works on the items of all parts, at most `concurrency` of each part at a time. With a
+    /// `shutdown` that is done, every part is shut down; `describe` sets what else there is to say
+    /// of the worker of a part.
     ///
     /// # Cancel safety
     /// As [`Worker::run`].

@@ -14,15 +14,16 @@ const ROWS: u32 = 1_000;
 const MAX_REASON_BYTES: usize = 512;
 
 impl Queue {
-    /// Sets how many items may be in work at once, 0 to 1 000 000 000; `None`: any number. Lowering it ends nothing that
-    /// is in work, and delivers nothing until it fits.
+    /// Sets how many items may be in work at once, 0 to 1 000 000 000; `None`: any number. Lowering
+    /// it ends nothing that is in work, and delivers nothing until it fits.
     ///
     /// # Cancel safety
     /// Dropping the future does not take the request back: what it asks for may be done or not.
     ///
     /// # If the store is unreachable
     /// The request is sent again for as long as the connection's
-    /// [patience](crate::Builder::patience) lasts, and is done once, however often it was sent. Then
+    /// [patience](crate::Builder::patience) lasts, and is done once, however often it was sent.
+    /// Then
     /// the error says whether it was not done, or nobody can say.
     ///
     /// # Errors
@@ -47,7 +48,8 @@ impl Queue {
         self.configure(Configure::Limit(limit)).await
     }
 
-    /// Sets how many items of one group may be in work at once; `None`: any number. A full group holds up no other.
+    /// Sets how many items of one group may be in work at once; `None`: any number. A full group
+    /// holds up no other.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
@@ -136,7 +138,8 @@ impl Queue {
         Ok(QueueSnapshot::new(self.name.clone()?, seen))
     }
 
-    /// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
+    /// Makes a dead letter an item again, at the end of the line and with all its deliveries before
+    /// it.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
@@ -170,13 +173,15 @@ impl Queue {
         }
     }
 
-    /// Takes an item out of the queue, and says what it was. Whoever works on it learns of it at once.
+    /// Takes an item out of the queue, and says what it was. Whoever works on it learns of it at
+    /// once.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
     ///
     /// # Errors
-    /// [`QueueError::NoSuchItem`] if there is no such item, or it is a dead letter; as [`limit`](Self::limit).
+    /// [`QueueError::NoSuchItem`] if there is no such item, or it is a dead letter; as
+    /// [`limit`](Self::limit).
     ///
     /// # Examples
     /// ```
@@ -204,7 +209,8 @@ impl Queue {
         }
     }
 
-    /// Takes out everything that is ready or delayed, and says how much. What is in work stays, and so do dead letters.
+    /// Takes out everything that is ready or delayed, and says how much. What is in work stays, and
+    /// so do dead letters.
     ///
     /// # Cancel safety
     /// Items are taken out in steps. Dropping the future ends it after the step under way.

@@ -40,7 +40,8 @@ use self::{counts::ItemEnd, give_back::find_give_back};
 /// How long running handlers may go on after the shutdown, unless told otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Works on items as they come, up to a number of them at a time. Nothing happens before it is [run](Self::run).
+/// Works on items as they come, up to a number of them at a time. Nothing happens before it is
+/// [run](Self::run).
 ///
 /// | the handler | the item |
 /// |---|---|
@@ -49,11 +50,12 @@ const GRACE: Duration = Duration::from_secs(30);
 /// | returns any other error, or panics | is delivered again after the [back-off](Self::retry), with that text as the reason; after its last delivery it becomes a dead letter |
 /// | ends the item itself | is what the handler said |
 ///
-/// When a delivery is [lost](Item::lost), its handler is dropped at its next `await`, for somebody else may have the
-/// item; unless it is [told to go on](Self::run_on_when_lost).
+/// When a delivery is [lost](Item::lost), its handler is dropped at its next `await`, for somebody
+/// else may have the item; unless it is [told to go on](Self::run_on_when_lost).
 ///
-/// Handlers run inside the future of the worker, on whatever executor polls it, so one that blocks holds up the others:
-/// let it spawn a task. An item that is done and the next one cost one round trip.
+/// Handlers run inside the future of the worker, on whatever executor polls it, so one that blocks
+/// holds up the others: let it spawn a task. An item that is done and the next one cost one round
+/// trip.
 #[must_use = "a worker does nothing before it is run"]
 pub struct Worker<H> {
     queue: Queue,
@@ -87,8 +89,8 @@ impl<H> Worker<H> {
         self
     }
 
-    /// Sets how long an item waits after a delivery that failed. Default: a second, doubled each time, five minutes at
-    /// most.
+    /// Sets how long an item waits after a delivery that failed. Default: a second, doubled each
+    /// time, five minutes at most.
     pub fn retry(mut self, retry: BackOff) -> Self {
         self.retry = retry;
         self
@@ -106,7 +108,8 @@ impl<H> Worker<H> {
         self
     }
 
-    /// Does not drop a handler whose delivery was lost. It can see that by [`Item::lost`] and [`Item::is_held`].
+    /// Does not drop a handler whose delivery was lost. It can see that by [`Item::lost`] and
+    /// [`Item::is_held`].
     pub fn run_on_when_lost(mut self) -> Self {
         self.runs_on = true;
         self
@@ -119,15 +122,16 @@ where
     F: Future<Output = Result<(), E>>,
     E: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Works for ever, or until the queue is [empty](Self::until_empty) if that was asked for. Says what became of the
-    /// items.
+    /// Works for ever, or until the queue is [empty](Self::until_empty) if that was asked for. Says
+    /// what became of the items.
     ///
     /// # Cancel safety
     /// Dropping the future drops the handlers, and gives back what they worked on. Prefer
     /// [`run_until`](Self::run_until).
     ///
     /// # Errors
-    /// [`WorkError`] for bad input, or a store that refuses for good; one that is silent is waited for.
+    /// [`WorkError`] for bad input, or a store that refuses for good; one that is silent is waited
+    /// for.
     ///
     /// # Examples
     /// See [`run_until`](Self::run_until).
@@ -135,7 +139,8 @@ where
         self.run_until(pending()).await
     }
 
-    /// The same until `shutdown` is done: then no item is taken any more, running handlers may go on for the
+    /// The same until `shutdown` is done: then no item is taken any more, running handlers may go
+    /// on for the
     /// [grace](Self::grace) period, and what they have not done by then is given back.
     ///
     /// # Cancel safety

@@ -1,5 +1,5 @@
-//! Mistakes that are planted where those who wait want another number of permits than what is given back, and the
-//! histories that have to find them.
+//! Mistakes that are planted where those who wait want another number of permits than what is given
+//! back, and the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Sizes, SizesInRows};
 

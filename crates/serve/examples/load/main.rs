@@ -1,5 +1,5 @@
-//! What many open pages cost, and what a scrape of many names costs. Starts a Redis server and `serve`, each a process of
-//! its own, and loads both.
+//! What many open pages cost, and what a scrape of many names costs. Starts a Redis server and
+//! `serve`, each a process of its own, and loads both.
 //!
 //! ```text
 //! cargo run --release -p seinpaal-serve --example load -- [--pages 500] [--permits 10000] [--watched 50] [--names 100000]
@@ -149,7 +149,8 @@ async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()
         let started = Instant::now();
         let waits: Vec<_> = watching.map(|page| page.until_shown(&mark)).collect();
         let limit = u32::try_from(plan.permits)?.max(1) + 1;
-        // As a waiter, who is listed first; holders are in order of grant, and a page lists the first of them.
+        // As a waiter, who is listed first; holders are in order of grant, and a page lists the
+        // first of them.
         let waiter =
             seinpaal.semaphore(&name).limit(limit).acquire().permits(limit).label("m", &mark);
         let waiting = tokio::spawn(async move { waiter.await.map(drop) });

@@ -45,7 +45,8 @@ pub(super) struct OfDelivery {
     pub(super) delivery: String,
 }
 
-/// The header by which the same request gets the same answer. It is read by [`replay`](crate::replay).
+/// The header by which the same request gets the same answer. It is read by
+/// [`replay`](crate::replay).
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "only the document reads it")]

@@ -107,8 +107,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
     }
 }
 
-/// The sender of a request that does not come from a page of another site. A browser sends no JSON across sites without asking first, and is
-/// told nothing then; this is a second lock on that door.
+/// The sender of a request that does not come from a page of another site. A browser sends no JSON
+/// across sites without asking first, and is told nothing then; this is a second lock on that door.
 fn visitor_from_here(parts: &Parts) -> Result<Visitor, Problem> {
     let foreign = || {
         let words = "a page of another site sent this";

@@ -25,12 +25,13 @@ use crate::{problem::Problem, shared::HandlerState};
 /// A line is sent at least this often, so that a client that has gone without a word is found out.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// Takes permits and holds them for as long as this answer is read: `curl -N` holds while it runs. The program renews the
-/// lease, and gives the permits back when the connection ends, however it ends.
+/// Takes permits and holds them for as long as this answer is read: `curl -N` holds while it runs.
+/// The program renews the lease, and gives the permits back when the connection ends, however it
+/// ends.
 ///
-/// The answer comes when the permits are there, and is a line of JSON for each event: `acquired` first, `beat` every 5 s,
-/// `danger` if a renewal is late, `asked` if somebody asks that they be handed over, `lost` if the permits are lost, which
-/// ends the answer.
+/// The answer comes when the permits are there, and is a line of JSON for each event: `acquired`
+/// first, `beat` every 5 s, `danger` if a renewal is late, `asked` if somebody asks that they be
+/// handed over, `lost` if the permits are lost, which ends the answer.
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
     params(OfName),

@@ -51,7 +51,8 @@ struct NewItem {
     delay_ms: u64,
     /// Items of one group share a limit of their own.
     group: Option<String>,
-    /// Not to push it if one with this key was pushed within the last minutes, or within `dedup_ms`.
+    /// Not to push it if one with this key was pushed within the last minutes, or within
+    /// `dedup_ms`.
     dedup: Option<String>,
     /// Default: 300 000.
     #[schema(minimum = 1000, maximum = 86_400_000)]
@@ -214,8 +215,9 @@ struct ItemInHand {
     encoding: Encoding,
 }
 
-/// Takes items, and waits for the first if it must. This program holds each until it is acknowledged, failed or given
-/// back, or until `ttl_ms` have passed without a renewal; the delivery has failed then.
+/// Takes items, and waits for the first if it must. This program holds each until it is
+/// acknowledged, failed or given back, or until `ttl_ms` have passed without a renewal; the
+/// delivery has failed then.
 #[utoipa::path(
     post, path = "/queues/{name}/pop", operation_id = "pop", tag = "queues",
     params(OfName, Keyed),

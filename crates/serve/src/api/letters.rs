@@ -1,4 +1,5 @@
-//! What an operator does with items: one, or all that match. Each is an entry among the changes, as on the pages.
+//! What an operator does with items: one, or all that match. Each is an entry among the changes, as
+//! on the pages.
 
 use std::sync::Arc;
 

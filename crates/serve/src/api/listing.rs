@@ -31,8 +31,9 @@ pub(super) struct ItemListPart {
     /// Of which state.
     #[param(inline)]
     state: StateToList,
-    /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it or works on it, how a delivery
-    /// ended or the beginning of the payload. All items of the state if it is left out.
+    /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it or works
+    /// on it, how a delivery ended or the beginning of the payload. All items of the state if it is
+    /// left out.
     #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
     /// `next` of the part before, of the same state.
@@ -68,9 +69,9 @@ impl StateToList {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedItems)]
 pub(super) struct ItemsAnswer<'a> {
-    /// Ready ones of groups first, and then those without, each in the order of delivery; delayed ones by when they are
-    /// due; those in work by the ends of their leases; dead ones by their numbers. Some that were looked at
-    /// may not match.
+    /// Ready ones of groups first, and then those without, each in the order of delivery; delayed
+    /// ones by when they are due; those in work by the ends of their leases; dead ones by their
+    /// numbers. Some that were looked at may not match.
     items: Vec<ItemJson<'a>>,
     /// The value of `after` for the next part; `null` after the last.
     next: Option<String>,

@@ -126,8 +126,8 @@ pub(super) async fn why(
     Ok(Json(Explained::new(&seen, of, &why)).into_response())
 }
 
-/// What `showName` says, at once and then each time that it is different, as server-sent events named `shown`. The
-/// store is looked at once a second. Times that only go on are no difference.
+/// What `showName` says, at once and then each time that it is different, as server-sent events
+/// named `shown`. The store is looked at once a second. Times that only go on are no difference.
 #[utoipa::path(
     get, path = "/names/{name}/events", operation_id = "watchName", tag = "names",
     params(OfName),

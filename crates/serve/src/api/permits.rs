@@ -114,8 +114,9 @@ pub(super) enum Renewer {
     Caller,
 }
 
-/// Takes permits, and waits for them in line if it must. Nobody renews the lease but you: `renew` it before
-/// `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave the line.
+/// Takes permits, and waits for them in line if it must. Nobody renews the lease but you: `renew`
+/// it before `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave
+/// the line.
 ///
 /// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
 #[utoipa::path(

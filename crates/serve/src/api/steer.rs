@@ -134,7 +134,8 @@ pub(super) async fn unset_limit(
     make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Limit(None)), String::new()).await
 }
 
-/// Gives the slots of a name what they are called, and sets the limit to how many they are, until it is unset.
+/// Gives the slots of a name what they are called, and sets the limit to how many they are, until
+/// it is unset.
 #[utoipa::path(
     put, path = "/names/{name}/slots", operation_id = "nameSlots", tag = "operate", params(OfName), request_body = SlotNamesBody,
     responses((status = 204, description = "They are called so."), Problem)
@@ -192,8 +193,8 @@ pub(super) async fn evict(
         .await
 }
 
-/// Asks the holder of a ticket to hand over. Nothing is ended: the holder is told who asks and why, by its next renewal
-/// at the latest, and so is everybody who looks at the name.
+/// Asks the holder of a ticket to hand over. Nothing is ended: the holder is told who asks and why,
+/// by its next renewal at the latest, and so is everybody who looks at the name.
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/ask", operation_id = "ask", tag = "operate", params(OfTicket), request_body = ReasonBody,
     responses((status = 204, description = "It is asked."), Problem)
@@ -208,7 +209,8 @@ pub(super) async fn ask(
         .await
 }
 
-/// Holds permits for a person, with a reason and until a time. They have to be free; evicting the ticket ends it sooner.
+/// Holds permits for a person, with a reason and until a time. They have to be free; evicting the
+/// ticket ends it sooner.
 #[utoipa::path(
     post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = AskBody,
     responses((status = 204, description = "They are reserved."), Problem)

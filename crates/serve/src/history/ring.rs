@@ -120,7 +120,8 @@ impl Ring {
         }
     }
 
-    /// Makes the bucket with this number the last. Those between are as the last was, unless that is too long ago.
+    /// Makes the bucket with this number the last. Those between are as the last was, unless that
+    /// is too long ago.
     fn reach(&mut self, number: u64) {
         if self.buckets.is_empty() || number >= self.end + self.most as u64 {
             self.buckets.clear();

@@ -15,7 +15,8 @@ use seinpaal_words::{
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`, or nothing where all is well.
+    /// The class of its sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`, or nothing where all
+    /// is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
     pub(crate) rest: String,
@@ -26,7 +27,8 @@ impl Headline {
         Self { sign, cause: cause.into(), rest: rest.into() }
     }
 
-    /// With a loss in front, if there was one: then a permit went to others while its holder may have gone on.
+    /// With a loss in front, if there was one: then a permit went to others while its holder may
+    /// have gone on.
     pub(crate) fn after(self, loss: Option<&String>) -> Self {
         match loss {
             Some(loss) => Self::new("lost", loss.as_str(), format!("{} {}", self.cause, self.rest)),
@@ -187,8 +189,8 @@ fn by_holders(seen: &Snapshot) -> Headline {
     Headline::new(sign, cause.trim_end(), rest.join(" "))
 }
 
-/// Two parts of a sentence: that a holder renews no more, and when the first lease of such a holder ends. Both are empty
-/// where no holder is known to be so.
+/// Two parts of a sentence: that a holder renews no more, and when the first lease of such a holder
+/// ends. Both are empty where no holder is known to be so.
 pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     let silent = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
     let words = silent.clone().min_by_key(|holder| holder.valid_for).and_then(not_renewed);

@@ -1,4 +1,5 @@
-//! Items of one state on the page of their queue: those that are shown, how many match, and what can be done to them.
+//! Items of one state on the page of their queue: those that are shown, how many match, and what
+//! can be done to them.
 
 mod found;
 

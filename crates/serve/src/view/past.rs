@@ -1,4 +1,5 @@
-//! The picture over time: held, in line and wait times, as drawings and as a table that says the same.
+//! The picture over time: held, in line and wait times, as drawings and as a table that says the
+//! same.
 
 mod lane;
 
@@ -52,7 +53,8 @@ struct Picture {
     lanes: [Lane; 3],
     /// A gap without readings: its beginning and its length, in buckets.
     gaps: Vec<(i64, i64)>,
-    /// The first bucket, counted from the beginning of this program: drawings are not exact with numbers of nine digits.
+    /// The first bucket, counted from the beginning of this program: drawings are not exact with
+    /// numbers of nine digits.
     first: i64,
     length: i64,
     ticks: &'static [&'static str],

@@ -1,4 +1,5 @@
-//! Actions on all items that match, on the page and over HTTP: counted, asked, limited to what was counted, noted.
+//! Actions on all items that match, on the page and over HTTP: counted, asked, limited to what was
+//! counted, noted.
 
 use std::time::Duration;
 

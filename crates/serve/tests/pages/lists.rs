@@ -1,5 +1,5 @@
-//! Items that are ready or delayed: on the page of their queue and on pages of their own, over HTTP, and cancelled
-//! all together.
+//! Items that are ready or delayed: on the page of their queue and on pages of their own, over
+//! HTTP, and cancelled all together.
 
 use std::time::Duration;
 

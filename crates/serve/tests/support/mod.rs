@@ -174,7 +174,8 @@ impl Stream {
     }
 }
 
-/// Waits until the name stands so: each look is an answer of the store, and there are no pauses between them.
+/// Waits until the name stands so: each look is an answer of the store, and there are no pauses
+/// between them.
 pub(crate) async fn until(
     seinpaal: &Seinpaal,
     name: &str,

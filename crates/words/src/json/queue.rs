@@ -84,7 +84,8 @@ impl<'a> QueueJson<'a> {
     }
 }
 
-/// `queue items` and `queue dead`: one a line. Instants are in milliseconds since 1970, by the store's clock.
+/// `queue items` and `queue dead`: one a line. Instants are in milliseconds since 1970, by the
+/// store's clock.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ListedItem))]
 pub struct ItemJson<'a> {
@@ -96,7 +97,8 @@ pub struct ItemJson<'a> {
     deliveries: u32,
     /// How often it is given to a worker at most.
     most_deliveries: u32,
-    /// Why the last delivery that ended was no success, in a word or the worker's words; empty if none has ended.
+    /// Why the last delivery that ended was no success, in a word or the worker's words; empty if
+    /// none has ended.
     reason: &'a str,
     /// The larger, the sooner; 0 unless stated.
     priority: i8,
@@ -137,7 +139,8 @@ struct WorkerJson<'a> {
     pid: u32,
     /// For how long, in milliseconds.
     worked_ms: u128,
-    /// How long the lease lasts without renewal, in milliseconds; `null`: as long as the process lives.
+    /// How long the lease lasts without renewal, in milliseconds; `null`: as long as the process
+    /// lives.
     valid_for_ms: Option<u128>,
 }
 

@@ -31,7 +31,8 @@ fn read(payload: &[u8]) -> Result<Vec<u8>, Failure> {
         return Ok(payload.to_vec());
     }
     let mut bytes = Vec::new();
-    // Reading one byte more than is allowed shows that the input is too long, even if it never ends.
+    // Reading one byte more than is allowed shows that the input is too long, even if it never
+    // ends.
     let most = MAX_PAYLOAD_BYTES as u64 + 1;
     io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
     if bytes.len() > MAX_PAYLOAD_BYTES { Err(Failure::usage(TooLong)) } else { Ok(bytes) }

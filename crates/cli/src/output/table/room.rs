@@ -18,7 +18,8 @@ pub(crate) struct TableRoom {
 }
 
 impl TableRoom {
-    /// Of stdout: as many columns as the terminal has, or as `COLUMNS` says, or 80; without a bound if `wide`.
+    /// Of stdout: as many columns as the terminal has, or as `COLUMNS` says, or 80; without a bound
+    /// if `wide`.
     pub(crate) fn of_stdout(wide: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let columns = if wide { usize::MAX } else { columns(is_terminal) };

@@ -43,7 +43,8 @@ pub(crate) fn main() -> u8 {
     for number in [Number::SIGTERM, Number::SIGINT, Number::SIGHUP, Number::SIGQUIT] {
         raw::ignore(number);
     }
-    // A session of its own: nothing that is sent to our caller's group or from its terminal gets here.
+    // A session of its own: nothing that is sent to our caller's group or from its terminal gets
+    // here.
     let _ = setsid();
     let _ = rustix::io::write(rustix::stdio::stdout(), b"r");
     let code = GuardWatch::new().run();

@@ -78,7 +78,8 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    /// The watcher tells its process, if it is asked to end. It is not if the permits were given back on purpose.
+    /// The watcher tells its process, if it is asked to end. It is not if the permits were given
+    /// back on purpose.
     fn end_watcher(&mut self, name: &str, ending: &CmdEnding, lost: Lost) {
         let is_told =
             self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);

@@ -60,8 +60,8 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a loss: CMD is not harmed by
-    /// either.
+    /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a
+    /// loss: CMD is not harmed by either.
     async fn keep_on(&mut self, permits: &PermitSet) {
         let Some(until) = self.min_hold_at.filter(|until| *until > Instant::now()) else { return };
         if self.exit.is_some() || !permits.is_held() {

@@ -124,7 +124,8 @@ impl Entrance<'_> {
         }
     }
 
-    /// With `-E 0` this is no failure, and is printed with `-v` only, because cron mails all output.
+    /// With `-E 0` this is no failure, and is printed with `-v` only, because cron mails all
+    /// output.
     fn conflict(self, words: String) -> Failure {
         let exit = Exit::NotAcquired(self.entry.conflict_exit_code);
         if self.entry.conflict_exit_code == 0 {

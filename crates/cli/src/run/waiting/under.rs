@@ -24,8 +24,8 @@ struct NameWish<'a> {
 }
 
 impl Entrance<'_> {
-    /// Which of the names the runs around us hold for us, as the store confirms. Where nobody around us says so, the
-    /// store is not asked.
+    /// Which of the names the runs around us hold for us, as the store confirms. Where nobody
+    /// around us says so, the store is not asked.
     pub(in crate::run) async fn ties(
         self,
         held: &[HeldName],

@@ -13,7 +13,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 const PERIOD: Duration = Duration::from_millis(100);
 /// How long a store may be silent before it is shown.
 const NOTICE: Duration = Duration::from_secs(2);
-/// How long before it is worth a line that stays: a busy machine keeps its own store waiting for a while.
+/// How long before it is worth a line that stays: a busy machine keeps its own store waiting for a
+/// while.
 pub(in crate::run) const WORTH_A_LINE: Duration = Duration::from_secs(6);
 
 /// The news about the store.
@@ -69,7 +70,8 @@ impl<'a> StoreVigil<'a> {
     }
 }
 
-/// Waits until the store says that it has no room, which it says at once and the library bears for a while.
+/// Waits until the store says that it has no room, which it says at once and the library bears for
+/// a while.
 pub(crate) async fn full(seinpaal: &Seinpaal) -> Failure {
     let mut vigil = StoreVigil::keep(seinpaal);
     loop {

@@ -20,7 +20,8 @@ pub(super) struct ToldWaiter<'a> {
     events: &'a Events,
     line: WaitingLine,
     pub(super) lookout: StoreLookout,
-    /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
+    /// What `-v` was told last: our place, and whether something keeps everybody out, or there was
+    /// an estimate.
     explained: (u32, bool, bool),
     /// What the events told last: our place, and whether there is an estimate that goes by holds.
     emitted: (u32, bool),

@@ -20,8 +20,8 @@ pub(super) struct CmdCrew {
     pub(super) voice: Voice,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
-    /// Each leads a group of its own. Entered when started and left when reaped, on one thread: what stands here is
-    /// never the number of somebody else.
+    /// Each leads a group of its own. Entered when started and left when reaped, on one thread:
+    /// what stands here is never the number of somebody else.
     running: RefCell<Vec<Pid>>,
     stop: watch::Sender<bool>,
     /// How often we were told to stop, and by which signal at last.
@@ -78,8 +78,8 @@ impl CmdCrew {
         self.told.get().0 > 1
     }
 
-    /// To stop is what a worker is for that works for ever. One that was to empty the queue has not done so, and
-    /// one whose commands were ended has not, either.
+    /// To stop is what a worker is for that works for ever. One that was to empty the queue has not
+    /// done so, and one whose commands were ended has not, either.
     pub(super) fn exit(&self, until_empty: bool) -> Exit {
         match self.told.get() {
             (0, _) => Exit::Success,

@@ -52,7 +52,8 @@ impl WorkSlot<'_> {
     }
 
     fn begin<'a>(&'a self, item: &'a Item) -> Result<CmdDelivery<'a>, Failure> {
-        // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends it.
+        // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends
+        // it.
         let mut guard = item.remaining().map(|_| self.guard()).transpose()?;
         let children = leash::children()?;
         let cmd = match self.start(item, &mut guard) {

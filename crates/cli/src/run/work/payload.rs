@@ -5,8 +5,8 @@ use std::{
     io::{self, Seek, Write},
 };
 
-/// A file without a name that has the payload in it. A pipe would do as well while we live; but if we are killed, CMD
-/// would take what had got through by then for the whole.
+/// A file without a name that has the payload in it. A pipe would do as well while we live; but if
+/// we are killed, CMD would take what had got through by then for the whole.
 pub(super) fn file(payload: &[u8]) -> io::Result<File> {
     let mut file = nameless()?;
     file.write_all(payload)?;

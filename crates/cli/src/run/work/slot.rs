@@ -49,7 +49,8 @@ impl WorkSlot<'_> {
         let stdin = stdin.map_err(|error| {
             Failure::new(Exit::Unreachable, format!("cannot keep the payload: {error}"))
         })?;
-        // There is room for one on the record. Where more have inherited the descriptors, they alone count.
+        // There is room for one on the record. Where more have inherited the descriptors, they
+        // alone count.
         let is_recorded = presence.is_some() && self.concurrency == 1;
         let (seinpaal, times) = (&self.seinpaal, item.remaining());
         let (terms, dies_with_us) = (self.terms, guard.is_some());

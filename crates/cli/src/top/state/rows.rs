@@ -22,8 +22,8 @@ pub(super) enum OpenRow {
 }
 
 impl TopState {
-    /// The rows of the open name or queue: holders and then waiters, or items in work, ready and delayed
-    /// ones, and dead letters.
+    /// The rows of the open name or queue: holders and then waiters, or items in work, ready and
+    /// delayed ones, and dead letters.
     pub(super) fn rows(&self) -> Vec<OpenRow> {
         if let Some(seen) = &self.seen {
             let holders = seen.holders.iter().map(|row| OpenRow::Ticket(row.ticket));
@@ -46,7 +46,8 @@ impl TopState {
         chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
     }
 
-    /// If the row that was chosen is gone, the cursor stays where it was, with the row that is there now.
+    /// If the row that was chosen is gone, the cursor stays where it was, with the row that is
+    /// there now.
     pub(super) fn stay_at(&mut self, at: usize) {
         let rows = self.rows();
         if self.chosen_row.is_some_and(|chosen| !rows.contains(&chosen)) {

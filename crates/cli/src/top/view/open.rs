@@ -139,7 +139,8 @@ fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
-/// The lines about the holder at the cursor: for whom it is reserved, and who asked it to hand over.
+/// The lines about the holder at the cursor: for whom it is reserved, and who asked it to hand
+/// over.
 fn of_holder(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     let Some(row) = seen.holders.get(at) else { return Vec::new() };
     let mut texts = Vec::new();

@@ -102,7 +102,8 @@ fn blocks(queue: &OpenQueue) -> Vec<Block> {
     blocks.filter(|block| !block.rows.is_empty()).collect()
 }
 
-/// How many rows of each block are shown: of that with the cursor as many as there is room for, and a few of the others.
+/// How many rows of each block are shown: of that with the cursor as many as there is room for, and
+/// a few of the others.
 fn room_of(blocks: &[Block], at: usize, rows: usize) -> Vec<usize> {
     let few = (rows / (2 * blocks.len().max(1))).max(1);
     let mut room: Vec<_> = blocks.iter().map(|block| block.rows.len().min(few)).collect();

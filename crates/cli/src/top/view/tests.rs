@@ -13,7 +13,8 @@ use crate::args::SortBy;
 
 const WIDE: Size = Size { columns: 80, rows: 24 };
 
-/// Names with so many holders each and as many waiters as are asked for, in a store of the test's own.
+/// Names with so many holders each and as many waiters as are asked for, in a store of the test's
+/// own.
 async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, StoreAnswer) {
     let seinpaal = Seinpaal::in_memory();
     for (name, held) in names {

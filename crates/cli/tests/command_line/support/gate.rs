@@ -34,13 +34,15 @@ impl Gate {
 
     /// Lets all through who wait, and who come later.
     pub(crate) fn open(&self) {
-        // In one step: whoever comes while it is opened finds the pipe or the file, and never nothing.
+        // In one step: whoever comes while it is opened finds the pipe or the file, and never
+        // nothing.
         let aside = self.path.with_extension("open");
         let file = self.path.with_extension("file");
         fs::hard_link(&self.path, &aside).unwrap();
         fs::write(&file, "").unwrap();
         fs::rename(&file, &self.path).unwrap();
-        // A reader that was on its way opens the old or the new pipe. At the old one it waits for a writer.
+        // A reader that was on its way opens the old or the new pipe. At the old one it waits for a
+        // writer.
         until("nobody waits at the gate", || {
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
             let mut options = OpenOptions::new();

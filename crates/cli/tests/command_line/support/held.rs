@@ -28,7 +28,8 @@ impl Held {
         Self { process, stdin, stdout }
     }
 
-    /// `run OPTIONS` with a CMD that holds until [`Held::let_go`]; returns when it holds, with CMD's id.
+    /// `run OPTIONS` with a CMD that holds until [`Held::let_go`]; returns when it holds, with
+    /// CMD's id.
     pub(crate) fn hold(world: &World, options: &[&str]) -> (Self, u32) {
         Self::run(world, options, HOLD)
     }

@@ -1,5 +1,5 @@
-//! A world for one test: a directory, a store, and the program in it. Waits are bounded and end on a
-//! condition; nothing here is a matter of timing.
+//! A world for one test: a directory, a store, and the program in it. Waits are bounded and end on
+//! a condition; nothing here is a matter of timing.
 
 pub(crate) mod gate;
 mod held;
@@ -23,8 +23,9 @@ use tempfile::TempDir;
 /// Longer than anything takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The program under test: `SEINPAAL_PROGRAM=/path/to/seinpaal` names another, for instance that of a package.
-/// Of a program without shared libraries one test must fail: the one that holds a watcher back by a library.
+/// The program under test: `SEINPAAL_PROGRAM=/path/to/seinpaal` names another, for instance that of
+/// a package. Of a program without shared libraries one test must fail: the one that holds a
+/// watcher back by a library.
 pub(crate) fn program() -> &'static str {
     static NAMED: LazyLock<Option<String>> = LazyLock::new(|| env::var("SEINPAAL_PROGRAM").ok());
     NAMED.as_deref().unwrap_or(env!("CARGO_BIN_EXE_seinpaal"))
@@ -75,8 +76,8 @@ impl World {
 
     /// The program, with nothing of ours in its environment.
     ///
-    /// It gets a process group of its own, as a shell would give it: in the group of a test run that its
-    /// shell has left behind, the kernel stops nobody for TSTP.
+    /// It gets a process group of its own, as a shell would give it: in the group of a test run
+    /// that its shell has left behind, the kernel stops nobody for TSTP.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(args).stdin(Stdio::null()).process_group(0);

@@ -13,8 +13,8 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{World, lives, program, until};
 
-/// A script that says when it hears INT, and ends when it hears QUIT. A signal to the group misses a
-/// child that the shell is just starting. So the child has none of our output, and ends soon.
+/// A script that says when it hears INT, and ends when it hears QUIT. A signal to the group misses
+/// a child that the shell is just starting. So the child has none of our output, and ends soon.
 pub(crate) const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
                       while :; do sleep 1 >/dev/null 2>&1 & wait; done";
 
@@ -56,7 +56,8 @@ impl Screen {
         self.shown.lock().unwrap().clone()
     }
 
-    /// What a terminal shows of it, row by row, where everything is drawn from the beginning of a row.
+    /// What a terminal shows of it, row by row, where everything is drawn from the beginning of a
+    /// row.
     pub(crate) fn rows(&self) -> String {
         let (shown, mut rows, mut at) = (self.shown(), vec![String::new(); 100], 0);
         for piece in shown.split("\x1b[") {

@@ -1,4 +1,5 @@
-//! Rows against B-trees: the same random history through both, compared answer by answer and row by row.
+//! Rows against B-trees: the same random history through both, compared answer by answer and row by
+//! row.
 
 mod history;
 

@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more, by the
-    /// store's; as for semaphores.
+    /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more,
+    /// by the store's; as for semaphores.
     pub(super) fn expire(&mut self) -> Result<(), S::Error> {
         while let Some((item, work)) = worked(self.first_work_by_end()?) {
             if work.ends > self.head.clock || !self.has_work() {

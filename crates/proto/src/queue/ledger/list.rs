@@ -22,13 +22,14 @@ struct Page {
     at: ItemPosition,
     /// How many more items this call looks at.
     left: u32,
-    /// How many more bytes of payload this call reads. Stores read a payload whole to show its beginning.
+    /// How many more bytes of payload this call reads. Stores read a payload whole to show its
+    /// beginning.
     room: usize,
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Looks at no more items and reads no more payload than one call may, however many are asked for.
-    /// So a page can have fewer rows than asked for, and another page behind it.
+    /// Looks at no more items and reads no more payload than one call may, however many are asked
+    /// for. So a page can have fewer rows than asked for, and another page behind it.
     pub(super) fn list(&mut self, after: &ItemPosition, rows: u32) -> Result<Reply, S::Error> {
         let left = rows.clamp(1, Batch::MOST_ROWS);
         let mut page = Page { rows: Vec::new(), at: after.clone(), left, room: MOST_PAYLOAD };

@@ -1,7 +1,8 @@
 //! The order of service: the ready items, and those of them that are in the order of all.
 //!
-//! An item without a group is in it. Of the items of a group it is the first one, while the group has room.
-//! So the first there is the next to deliver, however many items of full groups came before it.
+//! An item without a group is in it. Of the items of a group it is the first one, while the group
+//! has room. So the first there is the next to deliver, however many items of full groups came
+//! before it.
 
 use alloc::string::{String, ToString};
 
@@ -46,7 +47,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_group(&group, &counts)
     }
 
-    /// An item was taken out of the order, in which it stood like this. Its group's next one takes its place.
+    /// An item was taken out of the order, in which it stood like this. Its group's next one takes
+    /// its place.
     pub(super) fn leave_ready(&mut self, item: &Item, into_work: bool) -> Result<(), S::Error> {
         self.head.ready = self.head.ready.saturating_sub(1);
         if item.standing == (Standing::Ready { open: true }) {
@@ -97,7 +99,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.group_limit.is_none_or(|limit| counts.in_work < limit + more)
     }
 
-    /// The next item to deliver. Fronts of groups that are full since the limit was lowered are passed.
+    /// The next item to deliver. Fronts of groups that are full since the limit was lowered are
+    /// passed.
     pub(super) fn next_open(&mut self) -> Result<Option<Item>, S::Error> {
         while let Some(item) = self.state.first_open()? {
             let Some(group) = item.group.clone() else { return Ok(Some(item)) };

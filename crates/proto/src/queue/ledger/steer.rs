@@ -57,7 +57,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Cancelled { id, was })
     }
 
-    /// At the end of the line, with all its deliveries before it. What happened stays in its history.
+    /// At the end of the line, with all its deliveries before it. What happened stays in its
+    /// history.
     pub(super) fn replay(&mut self, id: ItemId) -> Result<Reply, S::Error> {
         let Some(mut item) = self.dead_letter(id)? else { return Ok(Reply::Unknown { id }) };
         self.head.dead = self.head.dead.saturating_sub(1);

@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Calls as many workers as what is available needs, but for those that were called already and will
-    /// come. Nothing is given to them before they do.
+    /// Calls as many workers as what is available needs, but for those that were called already and
+    /// will come. Nothing is given to them before they do.
     pub(super) fn call_workers(&mut self) -> Result<(), S::Error> {
         self.forget_unanswered_calls()?;
         if self.is_empty() {
@@ -117,7 +117,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         ends_in_time && !has_overslept
     }
 
-    /// Tells the first in line when something can happen by itself, unless it will look by then anyway.
+    /// Tells the first in line when something can happen by itself, unless it will look by then
+    /// anyway.
     pub(super) fn tell_watch(&mut self) -> Result<Option<Micros>, S::Error> {
         let at = if self.head.idle == 0 { None } else { self.next_event()? };
         let first = match at {
@@ -144,8 +145,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(None)
     }
 
-    /// When something can next happen though nobody asks for anything, on the store's clock. Looking at least
-    /// every `bound` keeps the ledger's clock at full speed.
+    /// When something can next happen though nobody asks for anything, on the store's clock.
+    /// Looking at least every `bound` keeps the ledger's clock at full speed.
     fn next_event(&mut self) -> Result<Option<Micros>, S::Error> {
         let due = match self.first_delayed()? {
             // Where nothing is delivered, an item that falls due is of no use to a worker.

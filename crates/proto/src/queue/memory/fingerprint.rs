@@ -14,8 +14,9 @@ use crate::{
 };
 
 impl MemoryQueue {
-    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants relative to
-    /// the store's clock. Ranks count by their order only, so items must be of one priority or pushed at once.
+    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants
+    /// relative to the store's clock. Ranks count by their order only, so items must be of one
+    /// priority or pushed at once.
     pub fn fingerprint<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         // The orders, groups and totals follow from the rest; `check` proves it.
         let Some(head) = &self.head else { return 0_u8.hash(hasher) };

@@ -23,7 +23,8 @@ use crate::{
 #[derive(Clone, Copy)]
 struct Heard {
     now: Micros,
-    /// When the batch was first sent. A renewal may have been made then, though it was answered now.
+    /// When the batch was first sent. A renewal may have been made then, though it was answered
+    /// now.
     first_at: Micros,
     /// When the call was made that was answered.
     at: Micros,
@@ -211,8 +212,8 @@ impl Session {
         }
     }
 
-    /// What the store believes us to work on, and nobody here has heard of, was delivered by a pop that was given
-    /// up. Where leases last as long as the process nothing else would end it.
+    /// What the store believes us to work on, and nobody here has heard of, was delivered by a pop
+    /// that was given up. Where leases last as long as the process nothing else would end it.
     fn find(&mut self, seen: &Snapshot) {
         let ours = seen.work.iter().filter(|row| row.by == self.inbox);
         let ours: Vec<_> = ours.map(|row| Delivery { id: row.id, fence: row.fence }).collect();

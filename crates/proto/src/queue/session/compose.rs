@@ -205,8 +205,9 @@ impl Session {
         Sent { call: None, batch, entries, first_at: now, at: now, over_at, is_doubtful }
     }
 
-    /// Until when the store may do what is sent now, on its clock, and when that is over for certain, on ours.
-    /// Where its clock was set back that may be much longer; what comes later is then refused for its number.
+    /// Until when the store may do what is sent now, on its clock, and when that is over for
+    /// certain, on ours. Where its clock was set back that may be much longer; what comes later is
+    /// then refused for its number.
     fn deadline(&self, now: Micros) -> (Micros, Micros) {
         let patience = self.config.patience;
         let Some((shows, asked_at, heard_at)) = self.bearings.clock else {

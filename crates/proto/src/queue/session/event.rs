@@ -20,19 +20,19 @@ pub struct AskId(pub u64);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PopId(pub u64);
 
-/// What a session must carry on from the one before it at the same queue, and may from that at any other: so a
-/// client need not keep a session for each queue that it ever used.
+/// What a session must carry on from the one before it at the same queue, and may from that at any
+/// other: so a client need not keep a session for each queue that it ever used.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Bearings {
     /// The number of the last batch.
     pub number: u64,
-    /// Its deadline. Those of later ones are not before it, so the store remembers a batch for as long as an
-    /// older one may still arrive.
+    /// Its deadline. Those of later ones are not before it, so the store remembers a batch for as
+    /// long as an older one may still arrive.
     pub not_after: Micros,
     /// What the store's clock showed, when it was asked on ours, and when it answered.
     pub clock: Option<(Micros, Micros, Micros)>,
-    /// The highest number of an item or a delivery that was seen, or reading of the store's clock, which they
-    /// follow.
+    /// The highest number of an item or a delivery that was seen, or reading of the store's clock,
+    /// which they follow.
     pub seen: u64,
 }
 
@@ -80,7 +80,8 @@ pub enum Answer {
     Done(Reply),
     /// Nothing: it was not done, and will not be.
     NotDone,
-    /// The store was silent for so long that it is not known whether it was done. It will not be any more.
+    /// The store was silent for so long that it is not known whether it was done. It will not be
+    /// any more.
     Unknown,
 }
 
@@ -96,7 +97,8 @@ pub enum DeliveryEnd {
     Died,
     /// The delivery was over before: its lease ran out, or the item was cancelled.
     Lost,
-    /// The store has been silent for too long to say. It is told once more, as soon as it can be reached.
+    /// The store has been silent for too long to say. It is told once more, as soon as it can be
+    /// reached.
     Unknown,
 }
 

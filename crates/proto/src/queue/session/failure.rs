@@ -119,8 +119,8 @@ impl Session {
         }
     }
 
-    /// The store refused a batch because it came after its deadline. Nothing of it was done unless an earlier
-    /// call did it; if not, it is asked again with a fresh idea of the store's clock.
+    /// The store refused a batch because it came after its deadline. Nothing of it was done unless
+    /// an earlier call did it; if not, it is asked again with a fresh idea of the store's clock.
     pub(super) fn take_late(&mut self, now: Micros, sent: Sent) {
         self.retry_at = Some(now + self.pause());
         if sent.is_doubtful {

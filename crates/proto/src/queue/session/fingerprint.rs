@@ -12,8 +12,8 @@ use super::{
 use crate::queue::fingerprint::{View, how_of};
 
 impl Session {
-    /// Feeds to `hasher` what decides on everything that the session may still do. Left out are the numbers
-    /// of calls and the jitter, which must be too small to be seen at the lens's ticks.
+    /// Feeds to `hasher` what decides on everything that the session may still do. Left out are the
+    /// numbers of calls and the jitter, which must be too small to be seen at the lens's ticks.
     pub fn fingerprint<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         let own = &view.own;
         let Self { bearings, asks, finishes, work, lost_early, sent, events, .. } = self;

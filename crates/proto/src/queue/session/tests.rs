@@ -103,7 +103,8 @@ fn a_deadline_ends_the_wait() {
     assert!(net.sessions[0].is_idle());
 }
 
-/// How a pop ends whose deadline comes in `wait`, at a store that is silent from `from` after it on.
+/// How a pop ends whose deadline comes in `wait`, at a store that is silent from `from` after it
+/// on.
 fn end_of_pop(until: impl Fn(Option<Micros>) -> Until, wait: Micros, from: Micros) -> Event {
     let mut net = Net::new(1, 7);
     // The clock is known by then, as it is wherever a driver has asked.

@@ -7,8 +7,8 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// A store that leaves a call unanswered for this long counts as silent. For a wish that could not even
-/// be sent the time is a tenth of that.
+/// A store that leaves a call unanswered for this long counts as silent. For a wish that could not
+/// even be sent the time is a tenth of that.
 const SILENCE: Micros = SECOND;
 
 impl Session {
@@ -44,8 +44,8 @@ impl Session {
         if planted(Bug::QueueHintLost) {
             self.look_at = None;
         }
-        // A call or a request to watch may have come while the answer was under way. The earlier look
-        // that it asked for stays planned.
+        // A call or a request to watch may have come while the answer was under way. The earlier
+        // look that it asked for stays planned.
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 

@@ -35,8 +35,8 @@ impl Session {
         self.poppers.remove(pop);
     }
 
-    /// Ends a delivery. A popper that goes on wants another item then. An [`Event::Finished`] tells how
-    /// the delivery ended.
+    /// Ends a delivery. A popper that goes on wants another item then. An [`Event::Finished`] tells
+    /// how the delivery ended.
     pub fn finish(&mut self, delivery: Delivery, how: How) {
         if let Some(taker) = self.work.takers.remove(&delivery) {
             let more = |popper: &mut Popper| {

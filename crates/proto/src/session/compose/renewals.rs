@@ -63,7 +63,8 @@ impl Session {
         let joined = desk.leases_to_join();
         let Desk { leases, records, .. } = desk;
         for (&lease, of) in leases.iter_mut() {
-            // A lease with more tickets than one call can name is renewed as a whole, even in doubt.
+            // A lease with more tickets than one call can name is renewed as a whole, even in
+            // doubt.
             let as_a_whole = !of.by_ticket && (is_certain || of.held.len() > MOST_MOVED);
             // A permit that is granted now under an old lease is not proved for long enough, and
             // would cost a renewal of its own. So the lease is renewed in the same call.
@@ -98,8 +99,8 @@ impl Session {
         }
     }
 
-    /// Where what we give back has gone to one of our own waiters before, proves in the same call what
-    /// that waiter is granted now. It saves a call, and the waiter a round trip.
+    /// Where what we give back has gone to one of our own waiters before, proves in the same call
+    /// what that waiter is granted now. It saves a call, and the waiter a round trip.
     pub(super) fn draft_ahead(&mut self, name: &Name, draft: &mut Draft) {
         let config = self.config.clone();
         let desk = self.desk(name);

@@ -12,8 +12,8 @@ use crate::{
     slot_names::SlotNames,
 };
 
-/// A client at a mutex, with a ticket that holds and one that waits, which is not the first that this
-/// client has handed over to itself.
+/// A client at a mutex, with a ticket that holds and one that waits, which is not the first that
+/// this client has handed over to itself.
 struct Turns {
     session: Session,
     name: Name,

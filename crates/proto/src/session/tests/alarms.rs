@@ -1,5 +1,5 @@
-//! No false alarm (rule 19): where nothing has failed nobody is in danger, loses or is refused, and what is handed over
-//! lasts.
+//! No false alarm (rule 19): where nothing has failed nobody is in danger, loses or is refused, and
+//! what is handed over lasts.
 
 use alloc::vec::Vec;
 
@@ -70,7 +70,8 @@ fn wanted_certain(config: &SessionConfig, ttl: Micros) -> Micros {
     full - ttl / 16
 }
 
-/// A permit that is handed over when the place in line has this `age`, and is then held for two ttls.
+/// A permit that is handed over when the place in line has this `age`, and is then held for two
+/// ttls.
 fn hand_over_at(config: &SessionConfig, ttl: Micros, age: Micros, lag: Micros) -> Net {
     let mut net = net(2, age, config, lag);
     let first = net.acquire(0, wish(1, 1, MAX_TTL));

@@ -171,8 +171,9 @@ fn a_holder_whose_ticket_an_operator_gives_back_is_told_at_once() {
     assert!(net.sessions.iter().all(Session::is_idle));
 }
 
-/// Tickets change hands at random over bad links. A holder believes until it is told, by a wakeup or by its next
-/// renewal; once the links are good and that time is over, each ticket is one client's at most.
+/// Tickets change hands at random over bad links. A holder believes until it is told, by a wakeup
+/// or by its next renewal; once the links are good and that time is over, each ticket is one
+/// client's at most.
 #[test]
 fn over_lossy_repeating_reordering_links_a_ticket_has_one_holder_in_the_end() {
     for seed in 1..=40 {

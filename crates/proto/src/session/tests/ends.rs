@@ -1,4 +1,5 @@
-//! Wakeups that say that something is over. One may be old: meanwhile the ticket may have been asked for again.
+//! Wakeups that say that something is over. One may be old: meanwhile the ticket may have been
+//! asked for again.
 
 use alloc::vec::Vec;
 

@@ -18,7 +18,8 @@ fn session() -> (Session, Name) {
     (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap())
 }
 
-/// Lets every call fail for good until nothing is to be done in the next two minutes. What was sent.
+/// Lets every call fail for good until nothing is to be done in the next two minutes. What was
+/// sent.
 fn fail_all(session: &mut Session, from: Micros) -> Vec<Batch> {
     let mut sent = Vec::new();
     while let Some(now) = session.poll_timeout()

@@ -29,8 +29,8 @@ pub(super) struct Fate {
     pub(super) jumble: Micros,
     /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
-    /// The session whose connection has died without a word. What is sent over it fails after two seconds, or is
-    /// sent over a new one as soon as an answer is overdue.
+    /// The session whose connection has died without a word. What is sent over it fails after two
+    /// seconds, or is sent over a new one as soon as an answer is overdue.
     pub(super) dead_way: Option<usize>,
     /// A planted mistake: sessions count from the reply, not from the request.
     pub(super) count_from_reply: bool,
@@ -243,8 +243,8 @@ impl Net {
         assert!(believed <= limit, "{believed} of {limit} at {}: {:?}", self.now, self.held);
     }
 
-    /// How many permits everybody believes to hold at this moment. A ticket that changes hands counts once: for a
-    /// moment, the old holder has not heard of it.
+    /// How many permits everybody believes to hold at this moment. A ticket that changes hands
+    /// counts once: for a moment, the old holder has not heard of it.
     pub(super) fn believed(&self) -> u32 {
         let held = self.held.iter().filter(|(_, held)| held.2.is_none_or(|until| until > self.now));
         let tickets: BTreeMap<Ticket, u32> = held.map(|(key, held)| (key.0, held.1)).collect();

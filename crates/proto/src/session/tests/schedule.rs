@@ -1,4 +1,5 @@
-//! One schedule: renewal, two repetitions, danger, TERM, KILL and loss come in this order, and the documents say when.
+//! One schedule: renewal, two repetitions, danger, TERM, KILL and loss come in this order, and the
+//! documents say when.
 
 use alloc::{string::String, vec::Vec};
 use std::format;

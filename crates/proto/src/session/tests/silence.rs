@@ -1,5 +1,5 @@
-//! A connection that dies without a word: what was sent over it is not answered and fails only much later. A renewal does
-//! not wait for that.
+//! A connection that dies without a word: what was sent over it is not answered and fails only much
+//! later. A renewal does not wait for that.
 
 use alloc::{format, vec::Vec};
 

@@ -1,4 +1,5 @@
-//! What this process does with permits, told to the `metrics` facade. src/metrics.md is what users read of it.
+//! What this process does with permits, told to the `metrics` facade. src/metrics.md is what users
+//! read of it.
 
 mod place;
 
@@ -45,7 +46,8 @@ const DELIVERIES: &str = "seinpaal_client_deliveries_total";
 const DELIVERY_LOSSES: &str = "seinpaal_client_delivery_losses_total";
 const RECONNECTS: &str = "seinpaal_client_reconnects_total";
 
-/// How many names have series of their own: the first ones. A facade forgets no series, so it must not be given many.
+/// How many names have series of their own: the first ones. A facade forgets no series, so it must
+/// not be given many.
 const MOST_NAMES: usize = 100;
 
 static NAMES: LazyLock<Mutex<HashSet<SharedString>>> = LazyLock::new(|| {

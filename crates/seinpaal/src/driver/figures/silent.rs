@@ -1,4 +1,5 @@
-//! Without the feature `metrics`: what [the other file](recorded.rs) notes is noted nowhere, and costs nothing.
+//! Without the feature `metrics`: what [the other file](recorded.rs) notes is noted nowhere, and
+//! costs nothing.
 
 use seinpaal_proto::{
     Name,

@@ -1,5 +1,5 @@
-//! Which thread sends a request. The connection's runtime stands still here unless it is told to go on, so what the server is asked
-//! meanwhile was sent by the caller.
+//! Which thread sends a request. The connection's runtime stands still here unless it is told to go
+//! on, so what the server is asked meanwhile was sent by the caller.
 
 use std::time::{Duration, Instant};
 
@@ -61,8 +61,8 @@ fn request(handle: &Handle, number: u64) -> Answer {
     answer
 }
 
-/// How many scripts the server was asked for. It has taken what was there before the first of two questions when it
-/// answers the second.
+/// How many scripts the server was asked for. It has taken what was there before the first of two
+/// questions when it answers the second.
 fn scripts(connection: &mut redis::Connection) -> u64 {
     let mut said = String::new();
     for _ in 0..2 {

@@ -20,7 +20,8 @@ impl Item {
     /// lasts, and counts once.
     ///
     /// # Errors
-    /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile; [`FinishError::Unknown`] if the store
+    /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile;
+    /// [`FinishError::Unknown`] if the store
     /// is silent for too long.
     ///
     /// # Examples

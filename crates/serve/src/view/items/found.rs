@@ -7,7 +7,8 @@ use crate::view::item_query::ItemQuery;
 
 /// How many rows a page lists.
 const ROWS: usize = 50;
-/// How many items a call looks at where a text is looked for: so few that nobody waits long for the store meanwhile.
+/// How many items a call looks at where a text is looked for: so few that nobody waits long for the
+/// store meanwhile.
 const STEP: u32 = 250;
 
 /// The items of a state that were found.
@@ -31,7 +32,8 @@ impl FoundItems {
         self.state
     }
 
-    /// Reads the first rows, or those behind the place of the query. All items are looked at if some are looked for.
+    /// Reads the first rows, or those behind the place of the query. All items are looked at if
+    /// some are looked for.
     pub(in super::super) async fn read(
         queue: &Queue,
         state: ItemState,
@@ -62,8 +64,9 @@ impl FoundItems {
         }
     }
 
-    /// Takes rows from this place on until there are enough, and notes where they go on. Where one page after the
-    /// other has none, as behind very many groups, it looks further at once, and there may be a few rows too many.
+    /// Takes rows from this place on until there are enough, and notes where they go on. Where one
+    /// page after the other has none, as behind very many groups, it looks further at once, and
+    /// there may be a few rows too many.
     async fn fill(
         &mut self,
         queue: &Queue,

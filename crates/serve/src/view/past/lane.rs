@@ -1,5 +1,6 @@
-//! One drawing: a figure over time, as steps. Across, a unit is a bucket, counted as in the ring, so that what does not change
-//! keeps its place in the text; down, it is [`HEIGHT`] units from the top of the scale to nothing.
+//! One drawing: a figure over time, as steps. Across, a unit is a bucket, counted as in the ring,
+//! so that what does not change keeps its place in the text; down, it is [`HEIGHT`] units from the
+//! top of the scale to nothing.
 
 use std::{fmt::Write as _, time::Duration};
 

@@ -63,8 +63,9 @@ impl Net {
     }
 }
 
-/// Whatever links do: nothing is pushed twice, nothing is in two hands, nobody believes in what has ended, nothing
-/// that was acknowledged comes again; and once the links are good everything is delivered and nothing is left.
+/// Whatever links do: nothing is pushed twice, nothing is in two hands, nobody believes in what has
+/// ended, nothing that was acknowledged comes again; and once the links are good everything is
+/// delivered and nothing is left.
 #[test]
 fn over_lossy_repeating_reordering_links_everything_is_done_once_and_everybody_is_served() {
     for seed in 1..=60 {

@@ -178,7 +178,8 @@ impl Net {
         self.state.check().unwrap();
     }
 
-    /// Somebody looks at the queue, which settles what is due. Says whether somebody believes in what is over.
+    /// Somebody looks at the queue, which settles what is due. Says whether somebody believes in
+    /// what is over.
     pub(super) fn somebody_is_wrong(&mut self) -> bool {
         let (session, requests) = (Inbox(0), Vec::new());
         let batch = Batch { name: name(), session, number: 0, not_after: 0, seen: 0, requests };
