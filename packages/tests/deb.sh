@@ -35,8 +35,12 @@ in_roots() {
 }
 
 leave_roots() {
-    local root
-    [ ${#running[@]} = 0 ] || kill "${running[@]}" 2>/dev/null || true
+    local root one
+    for one in "${running[@]}"; do
+        # A function in the background is a shell of its own, and what runs is its child.
+        pkill -P "$one" 2>/dev/null || true
+        kill "$one" 2>/dev/null || true
+    done
     # It heeds no other signal, and its processes end with it.
     [ -z "${booted:-}" ] || kill -KILL "$booted" 2>/dev/null || true
     wait
