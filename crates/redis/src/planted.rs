@@ -14,11 +14,11 @@ pub(crate) fn spoil(source: String) -> String {
 
 fn mistake(bug: Bug) -> Option<(&'static str, &'static str)> {
     Some(match bug {
-        Bug::LuaOneTooMany => ("permits <= going - held then", "permits <= going - held + 1 then"),
-        Bug::LuaLosesTheHead => ("= 'h', pack(HEAD", "= 'x', pack(HEAD"),
-        Bug::LuaWakesNobody => {
-            ("if waiting == 0 then\n          holders", "if true then\n          holders")
+        Bug::LuaOneTooMany => {
+            ("permits <= going - held and waiting", "permits <= going - held + 1 and waiting")
         }
+        Bug::LuaLosesTheHead => ("= 'h', pack(HEAD", "= 'x', pack(HEAD"),
+        Bug::LuaWakesNobody => ("held - permits, false\n", "held - permits, true\n"),
         Bug::LuaFenceNotRaised => ("  fence = max(fence + 1, now)", "  fence = max(fence, now)"),
         Bug::LuaSeconds => ("now = time[1] * 1000000 + time[2]", "now = time[1] + 0"),
         Bug::LuaCallersTtl => (

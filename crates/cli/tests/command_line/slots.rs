@@ -48,7 +48,7 @@ fn a_run_waits_for_the_slot_it_names_and_show_says_so() {
 fn impossible_requests_are_refused_before_anything_is_written() {
     let world = World::embedded();
     for (args, code, words) in [
-        (&["limit", "a", "--slots", "x,x"][..], 64, "twice"),
+        (&["limit", "a", "--slots", "x,x"][..], 64, "two slots"),
         (&["limit", "a", "--slots", "x,"], 64, "empty"),
         (&["limit", "a", "2", "--slots", "x,y"], 64, "cannot be used with"),
         (
