@@ -79,7 +79,7 @@ fn measured(lines: &[Line]) -> String {
     let loads = || lines.iter().map(|line| line.load);
     let (least, most) = (loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max));
     format!(
-        "Measured at commit {}, Redis {}, load of the machine {least:.0} to {most:.0}.\n",
+        "Measured at commit {}. Redis {}.\nLoad of the machine: {least:.0} to {most:.0}.\n",
         commits.join(", "),
         servers.join(", ")
     )
