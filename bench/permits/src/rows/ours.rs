@@ -281,8 +281,8 @@ async fn beside_waiters(server: &Server, others: u32) -> io::Result<f64> {
 async fn in_a_crowd(crowd: &[Seinpaal], ask: Ask, times: u64) -> io::Result<()> {
     let left = Arc::new(AtomicU64::new(times));
     let mut tasks = JoinSet::new();
-    for seinpaal in crowd.iter().cloned() {
-        let left = Arc::clone(&left);
+    for seinpaal in crowd {
+        let (seinpaal, left) = (seinpaal.clone(), Arc::clone(&left));
         tasks.spawn(async move {
             let next = || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
             while let Ok(turn) = next() {
