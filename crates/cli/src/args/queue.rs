@@ -287,10 +287,12 @@ pub(crate) struct QueueCancelArgs {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The item, as `push` printed it; `all` removes all that match, and prints how many
+    /// The item, as `push` printed it; `all` removes all that match, prints how many, and needs
+    /// --state or --matching
     #[arg(value_parser = values::which)]
     pub(crate) id: Which,
-    /// Only items in this state: ready, delayed or in-work (default: all three)
+    /// Only items in this state: ready, delayed or in-work (default: all three); dead letters go by
+    /// `queue dead NAME --drop`
     #[arg(long, value_name = "STATE", value_parser = values::state())]
     pub(crate) state: Option<ItemState>,
     /// Only items in which this text stands, as with `queue items`
