@@ -9,27 +9,40 @@
 
 -- The packed form in words.
 function ledger.acquire_text(line)
-  local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
+  local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority,
+    place_ttl, at = read(ASK, line, 9)
   local enqueue = most < 0 and 'no' or most == UNBOUNDED and 'yes' or format('%.0f', most)
-  return format('%s %s %d %s %s %d %s %.0f %.0f %s %.0f %s ', ticket, kind, permits, rule == '-' and rule or rule .. format('%d', limit),
+  return format('%s %s %d %s %s %d %s %.0f %.0f %s %.0f %s ',
+    ticket, kind, permits, rule == '-' and rule or rule .. format('%d', limit),
     enqueue, priority, sub(line, at, at + 31), ttl, margin, sub(line, at + 32, at + 63), place_ttl,
     not_after == UNBOUNDED and '-' or format('%.0f', not_after)) .. sub(line, at + 64)
 end
 
 function ledger.parse_acquire(text)
-  local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease, waiter_ttl, not_after, about =
+  local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease,
+    waiter_ttl, not_after, about =
     match(text, '^(%S+) ([smr]) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   local rule = limit and sub(limit, 1, 1)
-  if not rule or not string.find('-RASE', rule, 1, true) then ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read') end
+  if not rule or not string.find('-RASE', rule, 1, true) then
+    ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read')
+  end
   if #about > MOST_ABOUT then ledger.refuse('SEINPAALARGUMENT', 'about is too long') end
   return {
-    ticket = ledger.id(ticket, 'the ticket'), kind = kind, permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
+    ticket = ledger.id(ticket, 'the ticket'),
+    kind = kind,
+    permits = ledger.permits_of(permits, 1, 'permits'),
+    rule = rule,
     stated = rule ~= '-' and ledger.permits_of(sub(limit, 2), 0, 'the limit') or nil,
-    enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
-    priority = ledger.number(priority, -100, 100, 'the priority'), lease = ledger.id(lease, 'the lease'),
-    ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
-    waiter_lease = ledger.id(waiter_lease, 'the waiter\'s lease'), waiter_ttl = ledger.ttl_of(waiter_ttl, 'the waiter\'s ttl'),
-    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil, about = about,
+    enqueue = enqueue ~= 'no',
+    most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
+    priority = ledger.number(priority, -100, 100, 'the priority'),
+    lease = ledger.id(lease, 'the lease'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
+    margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
+    waiter_lease = ledger.id(waiter_lease, 'the waiter\'s lease'),
+    waiter_ttl = ledger.ttl_of(waiter_ttl, 'the waiter\'s ttl'),
+    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil,
+    about = about,
   }
 end
 
@@ -45,10 +58,13 @@ end
 
 -- The reply about a ticket that already holds or waits.
 function ledger.told(entry)
-  if not entry.fence then return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now()) end
+  if not entry.fence then
+    return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now())
+  end
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, ledger.slots_told(entry.slots), ledger.limit_now(), left)
+  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, ledger.slots_told(entry.slots),
+    ledger.limit_now(), left)
 end
 
 -- Puts a waiter under the lease of its place and renews that.
@@ -86,7 +102,8 @@ function ledger.stating(ask)
   local stored = head.pinned or head.stated
   local refuses = ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)
   if refuses and stored and stored ~= ask.stated then
-    return nil, format('other-limit %s %d %d %d', ask.ticket, stored, ask.stated, head.pinned and 1 or 0)
+    return nil,
+      format('other-limit %s %d %d %d', ask.ticket, stored, ask.stated, head.pinned and 1 or 0)
   end
   return (ask.rule == 'S' or not head.stated) and ask.stated or nil
 end
@@ -104,7 +121,9 @@ function ledger.is_free_for(permits, limit)
 end
 
 function ledger.refusal(ask)
-  if not ask.enqueue then return head.paused and 'paused' or guarded_for > 0 and 'guarded' or 'full' end
+  if not ask.enqueue then
+    return head.paused and 'paused' or guarded_for > 0 and 'guarded' or 'full'
+  end
   return ask.most and head.waiting >= ask.most and 'too-many-waiting'
 end
 
@@ -155,7 +174,9 @@ function ledger.ask_for(ask)
     return ledger.grant_at_once(ask, slots)
   end
   local why = ledger.refusal(ask)
-  if why then return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting) end
+  if why then
+    return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting)
+  end
   ledger.store_terms(ask, stating, limit)
   return ledger.enqueue(ask, wishes)
 end

@@ -26,7 +26,8 @@ function ledger.set_apart(entry, apart)
   local lease = ledger.lease_of(entry.lease)
   if lease and not ledger.lease_of(apart) then
     ledger.put_lease({
-      id = apart, inbox = lease.inbox, ttl = lease.ttl, ends = lease.ends, ends_wall = lease.ends_wall,
+      id = apart, inbox = lease.inbox, ttl = lease.ttl, ends = lease.ends,
+      ends_wall = lease.ends_wall,
       members = 0, digest = 0, parked = 0,
     })
   end

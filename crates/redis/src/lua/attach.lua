@@ -22,7 +22,8 @@ function ledger.hand_over(entry, ask, fence)
   local before = { ticket = entry.ticket, inbox = entry.inbox }
   ledger.part(entry)
   ledger.spend(ask)
-  entry.lease, entry.inbox, entry.ttl, entry.since, entry.about = ask.lease, ledger.me, ask.ttl, now, ask.about
+  entry.lease, entry.inbox, entry.ttl, entry.since, entry.about =
+    ask.lease, ledger.me, ask.ttl, now, ask.about
   entry.fence = fence or ledger.next_fence()
   ledger.join(entry, ask.ttl, ask.margin)
   ledger.put_entry(entry)
@@ -56,12 +57,18 @@ function ledger.detach(ticket, renew)
 end
 
 function ledger.parse_attach(text)
-  local ticket, lease, ttl, margin, not_after, about = match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
-  if not ticket or #about > MOST_ABOUT then ledger.refuse('SEINPAALARGUMENT', 'attach cannot be read') end
+  local ticket, lease, ttl, margin, not_after, about =
+    match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
+  if not ticket or #about > MOST_ABOUT then
+    ledger.refuse('SEINPAALARGUMENT', 'attach cannot be read')
+  end
   return {
-    ticket = ledger.id(ticket, 'the ticket'), lease = ledger.id(lease, 'the lease'), ttl = ledger.ttl_of(ttl, 'ttl'),
+    ticket = ledger.id(ticket, 'the ticket'),
+    lease = ledger.id(lease, 'the lease'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
     margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
-    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil, about = about,
+    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil,
+    about = about,
   }
 end
 
@@ -73,7 +80,9 @@ end
 ledger.operations.detach = function(text)
   local ticket, ttl, margin = match(text, '^(%S+) (%S+) (%S+)$')
   local renew = {
-    lease = ledger.id(ticket, 'the ticket'), ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
+    lease = ledger.id(ticket, 'the ticket'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
+    margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
   }
   return function() return ledger.detach(ticket, renew) end
 end

@@ -16,7 +16,8 @@ local min, max, pack, format, call = math.min, math.max, struct.pack, string.for
 
 -- What a renewal of a whole lease sums up. No linear function of the number: sums over numbers in a row must differ.
 local function digest_of(ticket, number)
-  local mixed = ((number or tonumber(sub(ticket, 25), 16)) * 69069 + tonumber(sub(ticket, 19, 24), 16)) % 16777216
+  local mixed = ((number or tonumber(sub(ticket, 25), 16)) * 69069
+    + tonumber(sub(ticket, 19, 24), 16)) % 16777216
   return mixed * (mixed * mixed % 16777216)
 end
 

@@ -10,7 +10,8 @@ local names, at, answers = tonumber(ARGV[1]), 2, {}
 local width, pcall, unpack = #KEYS / names, pcall, unpack
 for i = 1, names do
   local last = at + tonumber(ARGV[at])
-  local ok, answer = pcall(batch, { unpack(KEYS, (i - 1) * width + 1, i * width) }, { unpack(ARGV, at + 1, last) })
+  local ok, answer = pcall(batch, { unpack(KEYS, (i - 1) * width + 1, i * width) },
+    { unpack(ARGV, at + 1, last) })
   if not ok then
     local text = type(answer) == 'table' and answer.err or tostring(answer)
     answer = redis.error_reply('ERR ' .. string.gsub(text, '[\r\n]', ' '))

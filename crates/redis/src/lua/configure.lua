@@ -29,11 +29,16 @@ ledger.operations.configure = function(text)
   local change = changes[what or '']
   if not change then ledger.refuse('SEINPAALARGUMENT', 'configure cannot be read') end
   if what == 'limit' then ledger.permits_of(value, 0, 'the limit') end
-  if what == 'slots' and not match(value, '^[^ ;:,][^ ;:]*$') then ledger.refuse('SEINPAALARGUMENT', 'the names cannot be read') end
+  if what == 'slots' and not match(value, '^[^ ;:,][^ ;:]*$') then
+    ledger.refuse('SEINPAALARGUMENT', 'the names cannot be read')
+  end
   return function()
     ledger.drop_terms()
-    if (what == 'limit' or what == 'slots') and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
-    if what ~= 'pause' and what ~= 'resume' and not ledger.may_be_called(what == 'slots' and value or '') then
+    if (what == 'limit' or what == 'slots') and (head.kind == 'm' or head.kind == 'r') then
+      return 'other-kind - ' .. head.kind .. ' s'
+    end
+    if what ~= 'pause' and what ~= 'resume'
+        and not ledger.may_be_called(what == 'slots' and value or '') then
       return 'slots-in-use ' .. head.names
     end
     change(value)

@@ -40,10 +40,15 @@ end
 
 -- Tells whether an entry has its place in the record of its lease. Then one look finds both.
 function ledger.has_room(entry, record)
-  if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
-  if string.find(entry.about, '\29', 1, true) then return false end -- what was asked is told by the general path
+  if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then
+    return false
+  end
+  -- what was asked is told by the general path
+  if string.find(entry.about, '\29', 1, true) then return false end
   local lease = record.lease
-  if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
+  if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then
+    return false
+  end
   if entry.home == 'record' then return not record.is_crowded end -- a lone value had room for it
   if head.wide and next(record.tickets) then return false end
   local size = TICKET_SIZE + #entry.about
@@ -60,11 +65,17 @@ function ledger.house(entry)
     if home == 'record' then record.tickets[entry.ticket] = entry else head.rows = head.rows + 1 end
     entry.home = home
   end
-  if home == 'record' then ledger.dirty_records[entry.lease] = true else ledger.gone[entry.ticket] = nil end
+  if home == 'record' then
+    ledger.dirty_records[entry.lease] = true
+  else
+    ledger.gone[entry.ticket] = nil
+  end
   local is_by_itself = head.wide and home == 'entry'
   ledger.place(entry, 'by_lease', is_by_itself and 'm' .. entry.lease .. entry.ticket or nil)
   local rank = head.wide and entry.fence and pack(MEMBER, 'g', entry.fence, entry.ticket)
-  if not entry.fence then rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket) end
+  if not entry.fence then
+    rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket)
+  end
   ledger.place(entry, 'by_rank', rank or nil)
 end
 
@@ -177,11 +188,14 @@ function ledger.flush(with_head)
   end
   local add, remove = ledger.sort_placed()
   if is_growth then ledger.send('hset', records, set) end
-  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  if not is_growth and not ledger.has_written and #del + #remove == 0 then
+    call('hdel', records, '-')
+  end
   ledger.send('hdel', records, del)
   ledger.send('zrem', order, remove)
   if not is_growth then ledger.send('hset', records, set) end
   ledger.send('zadd', order, add)
   ledger.has_removed = ledger.has_removed or #remove > 0
-  ledger.dirty_records, ledger.dirty_entries, ledger.gone, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
+  ledger.dirty_records, ledger.dirty_entries, ledger.gone, ledger.placed, ledger.is_dirty =
+    {}, {}, {}, {}, false
 end

@@ -46,18 +46,21 @@ local HEAD, HEAD_SIZE = '<BFORM_OF_HEADB', 2 + SIZE_OF_HEAD
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
 -- One who waits and wishes for slots says which at the end.
-local HOLDER, WAITER, WISHER, WAITER_SIZE = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s', 146
+local HOLDER, WAITER, WISHER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s'
+local WAITER_SIZE = 146
 -- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
 -- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
 -- Its size is that with the word before it.
 local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
 local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddd', 110, 13
-local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4dBB', 134, 169, 14
+local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE = '<I4ddddddddd', '<BI4dBI4I4I4dBB', 134, 169
+local LONE_VERSION = 14
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4dddd', 135, 15
 local APART_VERSION, CROWD, CROWD_SIZE, CROWD_VERSION = 20, '<BI4dd', 21, 21
 -- A call writes the line's head as far as it changes: the times, or as far as LINE_TURN_END, or all of it.
 local LINE, LINE_SIZE, LINE_VERSION = '<ddddddddI2BBBBBBBI2I4I4I4', 88, 22
-local PACK_LINE, PACK_LINE_TURN, PACK_LINE_TIMES = '<BddddddddI2BBBBBBBI2I4I4I4', '<BddddddddI2BBB', '<Bdddddd'
+local PACK_LINE, PACK_LINE_TURN = '<BddddddddI2BBBBBBBI2I4I4I4', '<BddddddddI2BBB'
+local PACK_LINE_TIMES = '<Bdddddd'
 local LINE_TIMES_END, LINE_TURN_END = 49, 70
 local LINE_SESSION, SESSION_SIZE, SESSION_CAUSES_AT = '<c32c24BdI4dddI2', 95, 93
 local LINE_TICKET, LINE_TICKET_SIZE = '<BBI4I4I4ddd', 38

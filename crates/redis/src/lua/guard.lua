@@ -13,14 +13,19 @@
 if not is_guard_over then
   local kept, replication = try('get', KEYS[3]), try('info', 'replication')
   if not now then return redis.error_reply('SEINPAALARGUMENT the clock') end
-  if type(kept) == 'table' then return redis.error_reply('SEINPAALCORRUPT the key of the guard is somebody else\'s') end
+  if type(kept) == 'table' then
+    return redis.error_reply('SEINPAALCORRUPT the key of the guard is somebody else\'s')
+  end
   local told = type(replication) == 'string' and replication or ''
-  local replid, promotion = match(told, '\nmaster_replid:(%x+)'), match(told, '\nmaster_replid2:(%x+)')
+  local replid, promotion = match(told, '\nmaster_replid:(%x+)'),
+    match(told, '\nmaster_replid2:(%x+)')
   local seen, known, left, wall = match(kept or '', '^master_replid:([%x-]+)/(%x+) (%d+) (%d+)$')
   if not replid or seen ~= replid or left ~= '0' then
     local server = try('info', 'server')
     local run_id = type(server) == 'string' and match(server, '\nrun_id:(%x+)')
-    if not run_id or not promotion then return redis.error_reply('SEINPAALGUARD INFO does not say run_id and master_replid2') end
+    if not run_id or not promotion then
+      return redis.error_reply('SEINPAALGUARD INFO does not say run_id and master_replid2')
+    end
     replid = replid or NOBODY
     local incarnation = sub(run_id, 1, 20) .. sub(promotion, 1, 20)
     local is_known = known == incarnation
@@ -28,7 +33,8 @@ if not is_guard_over then
     guarded_for = max(left - min(max(now - wall, 0), floor(GUARD_LENGTH / 5)), 0)
     -- Without memory it cannot be written. Then the time does not count, and the guard lasts.
     if not is_known or left + 0 > 0 or seen ~= replid then
-      try('set', KEYS[3], format('master_replid:%s/%s %d %d', replid, incarnation, guarded_for, now))
+      try('set', KEYS[3],
+        format('master_replid:%s/%s %d %d', replid, incarnation, guarded_for, now))
     end
   end
 end

@@ -17,8 +17,8 @@ end
 function ledger.holder_row(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('holder %s %d %s %d %d ', entry.ticket, entry.fence, entry.slots, max(now - entry.since, 0), left)
-    .. entry.about
+  return format('holder %s %d %s %d %d ', entry.ticket, entry.fence, entry.slots,
+    max(now - entry.since, 0), left) .. entry.about
 end
 
 function ledger.add_rows(answer, members, row)
@@ -31,8 +31,8 @@ end
 
 function ledger.inspect(rows)
   ledger.drop_terms()
-  local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated, head.pinned, head.held, head.holders,
-    head.waiting, head.recent, head.paused) }
+  local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated,
+    head.pinned, head.held, head.holders, head.waiting, head.recent, head.paused) }
   if head.names then answer[2] = 'names ' .. head.names end
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)

@@ -19,20 +19,22 @@ if is_packed then
   local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
   -- How long they are, and where what follows the series, and about, begin.
   local RELEASE_SIZE, RENEW_SIZE, PROOF_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 93, 74, 172
-  local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4ddddc0', '<Bc56I4ddddddddd'
+  local TICKET_ABOUT, PACK_FIRST = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4ddddc0'
+  local PACK_RENEWED = '<Bc56I4ddddddddd'
   -- How many tickets a lone value has at most, how long it is when another comes in, and for how many grants its keys
   -- expire early whenever nobody holds.
   local MOST_LONE, LONGEST_LONE, MOST_SHORT = 80, 6144, 16
   local struct, string, redis = struct, string, redis
-  local try, read, pack, byte, sub = redis.pcall, struct.unpack, struct.pack, string.byte, string.sub
+  local try, read, pack, byte, sub =
+    redis.pcall, struct.unpack, struct.pack, string.byte, string.sub
   repeat
     local line, text = ARGV[1], try('hget', KEYS[1], 'h')
     head_text = text
     if not text or #text < IDLE_SIZE then break end
     -- Causes and tickets are what is in text after from, then what was added. held, top and free, the free slots below the top, are not read unless
     -- they are needed.
-    local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, ends, ends_wall, members, digest,
-      recent, left, from = byte(text)
+    local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound,
+      term, ends, ends_wall, members, digest, recent, left, from = byte(text)
     if form == LINE_VERSION then break end
     if form >= APART_VERSION and (ARGV[2] or byte(line) ~= 3) then
       -- Whatever is no renewal of all needs the tickets.
@@ -43,24 +45,31 @@ if is_packed then
     end
     if form == IDLE_VERSION then
       uses, last, clock, wall, fence, deadline, till, recent = read(IDLE, text, 58)
-      held, bound, members, digest, left, from, size = 0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE, #text - IDLE_SIZE
+      held, bound, members, digest, left, from, size =
+        0, UNBOUNDED, 0, 0, UNBOUNDED, IDLE_SIZE, #text - IDLE_SIZE
     elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
-      uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent = read(FIRST, text, 58)
+      uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest, recent =
+        read(FIRST, text, 58)
       fence, size, ends, ends_wall, members, left = wall, 0, clock + term, wall + term, 1, term
-    elseif (form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION) and #text >= LONE_SIZE then
-      members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall = read(LONE, text, 58)
+    elseif (form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION)
+        and #text >= LONE_SIZE then
+      members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall =
+        read(LONE, text, 58)
       left, from = ends - clock, LONE_SIZE
       if left > ends_wall - wall then left = ends_wall - wall end
     else
       break
     end
-    local i, top, free, now, owner, given, granted, about, added = 1, held, '', nil, nil, nil, nil, nil, nil
+    local i, top, free, now, owner, given, granted, about, added =
+      1, held, '', nil, nil, nil, nil, nil, nil
     while line do
-      local operation, is_done, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl, margin, not_after = byte(line), false
+      local operation, is_done, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl,
+        margin, not_after = byte(line), false
       repeat
         if operation == 1 then
           if #line < ABOUT_AT - 1 or #line > ABOUT_AT + 254 then break end
-          given, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl, margin, not_after = read(PLAIN_ACQUIRE, line, 2)
+          given, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl, margin,
+            not_after = read(PLAIN_ACQUIRE, line, 2)
         elseif operation == 2 and #line >= RELEASE_SIZE then
           given, seen, who, number, mixed = read(PLAIN_RELEASE, line, 2)
         elseif operation == 3 and #line >= RENEW_SIZE then
@@ -86,26 +95,33 @@ if is_packed then
           if number ~= last then break end
           if clock + term > till then till = clock + term end
           NOTE_HOLD{ recent, now - wall }
-          held, top, members, digest, text, from, form, is_done = 0, 0, 0, 0, '', 0, IDLE_VERSION, true
+          held, top, members, digest, text, from, form, is_done =
+            0, 0, 0, 0, '', 0, IDLE_VERSION, true
           break
         elseif form == FIRST_VERSION then
-          text, from = pack(TICKET, last, held, term, wall, wall, 0, #text - FIRST_SIZE) .. sub(text, FIRST_SIZE + 1), 0
+          text, from = pack(TICKET, last, held, term, wall, wall, 0, #text - FIRST_SIZE)
+            .. sub(text, FIRST_SIZE + 1), 0
           form = LONE_VERSION
         end
         if operation < 3 and not held then
           local ranges
-          uses, last, till, kind, limit, held, top, recent, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
-          if ranges > 0 then free, from = sub(text, LONE_SIZE + 1, LONE_SIZE + 8 * ranges), LONE_SIZE + 8 * ranges end
+          uses, last, till, kind, limit, held, top, recent, ranges, size =
+            read(LONE_MORE, text, LONE_MORE_AT)
+          if ranges > 0 then
+            free, from = sub(text, LONE_SIZE + 1, LONE_SIZE + 8 * ranges), LONE_SIZE + 8 * ranges
+          end
         end
 
         if operation == 2 then
           if added then text, from, added = sub(text, from + 1) .. table.concat(added), 0, nil end
           local at, length = from + size + 1, #text
           while at <= length do
-            local held_number, its_permits, its_ttl, since, _, first, its_size = read(TICKET, text, at)
+            local held_number, its_permits, its_ttl, since, _, first, its_size =
+              read(TICKET, text, at)
             local after, last_slot = at + TICKET_SIZE + its_size, first + its_permits - 1
             if held_number == number then
-              held, members, digest, is_done = held - its_permits, members - 1, (digest - mixed) % DIGESTS, true
+              held, members, digest, is_done =
+                held - its_permits, members - 1, (digest - mixed) % DIGESTS, true
               if clock + its_ttl > till then till = clock + its_ttl end
               NOTE_HOLD{ recent, now - since }
               if at == from + 1 then
@@ -130,7 +146,9 @@ if is_packed then
                   first, rest = its_first, rest + 8
                   if rest < #free then its_first, its_last = read('<I4I4', free, rest) end
                 end
-                if rest < #free and its_first == last_slot + 1 then last_slot, rest = its_last, rest + 8 end
+                if rest < #free and its_first == last_slot + 1 then
+                  last_slot, rest = its_last, rest + 8
+                end
                 free = sub(free, 1, place - 1) .. pack('<I4I4', first, last_slot) .. sub(free, rest)
                 is_done = #free <= 8 * MOST_FREE
               end
@@ -146,7 +164,8 @@ if is_packed then
           if now > not_after or number <= last or permits < 1 then break end
           if held == 0 then
             if asked_limit > MOST_PERMITS then break end
-            kind, limit, term, ends, ends_wall = asked_kind, asked_limit, ttl, clock + ttl, now + ttl
+            kind, limit, term, ends, ends_wall =
+              asked_kind, asked_limit, ttl, clock + ttl, now + ttl
           elseif limit ~= asked_limit or kind ~= asked_kind then
             break
           end
@@ -165,11 +184,13 @@ if is_packed then
           -- The only request there is, at a name that was idle, makes the first ticket.
           if i > 1 or ARGV[2] or held > 0 or fence ~= now or size > 0 then
             added, granted = added or {}, granted or { pack('<d', now) }
-            added[#added + 1] = pack(TICKET_ABOUT, number, permits, ttl, now, fence, slot, #about, about)
+            added[#added + 1] =
+              pack(TICKET_ABOUT, number, permits, ttl, now, fence, slot, #about, about)
             granted[#granted + 1] = pack('<dI4d', fence, slot, ends > clock and ends - clock or 0)
             about = nil
           end
-          held, uses, members, digest = held + permits, uses < 255 and uses + 1 or uses, members + 1, (digest + mixed) % DIGESTS
+          held, uses, members, digest = held + permits, uses < 255 and uses + 1 or uses,
+            members + 1, (digest + mixed) % DIGESTS
         else
           -- A renewal of so many tickets with this digest.
           if held == 0 or members ~= number or digest ~= mixed then break end
@@ -204,20 +225,26 @@ if is_packed then
       deadline, milliseconds = now + most, string.format('%d', most / 1000)
     end
     if about then
-      value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind, limit, held, bound, term, digest, recent, about)
+      value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind,
+        limit, held, bound, term, digest, recent, about)
     elseif held == 0 then
-      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, recent) .. rest
+      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till,
+        recent) .. rest
     elseif held then
-      value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall, uses, last,
-        till, kind, limit, held, top, recent, #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
+      value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound,
+        deadline, term, ends, ends_wall, uses, last, till, kind, limit, held, top, recent,
+        #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
     else
       if form == LONE_VERSION and members > 1 and not is_apart then
         form, apart, text = APART_VERSION, sub(text, LONE_SIZE + 1), sub(text, 1, LONE_SIZE)
       end
-      value = pack(PACK_RENEWED, form, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall)
-        .. sub(text, LONE_MORE_AT)
+      value = pack(PACK_RENEWED, form, owner, members, digest, clock, now, fence, bound, deadline,
+        term, ends, ends_wall) .. sub(text, LONE_MORE_AT)
     end
-    if type(apart and try('hset', KEYS[1], 'h', value, 'a', apart) or try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    if type(apart and try('hset', KEYS[1], 'h', value, 'a', apart)
+        or try('hset', KEYS[1], 'h', value)) == 'table' then
+      break
+    end
     if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then
       try('pexpire', KEYS[1], milliseconds)

@@ -7,7 +7,8 @@
     if line or fence > now + HALF_DAY then break end
     -- With restart-guard: over.
 
-    local is_idle, left, most, value, look, milliseconds = holders + waiting == 0, deadline - now, nil, nil, -1, nil
+    local is_idle, left, most, value, look, milliseconds =
+      holders + waiting == 0, deadline - now, nil, nil, -1, nil
     if is_idle then
       -- The clock may run freely, and what is only remembered is needed for less.
       bound, need = UNBOUNDED, till_then - clock
@@ -25,16 +26,19 @@
       deadline, milliseconds = now + most, string.format('%d', most / 1000)
     end
     if is_idle and count == 1 and tail < 256 then
-      value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses, read('<I4', text, LINE_SIZE + 66), clock, now, fence,
-        deadline, till_then, recent) .. p6
+      value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses,
+        read('<I4', text, LINE_SIZE + 66), clock, now, fence, deadline, till_then, recent) .. p6
     elseif from <= LINE_TURN_END then
-      value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline) .. p1 .. p2 .. p3
+      value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline)
+        .. p1 .. p2 .. p3
     else
       if from > LINE_SIZE then
-        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places, kind,
-          count, holders, ranges, tail, limit, held, top)
+        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival,
+          recent, line_at, waiting, uses, places, kind, count, holders, ranges, tail, limit, held,
+          top)
       else
-        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places)
+        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival,
+          recent, line_at, waiting, uses, places)
       end
       value = value .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
     end

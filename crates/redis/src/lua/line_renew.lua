@@ -14,7 +14,8 @@
             fields_at = place and place + 10 or s + 77
           else
             number, ttl, margin = read('<I4dd', line, TERMS_AT)
-            local at, its, size, its_number, permits, slot, its_fence, _ = LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
+            local at, its, size, its_number, permits, slot, its_fence, _ =
+              LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
             while at < line_at do
               its, size = byte(text, at, at + 1)
               if its == mine then
@@ -33,7 +34,8 @@
           end
           if not (ttl >= MIN_TTL and ttl <= MAX_TTL) then break end
           from = (ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1
-          p1, p2, p3 = sub(text, from, fields_at - 1), pack('<dd', clock + ttl, now + ttl), sub(text, fields_at + 16)
+          p1, p2, p3 = sub(text, from, fields_at - 1), pack('<dd', clock + ttl, now + ttl),
+            sub(text, fields_at + 16)
           if now + ttl < due then due = now + ttl end
           if margin < bound then bound = margin end
           if ttl > need then need = ttl end

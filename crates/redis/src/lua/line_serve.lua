@@ -32,7 +32,11 @@
               is_done = low + wanted - 1 <= high
               if not is_done then break end
               slot = low
-              if low + wanted <= high then free = pack('<I4I4', low + wanted, high) else ranges = ranges - 1 end
+              if low + wanted <= high then
+                free = pack('<I4I4', low + wanted, high)
+              else
+                ranges = ranges - 1
+              end
               free = free .. sub(text, free_at + 8, tickets_at - 1)
             end
             local members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, h + 56)
@@ -52,20 +56,28 @@
             local left = ''
             -- Its place goes with the last who waits under it.
             if waits > 1 then
-              left = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS) .. sub(text, place + 10, place + PLACE_SIZE - 1)
+              left = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS)
+                .. sub(text, place + 10, place + PLACE_SIZE - 1)
             else
               places = places - 1
             end
-            text = sub(text, 1, h + 55) .. pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends, ends_wall)
-              .. sub(text, h + SESSION_CAUSES_AT, free_at - 1) .. free .. sub(text, tickets_at, line_at - 1)
-              .. pack(LINE_TICKET, heir, size, its_number, wanted, slot, ttl, now, fence) .. sub(text, line_at + LINE_WAITER_SIZE, place - 1)
-              .. left .. sub(text, place + PLACE_SIZE)
+            text = sub(text, 1, h + 55)
+              .. pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends,
+                ends_wall)
+              .. sub(text, h + SESSION_CAUSES_AT, free_at - 1) .. free
+              .. sub(text, tickets_at, line_at - 1)
+              .. pack(LINE_TICKET, heir, size, its_number, wanted, slot, ttl, now, fence)
+              .. sub(text, line_at + LINE_WAITER_SIZE, place - 1) .. left
+              .. sub(text, place + PLACE_SIZE)
             line_at = line_at + LINE_TICKET_SIZE + size + #free - (tickets_at - free_at)
-            held, holders, waiting, uses = held + wanted, holders + 1, waiting - 1, uses < 255 and uses + 1 or uses
+            held, holders, waiting, uses = held + wanted, holders + 1, waiting - 1,
+              uses < 255 and uses + 1 or uses
             messages = messages or {}
             messages[#messages + 1] = channel
-            messages[#messages + 1] = string.format(wanted == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ', its_series,
-              its_number, fence, slot, wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]
+            messages[#messages + 1] = string.format(
+              wanted == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ',
+              its_series, its_number, fence, slot,
+              wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]
             serves = waiting > 0 and held < limit
           until true
         end

@@ -6,15 +6,19 @@
 
     -- granted: whether anybody might be, or might be told when to look in. from: from where on the text of before is written
     -- again. said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
-    local i, need, about, granted, from, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
+    local i, need, about, granted, from, said, channel, message, mine, till_then =
+      1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
     -- serves: whether something is free that those who wait might get; messages: what they are told, each after its channel.
     local serves, messages = false, nil
     local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
     while line do
       local operation, is_done = byte(line), false
       repeat
-        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE)
-          or #line > ABOUT_AT + 254 then break end
+        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE
+              or operation == 3 and RENEW_SIZE or PROOF_SIZE)
+            or #line > ABOUT_AT + 254 then
+          break
+        end
         if i > 1 then who = sub(line, 18, 73) end
         local s, is_new, place = string.find(text, who, LINE_SIZE + 1, true), false, nil
         if not s then
@@ -37,7 +41,8 @@
               break
             else
               s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true
-              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0) .. sub(text, s)
+              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0)
+                .. sub(text, s)
               count, line_at = count + 1, line_at + SESSION_SIZE
             end
           end

@@ -11,7 +11,9 @@
 
 local MOST_LISTED = 1024
 local rows_left, rows_wanted = MOST_LISTED, tonumber(ARGV[4] or '?')
-if not now or not rows_wanted then return redis.error_reply('SEINPAALARGUMENT the clock or the rows') end
+if not now or not rows_wanted then
+  return redis.error_reply('SEINPAALARGUMENT the clock or the rows')
+end
 if #KEYS % 2 == 1 then table.remove(KEYS, 3) end
 
 -- Whether a lease may have ended by then, where all records are few. fields: those of a line, which is no rows.
@@ -23,7 +25,8 @@ local function has_ended(key, clock, fields)
     all[#all + 1] = row
   end
   for i = 1, #all, 2 do
-    local record = sub(all[i], 1, 1) == 'r' and (parse_record(sub(all[i], 2), all[i + 1]) or { lease = { ends = 0 } })
+    local record = sub(all[i], 1, 1) == 'r'
+      and (parse_record(sub(all[i], 2), all[i + 1]) or { lease = { ends = 0 } })
     local lease = record and record.lease
     if lease and (lease.ends <= clock or lease.ends_wall <= now) then return true end
   end
@@ -36,7 +39,8 @@ local function add_waiters(answer, key, list, line, in_line)
   for k = 1, line and min(#in_line, rows_wanted, rows_left) or 0 do members[k] = in_line[k] end
   for _, band in ipairs(line and {} or { 'q', 'k' }) do
     local most, above = min(rows_wanted, rows_left) - #members, band == 'q' and '(r' or '(l'
-    local page = most > 0 and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
+    local page = most > 0
+      and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
     if page.err then return false end
     for _, member in ipairs(page) do
       members[#members + 1] = sub(member, 10)
@@ -70,14 +74,16 @@ local function told_alone(form, text)
   end
   if holders == 0 then return 'unused' end
   if max(now - wall, 0) >= left then return 'look' end
-  return { 'snapshot ' .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, recent, false) }
+  return { 'snapshot '
+    .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, recent, false) }
 end
 
 local function told(key, list)
   local text = try('hget', key, 'h')
   local form = type(text) == 'string' and string.byte(text)
   if form == IDLE_VERSION and #text >= IDLE_SIZE then return 'unused' end
-  local is_alone = form == FIRST_VERSION or form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION
+  local is_alone = form == FIRST_VERSION or form == LONE_VERSION or form == APART_VERSION
+    or form == CROWD_VERSION
   if is_alone then return told_alone(form, text) end
   local line, in_line, _
   if form == LINE_VERSION then
@@ -95,8 +101,8 @@ local function told(key, list)
     if flags % 4 >= 2 or has_ended(key, clock + min(step, bound), line) then return 'look' end
   end
   if waiting > 0 and rows_left < min(waiting, rows_wanted) then return 'look' end
-  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting, recent,
-    is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
+  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,
+    recent, is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
   if waiting > 0 and not add_waiters(answer, key, list, line, in_line) then return 'look' end
   return answer
 end

@@ -14,7 +14,8 @@ end
 function ledger.is_listening(inbox)
   if inbox == asker or not LISTENERS then return true end
   if ledger.listeners[inbox] == nil then
-    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0 or ledger.is_settling()
+    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0
+      or ledger.is_settling()
   end
   return ledger.listeners[inbox]
 end

@@ -32,10 +32,16 @@ end
 function ledger.wishes_of(ask)
   local wishes, numbers, names = {}, {}, head.names and ledger.names_list() or {}
   for i, name in ipairs(names) do numbers[name] = i - 1 end
-  for name in string.gmatch(ask.wishes or '', '[^,]+') do wishes[#wishes + 1] = numbers[name] or name end
-  if #wishes > ask.permits then return nil, format('too-many %s %d %d', ask.ticket, #wishes, ask.permits) end
+  for name in string.gmatch(ask.wishes or '', '[^,]+') do
+    wishes[#wishes + 1] = numbers[name] or name
+  end
+  if #wishes > ask.permits then
+    return nil, format('too-many %s %d %d', ask.ticket, #wishes, ask.permits)
+  end
   for _, wish in ipairs(wishes) do
-    if type(wish) == 'string' then return nil, 'no-such-slot ' .. ask.ticket .. ' ' .. (head.names or '') end
+    if type(wish) == 'string' then
+      return nil, 'no-such-slot ' .. ask.ticket .. ' ' .. (head.names or '')
+    end
   end
   return wishes
 end
@@ -48,7 +54,11 @@ function ledger.ranges_of(sorted)
   local ranges = {}
   for _, slot in ipairs(sorted) do
     local last = ranges[#ranges]
-    if last and last[2] + 1 == slot then last[2] = slot else ranges[#ranges + 1] = { slot, slot } end
+    if last and last[2] + 1 == slot then
+      last[2] = slot
+    else
+      ranges[#ranges + 1] = { slot, slot }
+    end
   end
   return ranges
 end
@@ -148,7 +158,8 @@ end
 function ledger.line()
   if head.waiting == 0 then return {} end
   ledger.flush()
-  local line, fields = call('zrangebylex', order, '[q', '(r', 'limit', '0', format('%d', ledger.most_looked)), {}
+  local line, fields =
+    call('zrangebylex', order, '[q', '(r', 'limit', '0', format('%d', ledger.most_looked)), {}
   for i, member in ipairs(line) do fields[i] = 't' .. sub(member, 10) end
   local texts = #fields > 0 and call('hmget', records, unpack(fields)) or {}
   for i, member in ipairs(line) do
@@ -174,7 +185,10 @@ function ledger.left_by_the_line(permits, wishes)
   local room, line = ledger.room(), ledger.line()
   if #line == ledger.most_looked then return nil end
   for _, waiter in ipairs(line) do
-    if not ledger.is_room(room) or ledger.fit(room, waiter.permits, ledger.wishes_in(waiter)) == 'stops' then return nil end
+    if not ledger.is_room(room)
+        or ledger.fit(room, waiter.permits, ledger.wishes_in(waiter)) == 'stops' then
+      return nil
+    end
   end
   local _, slots = ledger.fit(room, permits, wishes)
   return slots
@@ -184,7 +198,8 @@ function ledger.serve_named()
   local room, line, work = ledger.room(), ledger.line(), ledger.work
   for _, waiter in ipairs(line) do
     if not ledger.is_room(room) then return end
-    local is_unfit = waiter.permits > ledger.limit_now() and 'end' or waiter.inbox and not ledger.is_listening(waiter.inbox) and 'park'
+    local is_unfit = waiter.permits > ledger.limit_now() and 'end'
+      or waiter.inbox and not ledger.is_listening(waiter.inbox) and 'park'
     if is_unfit then
       if not ledger.has_work() then return end
       if is_unfit == 'end' then ledger.end_entry(waiter, 'toomany') else ledger.park(waiter) end

@@ -20,7 +20,10 @@ local function parse_head(text)
   if #text < HEAD_SIZE then return nil end
   local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
   local at = HEAD_SIZE + 1
-  if (version ~= VERSION and version ~= NAMED_VERSION) or flags > 7 or #text < HEAD_SIZE + 8 * ranges then return nil end
+  if (version ~= VERSION and version ~= NAMED_VERSION) or flags > 7
+      or #text < HEAD_SIZE + 8 * ranges then
+    return nil
+  end
   local free = {}
   for i = 1, ranges do
     local first_slot, last_slot
@@ -37,7 +40,8 @@ end
 local function pack_head(h)
   local flags, free = (h.paused and 1 or 0) + (h.wide and 2 or 0) + (h.spread and 4 or 0), {}
   for i, range in ipairs(h.free) do free[i] = pack('<I4I4', range[1], range[2]) end
-  return pack(HEAD, h.names and NAMED_VERSION or VERSION, HEAD_AS_PACKED, #free) .. table.concat(free) .. (h.paused or '')
+  return pack(HEAD, h.names and NAMED_VERSION or VERSION, HEAD_AS_PACKED, #free)
+    .. table.concat(free) .. (h.paused or '')
 end
 
 -- A clock that jumps forward ends no lease whose holder is alive, one that jumps backward delays nothing.
@@ -55,7 +59,8 @@ local function parse_tickets(id, lease, text, at)
     local ticket = sub(id, 1, 24) .. format('%08x', number)
     at = at + TICKET_SIZE + size
     tickets[ticket] = {
-      ticket = ticket, lease = id, inbox = lease.inbox, permits = permits, ttl = ttl, since = since, fence = fence,
+      ticket = ticket, lease = id, inbox = lease.inbox, permits = permits, ttl = ttl, since = since,
+      fence = fence,
       slots = permits == 1 and format('%d', slot) or format('%d-%d', slot, slot + permits - 1),
       about = sub(text, at - size, at - 1), home = 'record',
     }
@@ -66,7 +71,8 @@ end
 -- What there is of a lease and of the series whose number 0 it is. Nothing if it cannot be read.
 local function parse_record(id, text)
   if #text < RECORD_SIZE then return nil end
-  local what, last, till, open, ttl, ends, ends_wall, members, digest, parked, inbox, listed, size = read(RECORD, text)
+  local what, last, till, open, ttl, ends, ends_wall, members, digest, parked, inbox, listed, size =
+    read(RECORD, text)
   local from, record = RECORD_SIZE + 1, { id = id, memory = false, lease = false, is_kept = true }
   local causes = sub(text, from, from + size - 1)
   if what > 3 or #causes < size or match(causes, '[^%d%l= ]') then return nil end
@@ -78,7 +84,8 @@ local function parse_record(id, text)
   end
   if what >= 2 then
     record.lease = {
-      id = id, inbox = inbox ~= NOBODY and inbox or nil, ttl = ttl, ends = ends, ends_wall = ends_wall,
+      id = id, inbox = inbox ~= NOBODY and inbox or nil, ttl = ttl, ends = ends,
+      ends_wall = ends_wall,
       members = members, digest = digest, parked = parked,
     }
   end
@@ -90,18 +97,21 @@ local function parse_record(id, text)
 end
 
 local function pack_ticket(entry)
-  return pack(TICKET, tonumber(sub(entry.ticket, 25), 16), entry.permits, entry.ttl, entry.since, entry.fence,
-    match(entry.slots, '^%d+') + 0, #entry.about) .. entry.about
+  return pack(TICKET, tonumber(sub(entry.ticket, 25), 16), entry.permits, entry.ttl, entry.since,
+    entry.fence, match(entry.slots, '^%d+') + 0, #entry.about) .. entry.about
 end
 
 local function pack_record(record)
   local memory, lease, causes, parts = record.memory, record.lease, {}, {}
-  for i, ended in ipairs(memory and memory.ends or {}) do causes[i] = format('%d=%s ', ended[1], ended[2]) end
+  for i, ended in ipairs(memory and memory.ends or {}) do
+    causes[i] = format('%d=%s ', ended[1], ended[2])
+  end
   parts[2] = table.concat(causes)
   local past = memory or { last = 0, ['until'] = 0, open = 0 }
   local held = lease or { ttl = 0, ends = 0, ends_wall = 0, members = 0, digest = 0, parked = 0 }
-  parts[1] = pack(RECORD, (memory and 1 or 0) + (lease and 2 or 0), past.last, past['until'], past.open, held.ttl, held.ends,
-    held.ends_wall, held.members, held.digest, held.parked, held.inbox or NOBODY, record.listed or 0, #parts[2])
+  parts[1] = pack(RECORD, (memory and 1 or 0) + (lease and 2 or 0), past.last, past['until'],
+    past.open, held.ttl, held.ends, held.ends_wall, held.members, held.digest, held.parked,
+    held.inbox or NOBODY, record.listed or 0, #parts[2])
   for _, entry in pairs(record.tickets) do parts[#parts + 1] = pack_ticket(entry) end
   return table.concat(parts)
 end
@@ -109,12 +119,13 @@ end
 local function pack_entry(entry)
   local inbox = entry.inbox or NOBODY
   if entry.fence then
-    return pack(HOLDER, 'H', '0', entry.lease, inbox, entry.permits, entry.ttl, entry.since, entry.fence,
-      entry.slots) .. entry.about
+    return pack(HOLDER, 'H', '0', entry.lease, inbox, entry.permits, entry.ttl, entry.since,
+      entry.fence, entry.slots) .. entry.about
   end
   if entry.wishes then
-    return pack(WISHER, 'V', entry.parked, entry.lease, inbox, entry.permits, entry.ttl, entry.since,
-      entry.rank, entry.priority, entry.margin, entry.next_lease, entry.wishes) .. entry.about
+    return pack(WISHER, 'V', entry.parked, entry.lease, inbox, entry.permits, entry.ttl,
+      entry.since, entry.rank, entry.priority, entry.margin, entry.next_lease, entry.wishes)
+      .. entry.about
   end
   return pack(WAITER, 'W', entry.parked, entry.lease, inbox, entry.permits, entry.ttl, entry.since,
     entry.rank, entry.priority, entry.margin, entry.next_lease) .. entry.about
@@ -127,14 +138,16 @@ local function parse_entry(ticket, text)
     pcall(read, is_holder and HOLDER or is_wisher and WISHER or WAITER, text)
   if not ok or (kind ~= 'H' and kind ~= 'W' and kind ~= 'V') then return nil end
   local entry = {
-    ticket = ticket, lease = lease, inbox = inbox ~= NOBODY and inbox or nil, permits = permits, ttl = ttl,
+    ticket = ticket, lease = lease, inbox = inbox ~= NOBODY and inbox or nil,
+    permits = permits, ttl = ttl,
     since = since, home = 'entry',
   }
   if is_holder then
     entry.fence, entry.slots, entry.about = x, y, sub(text, z)
     return entry
   end
-  entry.rank, entry.priority, entry.margin, entry.next_lease, entry.parked = x, y, z, next_lease, parked
+  entry.rank, entry.priority, entry.margin, entry.next_lease, entry.parked =
+    x, y, z, next_lease, parked
   if is_wisher then entry.wishes, at = at, after end
   entry.about = sub(text, at)
   return entry

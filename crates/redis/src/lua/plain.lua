@@ -12,9 +12,14 @@
 -- A record is read into locals. When a request is about another one, what was changed goes into `saved`.
 
 repeat
-  local inbox, seen, first = asker ~= '' and asker or NOBODY, packed_seen or match(fence_seen, '^%d+$'), ARGV[4]
-  if not first or #ARGV > 67 or guarded_for > 0 or not now or not seen or seen + 0 > MOST_FENCE_SEEN then break end
-  local field = string.byte(first, 3) == 110 and 'r' .. sub(first, 7, 38) or 'r' .. sub(first, 9, 32) .. '00000000'
+  local inbox, seen, first = asker ~= '' and asker or NOBODY,
+    packed_seen or match(fence_seen, '^%d+$'), ARGV[4]
+  if not first or #ARGV > 67 or guarded_for > 0 or not now or not seen
+      or seen + 0 > MOST_FENCE_SEEN then
+    break
+  end
+  local field = string.byte(first, 3) == 110 and 'r' .. sub(first, 7, 38)
+    or 'r' .. sub(first, 9, 32) .. '00000000'
   local text, record = head_text, nil
   if text == nil then
     local found = try('hmget', records, 'h', field)

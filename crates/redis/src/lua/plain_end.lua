@@ -42,7 +42,8 @@
   -- One record, and nothing else that has to be told: both go into one value. What is pinned has no deadline. A row that
   -- is the only one has its lease's series for its own, and nothing of it is parked or has an entry by itself.
   -- A name that is held and has no limit stated, as after an unpin, stays rows: one value always says one.
-  local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0 and not (set or add or remove)
+  local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0
+    and not (set or add or remove)
     and (not saved or (next(saved) == field and not next(saved, field)))
     and (held == 0 or (what == 3 and by == inbox and stated >= 0)) and #causes < 256
   if is_apart or apart then
@@ -59,15 +60,17 @@
     saved, is_changed = nil, false
     local owner = inbox .. sub(field, 2, 25)
     set[1], set[2] = 'h', held == 0
-      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, recent) .. causes
-      or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, lease_ttl, ends, ends_wall, 0, last,
-        till, string.byte(kind), stated, held, top, recent, #free / 8, #causes) .. free .. causes .. tickets
+      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, recent)
+        .. causes
+      or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline,
+        lease_ttl, ends, ends_wall, 0, last, till, string.byte(kind), stated, held, top, recent,
+        #free / 8, #causes) .. free .. causes .. tickets
   else
     set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, FIELDS_OF_HEAD, #free / 8) .. free
   end
   if is_changed then
-    set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,
-      by, listed, #causes) .. causes .. tickets
+    set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends,
+      ends_wall, members, digest, parked, by, listed, #causes) .. causes .. tickets
   end
   if saved then
     for other, kept in pairs(saved) do
@@ -101,9 +104,12 @@
   failed = remove and #remove > 0 and try('zrem', order, unpack(remove))
   refused = type(failed) == 'table' and failed or refused
   if milliseconds then try('pexpire', records, milliseconds) end
-  if deadline > 0 and (ALWAYS_LISTED or waiting > 0 or flags > 0) and (milliseconds or not had_order) then
+  if deadline > 0 and (ALWAYS_LISTED or waiting > 0 or flags > 0)
+      and (milliseconds or not had_order) then
     try('pexpire', order, milliseconds or format('%d', max(floor((deadline - now) / 1000), 1)))
   end
   -- A wakeup is a hint: where it may not be published, whoever waits looks again in time.
   for k = 1, messages and #messages or 0, 2 do try(PUBLISH, messages[k], messages[k + 1]) end
-  if refused then return redis.error_reply('SEINPAALTORN ' .. string.gsub(refused.err, '[\r\n]', ' ')) end
+  if refused then
+    return redis.error_reply('SEINPAALTORN ' .. string.gsub(refused.err, '[\r\n]', ' '))
+  end

@@ -19,9 +19,12 @@ end
 
 -- An entry is listed where `house` has put it.
 function ledger.adopt(entry)
-  if head.wide and entry.home == 'entry' then entry.by_lease = 'm' .. entry.lease .. entry.ticket end
+  if head.wide and entry.home == 'entry' then
+    entry.by_lease = 'm' .. entry.lease .. entry.ticket
+  end
   if not entry.fence then
-    entry.by_rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket)
+    entry.by_rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS,
+      entry.ticket)
   elseif head.wide then
     entry.by_rank = pack(MEMBER, 'g', entry.fence, entry.ticket)
   end
@@ -86,7 +89,9 @@ end
 function ledger.load_member(member)
   local _, bound, id = read(MEMBER, member)
   local record = ledger.record_of(id)
-  if not record.is_kept and not ledger.dirty_records[id] then ledger.corrupt('a record that is listed is not there') end
+  if not record.is_kept and not ledger.dirty_records[id] then
+    ledger.corrupt('a record that is listed is not there')
+  end
   local due = ledger.due_of(record)
   if record.by_due == member and due > bound then
     record.listed = nil
@@ -204,7 +209,9 @@ function ledger.first_member(lease_id)
   local first = head.wide and ledger.first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34) or nil
   if not head.wide then ledger.load_all() end
   for _, entry in pairs(ledger.entries) do
-    if entry and entry.lease == lease_id and (not first or entry.ticket < first.ticket) then first = entry end
+    if entry and entry.lease == lease_id and (not first or entry.ticket < first.ticket) then
+      first = entry
+    end
   end
   return first
 end
@@ -216,7 +223,9 @@ end
 
 -- The holders in order of grant, from the list if they are listed.
 function ledger.holders_listed(rows)
-  if head.wide then return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows)) end
+  if head.wide then
+    return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows))
+  end
   ledger.load_all()
   local holders, members = {}, {}
   for _, entry in pairs(ledger.entries) do
@@ -224,7 +233,9 @@ function ledger.holders_listed(rows)
   end
   -- By their numbers, not as members: Lua compares strings as the server's locale sorts words.
   table.sort(holders, function(a, b) return a.fence < b.fence end)
-  for i = 1, min(#holders, rows) do members[i] = pack(MEMBER, 'g', holders[i].fence, holders[i].ticket) end
+  for i = 1, min(#holders, rows) do
+    members[i] = pack(MEMBER, 'g', holders[i].fence, holders[i].ticket)
+  end
   return members
 end
 

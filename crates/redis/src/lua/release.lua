@@ -29,7 +29,9 @@ function ledger.release(ticket, some)
     return cause and 'ended ' .. ticket .. ' ' .. cause or 'unknown ' .. ticket
   end
   if not ledger.may_end(entry) then return 'ended ' .. ticket .. ' attached' end
-  if some and entry.fence and entry.inbox == ledger.me then return ledger.release_some(entry, some) end
+  if some and entry.fence and entry.inbox == ledger.me then
+    return ledger.release_some(entry, some)
+  end
   ledger.release_all(entry, 'released')
   return format('released %s 0', ticket)
 end
@@ -37,7 +39,9 @@ end
 ledger.operations.release = function(text)
   local ticket, slots = match(text, '^(%S+) (%S+)$')
   ledger.id(ticket, 'the ticket')
-  if slots ~= 'all' and not match(slots, '^[%d,-]*$') then ledger.refuse('SEINPAALARGUMENT', 'slots cannot be read') end
+  if slots ~= 'all' and not match(slots, '^[%d,-]*$') then
+    ledger.refuse('SEINPAALARGUMENT', 'slots cannot be read')
+  end
   local some = slots ~= 'all' and ledger.slots_of(slots)
   return function() return ledger.release(ticket, some) end
 end

@@ -18,7 +18,9 @@ end
 function ledger.renew_all(renew, members, digest)
   local lease = ledger.lease_of(renew.lease)
   if not lease then return 'gone' end
-  if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then return 'differs' end
+  if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then
+    return 'differs'
+  end
   ledger.extend(lease, renew, ledger.me)
   return format('renewed %d', renew.ttl)
 end
@@ -56,7 +58,8 @@ function ledger.renew_ticket(ticket, renew)
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end
-  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots)) .. (asks and ':' .. ledger.hexadecimal(asks) or '')
+  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots))
+    .. (asks and ':' .. ledger.hexadecimal(asks) or '')
 end
 
 function ledger.renew_tickets(renew, tickets)
@@ -64,13 +67,16 @@ function ledger.renew_tickets(renew, tickets)
   for i, ticket in ipairs(tickets) do found[i] = ledger.renew_ticket(ticket, renew) end
   local lease = renew.holds and ledger.lease_of(renew.lease)
   if lease then ledger.extend(lease, renew, ledger.me) end
-  local left = renew.kept and min(renew.kept, (renew.holds or renew.holds_apart) and renew.ttl or UNBOUNDED) or renew.ttl
+  local left = renew.kept
+    and min(renew.kept, (renew.holds or renew.holds_apart) and renew.ttl or UNBOUNDED) or renew.ttl
   return format('tickets %d ', left) .. table.concat(found, ' ')
 end
 
 function ledger.parse_tickets(text)
   local tickets = {}
-  for ticket in string.gmatch(text, '%S+') do tickets[#tickets + 1] = ledger.id(ticket, 'a ticket') end
+  for ticket in string.gmatch(text, '%S+') do
+    tickets[#tickets + 1] = ledger.id(ticket, 'a ticket')
+  end
   if #tickets > 500 then ledger.refuse('SEINPAALARGUMENT', 'more than 500 tickets') end
   return tickets
 end
@@ -78,7 +84,9 @@ end
 ledger.operations.renew = function(text)
   local lease, ttl, margin, whom, rest = match(text, '^(%S+) (%S+) (%S+) (%a+)(.*)$')
   local renew = {
-    lease = ledger.id(lease, 'the lease'), ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
+    lease = ledger.id(lease, 'the lease'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
+    margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
   }
   if whom == 'tickets' then
     local tickets = ledger.parse_tickets(rest)
@@ -86,6 +94,7 @@ ledger.operations.renew = function(text)
   end
   local members, digest = match(rest, '^ (%S+) (%S+)$')
   if whom ~= 'all' then ledger.refuse('SEINPAALARGUMENT', 'renew cannot be read') end
-  members, digest = ledger.number(members, 0, 4294967295, 'members'), ledger.number(digest, 0, DIGESTS - 1, 'the digest')
+  members, digest = ledger.number(members, 0, 4294967295, 'members'),
+    ledger.number(digest, 0, DIGESTS - 1, 'the digest')
   return function() return ledger.renew_all(renew, members, digest) end
 end

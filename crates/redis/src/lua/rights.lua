@@ -8,22 +8,27 @@
 -- is nonsense, so that permission is looked at and nothing happens; what only reads, reads nothing.
 local key, channel, publish, listeners = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local tries = {
-  { 'time' }, { 'exists', key }, { 'type', key }, { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key },
-  { 'hset', key, 'f', 'v', 'odd' }, { 'hdel', key, 'f' }, { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' },
-  { 'zrangebylex', key, '-', '+' }, { 'zremrangebylex', key, '-', '+' }, { 'unlink', key },
-  { 'pexpire', key, 'nonsense' }, { 'persist', key }, { publish, channel, '' }, { 'pubsub', listeners, channel },
+  { 'time' }, { 'exists', key }, { 'type', key },
+  { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key },
+  { 'hset', key, 'f', 'v', 'odd' }, { 'hdel', key, 'f' },
+  { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' },
+  { 'zrangebylex', key, '-', '+' }, { 'zremrangebylex', key, '-', '+' },
+  { 'unlink', key }, { 'pexpire', key, 'nonsense' }, { 'persist', key },
+  { publish, channel, '' }, { 'pubsub', listeners, channel },
 }
 local more = {
-  get = { 'get', key }, set = { 'set', key, 'v', 'nonsense' }, scan = { 'scan', '0' }, ping = { 'ping' },
-  info = { 'info', 'server' }, multi = { 'multi' }, exec = { 'exec' }, wait = { 'wait', '0', '0' },
-  sunsubscribe = { 'sunsubscribe', channel }, asking = { 'asking' }, myid = { 'cluster', 'myid' },
+  get = { 'get', key }, set = { 'set', key, 'v', 'nonsense' }, scan = { 'scan', '0' },
+  ping = { 'ping' }, info = { 'info', 'server' }, multi = { 'multi' }, exec = { 'exec' },
+  wait = { 'wait', '0', '0' }, sunsubscribe = { 'sunsubscribe', channel }, asking = { 'asking' },
+  myid = { 'cluster', 'myid' },
 }
 for i = 5, #ARGV do tries[#tries + 1] = more[ARGV[i]] end
 
 local function may(words)
   if redis.acl_check_cmd then return redis.acl_check_cmd(unpack(words)) end
   local reply = redis.pcall(unpack(words))
-  return type(reply) ~= 'table' or not reply.err or not string.find(reply.err, 'The user executing the script', 1, true)
+  return type(reply) ~= 'table' or not reply.err
+    or not string.find(reply.err, 'The user executing the script', 1, true)
 end
 
 local denied = {}

@@ -33,7 +33,8 @@ end
 
 function ledger.wake(entry, what)
   if entry.inbox then
-    ledger.wakeups[#ledger.wakeups + 1] = { ticket = entry.ticket, inbox = entry.inbox, what = what }
+    ledger.wakeups[#ledger.wakeups + 1] =
+      { ticket = entry.ticket, inbox = entry.inbox, what = what }
   end
 end
 
@@ -54,7 +55,8 @@ function ledger.join(entry, ttl, margin)
   local lease = ledger.lease_of(entry.lease)
   if not lease then
     lease = {
-      id = entry.lease, inbox = entry.inbox, ttl = ttl, ends = head.clock + ttl, ends_wall = now + ttl,
+      id = entry.lease, inbox = entry.inbox, ttl = ttl, ends = head.clock + ttl,
+      ends_wall = now + ttl,
       members = 0, digest = 0, parked = 0,
     }
   end
@@ -129,7 +131,8 @@ end
 function ledger.end_lease(lease)
   while true do
     local entry = ledger.first_member(lease.id)
-    if not entry and ledger.lease_of(lease.id) then ledger.remove_lease(lease) end -- damage has left it empty
+    -- damage has left it empty
+    if not entry and ledger.lease_of(lease.id) then ledger.remove_lease(lease) end
     if not entry or not ledger.has_work() then return end
     ledger.end_entry(entry, 'expired')
   end
@@ -138,7 +141,9 @@ end
 -- Time.
 
 function ledger.expire_by_clock()
-  local due = ledger.sorted(function(record) return record.lease and record.lease.ends <= head.clock and record.lease.ends end)
+  local due = ledger.sorted(function(record)
+    return record.lease and record.lease.ends <= head.clock and record.lease.ends
+  end)
   for _, found in ipairs(due) do
     if not ledger.has_work() then return end
     ledger.end_lease(found[3].lease)
@@ -147,7 +152,9 @@ end
 
 -- Where somebody listens, only the ledger's clock can end a lease.
 function ledger.expire_by_wall()
-  local due = ledger.sorted(function(record) return record.lease and record.lease.ends_wall <= now and record.lease.ends_wall end)
+  local due = ledger.sorted(function(record)
+    return record.lease and record.lease.ends_wall <= now and record.lease.ends_wall
+  end)
   for _, found in ipairs(due) do
     local lease = found[3].lease
     if not ledger.has_work() then return end
@@ -171,10 +178,13 @@ end
 function ledger.forget()
   if head.past == 0 then return end
   local over = head.past - MOST_MEMORIES
-  if ledger.is_due or over > 0 then ledger.load_until(head.passed, over > 0 and over + WORK or 0) end
+  if ledger.is_due or over > 0 then
+    ledger.load_until(head.passed, over > 0 and over + WORK or 0)
+  end
   local due = ledger.sorted(function(record)
     local memory = record.memory
-    return memory and memory.open == 0 and (memory['until'] <= head.clock or over > 0) and memory['until']
+    return memory and memory.open == 0 and (memory['until'] <= head.clock or over > 0)
+      and memory['until']
   end)
   for _, found in ipairs(due) do
     local memory = found[3].memory
@@ -247,7 +257,8 @@ function ledger.grant_waiter(entry, slots)
   end
   ledger.put_entry(entry)
   ledger.open(entry)
-  ledger.wake(entry, format('granted %s %d %s %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now()))
+  ledger.wake(entry,
+    format('granted %s %d %s %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now()))
 end
 
 function ledger.serve()

@@ -15,7 +15,8 @@ end
 function ledger.slots_text(slots)
   local parts = {}
   for i, range in ipairs(slots) do
-    parts[i] = range[1] == range[2] and format('%d', range[1]) or format('%d-%d', range[1], range[2])
+    parts[i] = range[1] == range[2] and format('%d', range[1])
+      or format('%d-%d', range[1], range[2])
   end
   return table.concat(parts, ',')
 end
@@ -66,7 +67,9 @@ function ledger.push_free_slots(first_slot, last_slot)
     head.free = ledger.slots_insert(head.free, first_slot, last_slot)
     if #head.free <= MOST_FREE then return end
     head.spread = true
-    for _, range in ipairs(head.free) do ledger.placed[pack(FREE, 'f', range[1], range[2])] = true end
+    for _, range in ipairs(head.free) do
+      ledger.placed[pack(FREE, 'f', range[1], range[2])] = true
+    end
     head.free = {}
   else
     ledger.placed[pack(FREE, 'f', first_slot, last_slot)] = true

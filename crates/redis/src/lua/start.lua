@@ -18,7 +18,8 @@ end
 
 function ledger.start()
   if asker ~= '' then ledger.id(asker, 'the inbox') end
-  local seen = ledger.number(packed_seen and format('%.0f', packed_seen) or fence_seen, 0, MOST_FENCE_SEEN, 'the fence seen')
+  local seen = ledger.number(packed_seen and format('%.0f', packed_seen) or fence_seen, 0,
+    MOST_FENCE_SEEN, 'the fence seen')
   if given_now ~= '' then ledger.number(given_now, 0, UNBOUNDED, 'now') end
   ledger.read_head()
   advance_clock(head)

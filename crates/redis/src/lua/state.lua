@@ -20,7 +20,8 @@
 -- are captured, and a hundred of them cost more than everything else that a call does. What is captured most
 -- stands last, where the walk begins.
 local ledger = {
-  records = {}, entries = {}, dirty_records = {}, dirty_entries = {}, gone = {}, placed = {}, is_dirty = false,
+  records = {}, entries = {}, dirty_records = {}, dirty_entries = {}, gone = {}, placed = {},
+  is_dirty = false,
   has_written = false, has_removed = false, is_fresh = false, may_grow = true, had_order = false,
 }
 local head
@@ -36,8 +37,8 @@ end
 function ledger.number(text, least, most, what)
   local n = text and match(text, '^%-?%d+$') and tonumber(text)
   if not n or n < least or n > most then
-    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
-      .. ', not ' .. sub(tostring(text), 1, 40))
+    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to '
+      .. format('%.0f', most) .. ', not ' .. sub(tostring(text), 1, 40))
   end
   return n
 end
@@ -52,9 +53,11 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  local is_ours = (written >= VERSION and written <= NAMED_VERSION) or (written >= APART_VERSION and written <= LINE_VERSION)
+  local is_ours = (written >= VERSION and written <= NAMED_VERSION)
+    or (written >= APART_VERSION and written <= LINE_VERSION)
   if written > 0 and written < 32 and not is_ours then
-    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
+    ledger.refuse('SEINPAALFORMAT',
+      format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
 end
@@ -69,7 +72,8 @@ function ledger.start_afresh()
     ledger.corrupt('the key is somebody else\'s')
   end
   local first = call('zrangebylex', order, '-', '+', 'limit', '0', '1')[1] or ''
-  if first ~= 'z' and (not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17)) then
+  if first ~= 'z'
+      and (not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17)) then
     ledger.corrupt('the key is somebody else\'s')
   end
   call('unlink', order)

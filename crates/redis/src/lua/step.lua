@@ -60,8 +60,10 @@ end
 function ledger.expire_keys(milliseconds)
   local has_order = ledger.has_order()
   if milliseconds then call('pexpire', records, milliseconds) end
-  if has_order and head.deadline > 0 and (milliseconds or not ledger.had_order or ledger.has_removed) then
-    call('pexpire', order, milliseconds or format('%d', max(floor((head.deadline - now) / 1000), 1)))
+  if has_order and head.deadline > 0
+      and (milliseconds or not ledger.had_order or ledger.has_removed) then
+    call('pexpire', order,
+      milliseconds or format('%d', max(floor((head.deadline - now) / 1000), 1)))
   end
 end
 
@@ -104,8 +106,12 @@ function ledger.run()
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')
-    if sub(ARGV[i], 1, 8) == 'acquire:' then operation, text = 'acquire', ledger.acquire_text(ARGV[i]) end
-    if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
+    if sub(ARGV[i], 1, 8) == 'acquire:' then
+      operation, text = 'acquire', ledger.acquire_text(ARGV[i])
+    end
+    if not ledger.operations[operation or ''] then
+      ledger.refuse('SEINPAALARGUMENT', 'no such operation here')
+    end
     requests[#requests + 1] = ledger.operations[operation](text)
   end
   ledger.may_grow = ledger.grows()

@@ -12,7 +12,9 @@
 
 local TYPES = { s = 'string', h = 'hash', l = 'list', e = 'set', z = 'zset', n = 'none' }
 local id, not_after = KEYS[3], tonumber(ARGV[4] or '?')
-if not now or not not_after then return redis.error_reply('SEINPAALARGUMENT the clock or the deadline') end
+if not now or not not_after then
+  return redis.error_reply('SEINPAALARGUMENT the clock or the deadline')
+end
 
 local function plain_error(reply)
   return (string.gsub(string.gsub(reply.err, '^%-', ''), '[\r\n]', ' '))
@@ -79,7 +81,8 @@ local function not_a_number(command, letter, value)
   else
     value = call('hget', command.key, command.words[3] or '')
   end
-  local is_number = not value or is_integer(value) or ((letter == 'f' or letter == 'g') and tonumber(value))
+  local is_number = not value or is_integer(value)
+    or ((letter == 'f' or letter == 'g') and tonumber(value))
   return not is_number and 'the value is not a number'
 end
 
@@ -127,7 +130,8 @@ local function write()
   local list = commands()
   local wrong, why = misfit(list)
   if wrong then return { 'refused', wrong, why, {} } end
-  local begun = try('set', id, cmsgpack.pack({ 'partial', 0, 'the script ended early', {} }), 'px', lifetime)
+  local begun = try('set', id, cmsgpack.pack({ 'partial', 0, 'the script ended early', {} }),
+    'px', lifetime)
   if begun.err then return redis.error_reply(plain_error(begun)) end
   local answer = apply(list)
   if answer[1] == 'refused' then

@@ -19,8 +19,8 @@ function ledger.take(form, at) return ledger.taken(pcall(read, form, line, at)) 
 function ledger.number(given, least, most, what)
   local n = tonumber(given)
   if not n or not (n >= least and n <= most) or n % 1 > 0 then
-    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
-      .. ', not ' .. sub(tostring(given), 1, 40))
+    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to '
+      .. format('%.0f', most) .. ', not ' .. sub(tostring(given), 1, 40))
   end
   return n
 end
@@ -29,7 +29,9 @@ function ledger.moment(given, what) return ledger.number(given, 0, UNBOUNDED, wh
 
 -- A number of an item, which may be none: there is nothing above 2^53.
 function ledger.item_number(text)
-  if not text or not match(text, '^%d+$') then ledger.refuse('SEINPAALARGUMENT', 'an item has a number') end
+  if not text or not match(text, '^%d+$') then
+    ledger.refuse('SEINPAALARGUMENT', 'an item has a number')
+  end
   return min(tonumber(text), UNBOUNDED)
 end
 
@@ -40,6 +42,8 @@ end
 ledger.readers[WORDS] = function(at)
   local _, text, next_at = ledger.take(WORDS_TERMS, at)
   local operation, given = match(text, '^(%a+) ?(.*)$')
-  if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
+  if not ledger.operations[operation or ''] then
+    ledger.refuse('SEINPAALARGUMENT', 'no such operation here')
+  end
   return ledger.operations[operation](given), next_at, operation
 end

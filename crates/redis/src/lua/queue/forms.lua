@@ -15,7 +15,8 @@
 
 local UNBOUNDED, HALF_DAY = 9007199254740992, 43200000000
 local AGING, CALL_WAIT, PLACE_TTL = 60000000, 1000000, 180000000
-local WORK, FORGET, MOST_PAYLOAD, MOST_SEEN, PREVIEW, MOST_RENEWED = 128, 4, 4194304, 4503599627370496, 256, 512
+local WORK, FORGET, MOST_PAYLOAD, MOST_SEEN, PREVIEW = 128, 4, 4194304, 4503599627370496, 256
+local MOST_RENEWED = 512
 local MIN_TTL, MAX_TTL, MOST_ITEMS, MOST_BYTES, MOST_TEXT = 100000, 86400000000, 64, 1048576, 4096
 local MOST_DELIVERIES, MAX_WINDOW, MOST_LIMIT, MOST_PAST = 1000000, 604800000000, 1000000000, 8
 local RANK_BIAS = 10000000000 -- no rank is negative with it
@@ -25,7 +26,8 @@ local NOBODY = '--------------------------------'
 -- Texts come last, so that everything else stands at the same place in each.
 local VERSION, HEAD, HEAD_BYTES, MORE = 5, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
 local ITEM, ITEM_BYTES, WORKED, WORKED_BYTES = '<c1bI4I4I4ddHHHHH', 40, '<dddddc32', 72
-local ITEM_AND_ABOUT, ITEM_AT_WORK, HEAD_AND_LIST = '<c1bI4I4I4ddHHHHHc0', '<c1bI4I4I4ddHHHHHdddddc32c0c0', '<BBFORM_OF_HEADc0'
+local ITEM_AND_ABOUT, ITEM_AT_WORK = '<c1bI4I4I4ddHHHHHc0', '<c1bI4I4I4ddHHHHHdddddc32c0c0'
+local HEAD_AND_LIST = '<BBFORM_OF_HEADc0'
 local GROUP, KEY = '<ddd', '<dd'
 -- What is kept of a session's last answers: lines of words, or of the straight path what kind of request it was, and what
 -- it was answered; of DONE the request itself.
@@ -33,7 +35,8 @@ local SESSION, SESSION_BYTES, SESSION_AND_KEPT = '<ddd', 24, '<dddc0'
 local KEPT_PUSHED, KEPT_RENEWED, KEPT_POPPED = '<BdB', '<Bd', '<BI4c0'
 local START, START_BYTES = '<ddddc33', 65
 local PUSH, DONE, POP, RENEW, PUSH_MORE, WORDS = 1, 2, 3, 4, 5, 6
-local PUSH_TERMS, POP_TERMS, RENEW_TERMS, MORE_TERMS = '<BbI4I4c0', '<BBddBBI4c0', '<BddI4c0', '<BddI4c0I4c0'
+local PUSH_TERMS, POP_TERMS, RENEW_TERMS = '<BbI4I4c0', '<BBddBBI4c0', '<BddI4c0'
+local MORE_TERMS = '<BddI4c0I4c0'
 local DELIVERY, POPPED, WORDS_TERMS = '>I8I8', '<c8ddI4I4bc0', '<BI4c0'
 local MOST_LISTED, LISTED_BYTES, ENTRY = 64, 16, '................'
 local NUMBER, TWO, OPEN = '>I8', '>I8I8', '>c1I8c8'

@@ -61,7 +61,8 @@ function ledger.put_item(item)
   ledger.items[item.number] = item
   ledger.dirty_items[item.number] = true
   if item.standing == 'w' then
-    head.first_end, head.first_wall = min(head.first_end, item.ends), min(head.first_wall, item.ends_wall)
+    head.first_end, head.first_wall = min(head.first_end, item.ends),
+      min(head.first_wall, item.ends_wall)
   elseif item.standing == 'd' then
     head.first_due = min(head.first_due, item.at)
   end
@@ -80,7 +81,9 @@ end
 -- What is listed behind the head: from here on the order has it.
 function ledger.spread(text)
   local fields = {}
-  for at = HEAD_BYTES + 1, #text, LISTED_BYTES do fields[#fields + 1] = 'i' .. sub(text, at, at + 7) end
+  for at = HEAD_BYTES + 1, #text, LISTED_BYTES do
+    fields[#fields + 1] = 'i' .. sub(text, at, at + 7)
+  end
   for i, stored in ipairs(call('hmget', records, unpack(fields))) do
     local item = ledger.take_item(read(NUMBER, fields[i], 2), stored or '')
     if item.standing ~= 'w' then ledger.corrupt('an item that is listed is not in work') end
@@ -115,7 +118,8 @@ end
 -- Nobody works on an item of which nothing is left: an empty payload would be taken for one that was pushed.
 function ledger.whole_payload_of(item)
   local payload = ledger.record('p' .. pack(NUMBER, item.number))
-  return payload or ledger.corrupt(format('the payload of item %d is gone: cancel that item', item.number))
+  return payload
+    or ledger.corrupt(format('the payload of item %d is gone: cancel that item', item.number))
 end
 
 -- Groups.
@@ -156,7 +160,9 @@ function ledger.full_group_after(name)
   end
   for _, member in ipairs(ledger.pending.f or {}) do
     local is_nearer = not found or ledger.precedes(member, found)
-    if ledger.placed[member] and ledger.precedes(after, member) and is_nearer then found = member end
+    if ledger.placed[member] and ledger.precedes(after, member) and is_nearer then
+      found = member
+    end
   end
   return found and ledger.group_of(sub(found, 2))
 end

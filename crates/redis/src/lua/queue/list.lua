@@ -24,22 +24,30 @@ end
 
 function ledger.place_of(letter, item)
   local key = item.rank
-  if letter == 'd' then key = item.at elseif letter == 'e' then key = item.ends elseif letter == 'x' then key = 0 end
-  return { letter = letter, key = key, number = item.number, group = letter == 'g' and item.group or '' }
+  if letter == 'd' then
+    key = item.at
+  elseif letter == 'e' then
+    key = item.ends
+  elseif letter == 'x' then
+    key = 0
+  end
+  return { letter = letter, key = key, number = item.number,
+    group = letter == 'g' and item.group or '' }
 end
 
 -- What is said of it in its state: when it is due or died, or who works on it.
 function ledger.said_of(item)
   if item.standing == 'd' or item.standing == 'x' then return format('%d', item.at) end
   if item.standing ~= 'w' then return '-' end
-  return format('%d:%d:%d:%s', item.fence, max(now - item.since, 0), max(item.ends - head.clock, 0), item.by)
+  return format('%d:%d:%d:%s', item.fence, max(now - item.since, 0),
+    max(item.ends - head.clock, 0), item.by)
 end
 
 function ledger.item_row(item)
   local worked_about = item.standing == 'w' and item.worked_about or ''
-  return format('%s %d %d %d %d %d %d %s %d %d %d ', item.standing, item.number, item.attempt, item.most, item.priority,
-    item.pushed, item.bytes, ledger.said_of(item), #item.group, #item.about, #item.history)
-    .. item.group .. item.about .. item.history .. worked_about
+  return format('%s %d %d %d %d %d %d %s %d %d %d ', item.standing, item.number, item.attempt,
+    item.most, item.priority, item.pushed, item.bytes, ledger.said_of(item), #item.group,
+    #item.about, #item.history) .. item.group .. item.about .. item.history .. worked_about
 end
 
 function ledger.item_listed_in(letter, member)
@@ -51,7 +59,8 @@ function ledger.item_listed_in(letter, member)
 end
 
 function ledger.page(answer, place)
-  answer[1] = 'items ' .. (place and format('%s:%d:%d:%s', place.letter, place.key, place.number, place.group) or '-')
+  answer[1] = 'items '
+    .. (place and format('%s:%d:%d:%s', place.letter, place.key, place.number, place.group) or '-')
   return answer
 end
 

@@ -43,7 +43,8 @@ function ledger.make_ready(item)
   group.ready = group.ready + 1
   local front = group.front ~= 0 and ledger.item_of(group.front)
   if front then
-    local is_before = item.rank < front.rank or (item.rank == front.rank and item.number < front.number)
+    local is_before = item.rank < front.rank
+      or (item.rank == front.rank and item.number < front.number)
     if is_before then ledger.shut(front, group) end
   end
   ledger.open_first(group)

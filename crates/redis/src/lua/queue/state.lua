@@ -17,7 +17,8 @@
 -- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
 -- are captured, from the last one on.
 local ledger = {
-  items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {}, windows = {},
+  items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {},
+  windows = {},
   is_fresh = false, has_written = false, may_grow = false,
   work = WORK, room = MOST_PAYLOAD, has_backlog = false, wakeups = {}, listeners = {},
 }
@@ -35,7 +36,8 @@ end
 function ledger.unreadable(text)
   local written = byte(text) or 0
   if written > 0 and written < 32 and written ~= VERSION then
-    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
+    ledger.refuse('SEINPAALFORMAT',
+      format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the queue')
 end
@@ -49,7 +51,9 @@ function ledger.start_afresh()
   if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
     ledger.corrupt('the key is somebody else\'s')
   end
-  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then ledger.corrupt('the key is somebody else\'s') end
+  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then
+    ledger.corrupt('the key is somebody else\'s')
+  end
   call('unlink', order)
 end
 
@@ -115,8 +119,8 @@ function ledger.first_stored(prefix, at_once)
   local window = ledger.windows[prefix]
   if not window then
     local last = #prefix
-    window = { at = 1, from = '[' .. prefix, to = '(' .. sub(prefix, 1, last - 1) .. char(byte(prefix, last) + 1),
-      is_whole = ledger.is_fresh }
+    window = { at = 1, from = '[' .. prefix, to = '(' .. sub(prefix, 1, last - 1)
+      .. char(byte(prefix, last) + 1), is_whole = ledger.is_fresh }
     ledger.windows[prefix] = window
   end
   while true do
@@ -142,7 +146,9 @@ function ledger.first_pending(prefix)
     table.sort(list, ledger.precedes)
     list.first, list.is_sorted = 1, true
   end
-  while list[list.first] and ledger.placed[list[list.first]] == false do list.first = list.first + 1 end
+  while list[list.first] and ledger.placed[list[list.first]] == false do
+    list.first = list.first + 1
+  end
   return list[list.first]
 end
 
@@ -157,7 +163,8 @@ end
 function ledger.members(letter, after, most)
   ledger.flush()
   if ledger.is_fresh then return {} end
-  return call('zrangebylex', order, '(' .. letter .. after, '(' .. char(byte(letter) + 1), 'limit', '0', most)
+  return call('zrangebylex', order, '(' .. letter .. after, '(' .. char(byte(letter) + 1),
+    'limit', '0', most)
 end
 
 -- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
@@ -183,7 +190,10 @@ function ledger.collect_records(set, del)
 end
 
 function ledger.flush(with_head)
-  if not with_head and not next(ledger.dirty_items) and not next(ledger.changed) and not next(ledger.placed) then return end
+  if not with_head and not next(ledger.dirty_items) and not next(ledger.changed)
+      and not next(ledger.placed) then
+    return
+  end
   local set, del = {}, {}
   local is_growth = ledger.may_grow and not ledger.has_written
   if ledger.is_fresh and not ledger.has_written then
@@ -198,11 +208,14 @@ function ledger.flush(with_head)
   ledger.collect_records(set, del)
   local add, remove = ledger.sort_placed()
   if is_growth then ledger.send('hset', records, set) end
-  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  if not is_growth and not ledger.has_written and #del + #remove == 0 then
+    call('hdel', records, '-')
+  end
   ledger.send('zrem', order, remove)
   ledger.send('hdel', records, del)
   if not is_growth then ledger.send('hset', records, set) end
   ledger.send('zadd', order, add)
-  ledger.dirty_items, ledger.changed, ledger.placed, ledger.pending, ledger.windows = {}, {}, {}, {}, {}
+  ledger.dirty_items, ledger.changed, ledger.placed, ledger.pending, ledger.windows =
+    {}, {}, {}, {}, {}
   ledger.is_fresh = false
 end

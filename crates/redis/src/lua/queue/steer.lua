@@ -16,7 +16,9 @@ function ledger.about_item(execute)
 end
 
 function ledger.cancel(item, shown, spares_work)
-  if not item or item.standing == 'x' or (item.standing == 'w' and spares_work) then return 'unknown ' .. shown end
+  if not item or item.standing == 'x' or (item.standing == 'w' and spares_work) then
+    return 'unknown ' .. shown
+  end
   ledger.forget_key_of(item)
   local was = WAS[item.standing]
   if item.standing == 'w' then
@@ -32,7 +34,9 @@ end
 function ledger.operations.cancel(text)
   local shown, which = match(text, '^(%d+) ?(%a*)$')
   local number = ledger.item_number(shown)
-  if which ~= '' and which ~= 'waiting' then ledger.refuse('SEINPAALARGUMENT', 'cancel, or cancel what is waiting') end
+  if which ~= '' and which ~= 'waiting' then
+    ledger.refuse('SEINPAALARGUMENT', 'cancel, or cancel what is waiting')
+  end
   return function() return ledger.cancel(ledger.item_of(number), shown, which == 'waiting') end
 end
 
@@ -85,7 +89,9 @@ function ledger.purge(what)
 end
 
 function ledger.operations.purge(what)
-  if what ~= 'waiting' and what ~= 'dead' then ledger.refuse('SEINPAALARGUMENT', 'purge waiting or dead') end
+  if what ~= 'waiting' and what ~= 'dead' then
+    ledger.refuse('SEINPAALARGUMENT', 'purge waiting or dead')
+  end
   return function() return ledger.purge(what) end
 end
 
@@ -106,12 +112,15 @@ function change.resume() head.paused = nil end
 
 function ledger.operations.configure(text)
   local what, value = match(text, '^(%a+) (.*)$')
-  if not change[what or ''] then ledger.refuse('SEINPAALARGUMENT', 'limit, group, pause or resume') end
+  if not change[what or ''] then
+    ledger.refuse('SEINPAALARGUMENT', 'limit, group, pause or resume')
+  end
   local is_limit = what == 'limit' or what == 'group'
   if is_limit and value ~= '-' then ledger.number(value, 0, MOST_LIMIT, 'a limit') end
   return function()
     change[what](value)
-    local limit, group = head.limit and format('%d', head.limit), head.group_limit and format('%d', head.group_limit)
+    local limit, group = head.limit and format('%d', head.limit),
+      head.group_limit and format('%d', head.group_limit)
     return 'configured ' .. (limit or '-') .. ' ' .. (group or '-')
   end
 end

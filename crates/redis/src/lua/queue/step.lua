@@ -17,7 +17,8 @@ function ledger.read_requests()
   local requests, at = {}, START_BYTES + 1
   ledger.may_grow = at <= #line
   while at <= #line do
-    local reader = ledger.readers[byte(line, at)] or ledger.refuse('SEINPAALARGUMENT', 'no such request')
+    local reader = ledger.readers[byte(line, at)]
+      or ledger.refuse('SEINPAALARGUMENT', 'no such request')
     local execute, next_at, operation = reader(at)
     requests[#requests + 1], at = { execute = execute, reads = READS[operation] }, next_at
     ledger.may_grow = ledger.may_grow and GROWS[operation]
@@ -57,14 +58,17 @@ function ledger.lines_of(kept)
       _, first, pushed, at = read(KEPT_PUSHED, kept, at)
       for item = first, first + pushed - 1 do lines[#lines + 1] = format('pushed %d', item) end
     elseif kind == DONE then
-      lines[#lines + 1], at = format('acknowledged %d', read(NUMBER, kept, at + 1)), at + 1 + LISTED_BYTES
+      lines[#lines + 1], at = format('acknowledged %d', read(NUMBER, kept, at + 1)),
+        at + 1 + LISTED_BYTES
     elseif kind == RENEW then
       _, ttl, at = read(KEPT_RENEWED, kept, at)
       lines[#lines + 1] = format('renewed %d ', ttl)
     else
       local items = {}
       _, entries, at = read(KEPT_POPPED, kept, at)
-      for place = 1, #entries, LISTED_BYTES do items[#items + 1] = format('%d:%d', read(DELIVERY, entries, place)) end
+      for place = 1, #entries, LISTED_BYTES do
+        items[#items + 1] = format('%d:%d', read(DELIVERY, entries, place))
+      end
       lines[#lines + 1] = 'popped ' .. concat(items, ',')
     end
     kind = byte(kept, at)
@@ -105,12 +109,15 @@ end
 -- The end.
 
 function ledger.is_blank()
-  local counted = head.ready + head.delayed + head.in_work + head.dead + head.idle + head.called + head.sessions + head.keys
+  local counted = head.ready + head.delayed + head.in_work + head.dead + head.idle + head.called
+    + head.sessions + head.keys
   return counted == 0 and not head.limit and not head.group_limit and not head.paused
 end
 
 function ledger.rest()
-  if head.in_work == 0 then head.bound, head.first_end, head.first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED end
+  if head.in_work == 0 then
+    head.bound, head.first_end, head.first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED
+  end
   if head.delayed == 0 then head.first_due = UNBOUNDED end
   if head.sessions == 0 then head.first_session = UNBOUNDED end
   if head.keys == 0 then head.first_key = UNBOUNDED end
@@ -159,9 +166,13 @@ function ledger.finish(replies)
 end
 
 function ledger.run()
-  if not match(asker, '^%x+$') or #asker ~= 32 then ledger.refuse('SEINPAALARGUMENT', 'the session') end
+  if not match(asker, '^%x+$') or #asker ~= 32 then
+    ledger.refuse('SEINPAALARGUMENT', 'the session')
+  end
   for _, sent in ipairs({ number, not_after, seen }) do
-    if not (sent >= 0 and sent <= UNBOUNDED) then ledger.refuse('SEINPAALARGUMENT', 'the number, the deadline or the number seen') end
+    if not (sent >= 0 and sent <= UNBOUNDED) then
+      ledger.refuse('SEINPAALARGUMENT', 'the number, the deadline or the number seen')
+    end
   end
   ledger.moment(now, 'now')
   local requests = ledger.read_requests()

@@ -37,12 +37,18 @@ repeat
     sessions, add = sessions + 1, { '0', 's' .. pack(NUMBER, not_after) .. sub(field, 2) }
     if not_after < first_session then first_session = not_after end
   end
-  if not (number > before and not_after >= stands) or number > UNBOUNDED or not_after > UNBOUNDED then break end
+  if not (number > before and not_after >= stands) or number > UNBOUNDED
+      or not_after > UNBOUNDED then
+    break
+  end
   local passed = now - wall
   if passed < 0 then passed = 0 elseif passed > bound then passed = bound end
   clock, wall = clock + passed, now
   -- What there is none of never ends. No session stands before the first one: so the deadline has not passed either.
-  if first_end <= clock or first_wall <= now or first_due <= now or first_session < now or first_key <= now then break end
+  if first_end <= clock or first_wall <= now or first_due <= now or first_session < now
+      or first_key <= now then
+    break
+  end
   if not (seen <= MOST_SEEN) then break end
   if seen > last then last = seen end
   if not_after > memory then memory = not_after end

@@ -44,6 +44,8 @@
     try('pexpire', order, milliseconds)
   end
   local failed = type(second) == 'table' and second or type(third) == 'table' and third
-  if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
+  if failed then
+    return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' '))
+  end
   return answer
 until true

@@ -116,7 +116,8 @@ function ledger.forget_sessions(left)
     head.first_session = read(NUMBER, member, 2)
     if head.first_session >= now then return end
     local inbox = sub(member, 10)
-    local known = ledger.session_of(inbox) or ledger.corrupt('a session that is listed is not there')
+    local known = ledger.session_of(inbox)
+      or ledger.corrupt('a session that is listed is not there')
     ledger.remove(member)
     if known.till > known.stands then
       ledger.stand_session(inbox, known.till)

@@ -14,7 +14,8 @@ function ledger.parse_place(member)
   if sub(member, 1, 1) == 'l' then
     ok, _, place.drains, place.till, place.inbox, place.want = pcall(read, IN_LINE, member)
   else
-    ok, _, place.since, place.inbox, place.drains, place.till, place.want = pcall(read, CALLED, member)
+    ok, _, place.since, place.inbox, place.drains, place.till, place.want =
+      pcall(read, CALLED, member)
   end
   if not ok then ledger.corrupt('the place of a worker') end
   return place

@@ -23,14 +23,15 @@ end
 
 function ledger.write_marker(run, guard, left)
   ledger.guard_left = max(left, 0)
-  call('hset', marker, 'run', run, 'guard', format('%d', guard), 'left', format('%d', ledger.guard_left), 'wall',
-    format('%d', now))
+  call('hset', marker, 'run', run, 'guard', format('%d', guard), 'left',
+    format('%d', ledger.guard_left), 'wall', format('%d', now))
   ledger.keep_marker(guard)
 end
 
 function ledger.read_marker()
   local found = call('hmget', marker, 'run', 'guard', 'left', 'wall')
-  return { run = found[1], guard = tonumber(found[2] or 0), left = tonumber(found[3] or 0), wall = tonumber(found[4] or 0) }
+  return { run = found[1], guard = tonumber(found[2] or 0), left = tonumber(found[3] or 0),
+    wall = tonumber(found[4] or 0) }
 end
 
 -- Leases that this run of the server could have forgotten are younger than it, if no node has a marker.
@@ -46,10 +47,12 @@ end
 
 function ledger.guard(guard, how)
   local info = call('info', 'server')
-  local run, uptime = match(info, 'run_id:(%x+)'), tonumber(match(info, 'uptime_in_seconds:(%d+)') or 0)
+  local run, uptime = match(info, 'run_id:(%x+)'),
+    tonumber(match(info, 'uptime_in_seconds:(%d+)') or 0)
   local found = ledger.read_marker()
   if how == 'look' then
-    return format('guard %s %s %d 0', run or '-', found.run and (found.run == run and 'same' or 'other') or 'none', found.guard)
+    return format('guard %s %s %d 0', run or '-',
+      found.run and (found.run == run and 'same' or 'other') or 'none', found.guard)
   end
   if found.run and found.guard ~= guard then
     ledger.guard_left = max(found.left, 1)

@@ -82,7 +82,9 @@ local settings = {
 function ledger.set(version, what, value)
   local setting = settings[what]
   ledger.drop_terms()
-  if (what == 'limit' or what == 'pin') and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
+  if (what == 'limit' or what == 'pin') and (head.kind == 'm' or head.kind == 'r') then
+    return 'other-kind - ' .. head.kind .. ' s'
+  end
   local versions = ledger.versions()
   local register, change = setting[1], setting[2]
   if version < versions[register] then return format('stale %d', versions[register]) end
@@ -107,7 +109,8 @@ ledger.operations.state = function()
   return function()
     ledger.drop_terms()
     local looks, versions = ledger.hints(), ledger.versions()
-    return format('state %d %d %d %d %d %d %s %s', head.fence, versions.limit, head.stated or -1, versions.pin,
-      head.pinned or -1, versions.pause, #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
+    return format('state %d %d %d %d %d %d %s %s', head.fence, versions.limit,
+      head.stated or -1, versions.pin, head.pinned or -1, versions.pause,
+      #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
   end
 end

@@ -58,8 +58,8 @@ end
 function ledger.took(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left,
-    ledger.holders_text(head.top > ledger.limit_now()))
+  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots,
+    ledger.limit_now(), left, ledger.holders_text(head.top > ledger.limit_now()))
 end
 
 function ledger.stand_as_asked(ask, entry)
@@ -74,10 +74,12 @@ function ledger.stand_as_asked(ask, entry)
 end
 
 function ledger.refuse_vote(ask, entry, why)
-  if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then why = 'too-many-waiting' end
+  if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then
+    why = 'too-many-waiting'
+  end
   if ask.enqueue and why ~= 'fence' and why ~= 'too-many-waiting' then ledger.keep_terms(ask) end
-  return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(), head.held, head.waiting,
-    ledger.guard_left, ledger.holders_text(true))
+  return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(),
+    head.held, head.waiting, ledger.guard_left, ledger.holders_text(true))
 end
 
 -- The first to come says which lock it is, and the limit. What was set before, by those who have gone, is over.
@@ -105,7 +107,9 @@ function ledger.wanted_by_others()
   local wanted = 0
   for _, member in ipairs(ledger.rows_of('q', 'r', LISTED)) do
     local waiter = ledger.entry_of(sub(member, 10))
-    if waiter and waiter.inbox and ledger.is_listening(waiter.inbox) then wanted = wanted + waiter.permits end
+    if waiter and waiter.inbox and ledger.is_listening(waiter.inbox) then
+      wanted = wanted + waiter.permits
+    end
   end
   return wanted
 end
@@ -114,7 +118,9 @@ function ledger.why_not(ask, entry, limit)
   if ledger.guard_left > 0 then return 'guarded' end
   if head.paused then return 'paused' end
   if ask.permits > limit - head.held then return 'full' end
-  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then return 'late' end
+  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then
+    return 'late'
+  end
   if ask.fence <= head.fence then return 'fence' end
   if ask.slots and ask.slots[#ask.slots][2] >= limit then return 'full' end
 end
@@ -125,7 +131,11 @@ function ledger.vote(ask, entry)
     head.top = 0 -- all are free: as one range
     ledger.clear_free_slots()
   end
-  if ask.slots then slots = ledger.take_given(ask.slots) else slots = ledger.take_slots(ask.permits) end
+  if ask.slots then
+    slots = ledger.take_given(ask.slots)
+  else
+    slots = ledger.take_slots(ask.permits)
+  end
   if not slots then return nil end
   if entry then
     ledger.part(entry)
@@ -134,9 +144,11 @@ function ledger.vote(ask, entry)
   end
   local vote = ledger.new_entry(ask, ask.lease)
   vote.slots, vote.fence = slots, ask.fence
-  head.holders, head.held, head.fence = head.holders + 1, head.held + ask.permits, max(head.fence, ask.fence)
+  head.holders, head.held, head.fence = head.holders + 1, head.held + ask.permits,
+    max(head.fence, ask.fence)
   local lease = ledger.join(vote, ask.ttl, ask.margin)
-  lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl), max(lease.ends_wall, now + ask.ttl)
+  lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl),
+    max(lease.ends_wall, now + ask.ttl)
   ledger.put_lease(lease)
   ledger.put_entry(vote)
   ledger.keep_terms(ask)
@@ -146,10 +158,13 @@ end
 -- A vote of an earlier try: the same one stands, an older one makes way, a newer one is not touched.
 function ledger.earlier(ask, entry)
   if not entry or not entry.fence then return nil, entry end
-  if entry.fence == ask.fence and (not ask.slots or ledger.slots_text(ask.slots) == entry.slots) then
+  if entry.fence == ask.fence
+      and (not ask.slots or ledger.slots_text(ask.slots) == entry.slots) then
     return ledger.took(entry)
   end
-  if entry.fence > ask.fence then return 'not ' .. format('%s stale %d 0 0 0 0 ', ask.ticket, entry.fence) end
+  if entry.fence > ask.fence then
+    return 'not ' .. format('%s stale %d 0 0 0 0 ', ask.ticket, entry.fence)
+  end
   ledger.leave(entry)
 end
 
@@ -168,7 +183,9 @@ function ledger.take(ask)
   local stating, refusal = ledger.stating(ask)
   if refusal then return refusal end
   local limit = head.pinned or stating or ledger.limit_now()
-  if ask.permits > limit and limit > 0 then return format('too-many %s %d %d', ask.ticket, ask.permits, limit) end
+  if ask.permits > limit and limit > 0 then
+    return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
+  end
   local why = ledger.why_not(ask, entry, limit)
   if why then return ledger.refuse_vote(ask, entry, why) end
   return ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
@@ -199,7 +216,8 @@ function ledger.parse_take(text)
     ledger.refuse('SEINPAALARGUMENT', 'take cannot be read')
   end
   local ask = ledger.parse_acquire(rest)
-  ask.slots, ask.fence = slots ~= 'any' and ledger.slots_of(slots) or nil, ledger.number(fence, 0, UNBOUNDED, 'the fence')
+  ask.slots, ask.fence = slots ~= 'any' and ledger.slots_of(slots) or nil,
+    ledger.number(fence, 0, UNBOUNDED, 'the fence')
   return ask
 end
 
@@ -219,7 +237,8 @@ function ledger.transfer(ask)
   local is_same = entry.lease == ask.lease and entry.inbox == ledger.me
   if is_same and entry.fence == ask.fence then return ledger.took(entry) end
   if ask.fence <= head.fence then
-    return format('not %s fence %d %d %d %d 0 ', ask.ticket, head.fence, ledger.limit_now(), head.held, head.waiting)
+    return format('not %s fence %d %d %d %d 0 ', ask.ticket, head.fence, ledger.limit_now(),
+      head.held, head.waiting)
   end
   head.fence = ask.fence
   if is_same then
