@@ -1,13 +1,15 @@
--- acquire: take permits, join the queue, or learn how an earlier try went.
+-- acquire: takes permits, joins the queue, or says how an earlier try went.
 -- keys   records order
--- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
+-- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl
+--        not_after about
 -- reply  granted queued busy other-kind other-limit too-many too-late ended
--- cost   where the plain path gives up: HGET head, entry, memory and lease, one HSET, one ZADD
+-- cost   where the plain path gives up, HGET of head, entry, memory and lease, one HSET, one ZADD
 --
--- kind: s, m, r (semaphore, mutex, readers-writer lock)
--- limit: - or R, A, S, E (refuse, adopt, set, exact) and the number  enqueue: no, yes, or the most that may wait
+-- kind: s, m or r (semaphore, mutex, readers-writer lock).
+-- limit: `-` for none; or R, A, S or E (refuse, adopt, set, exact) and the number.
+-- enqueue: no, yes, or how many may wait at most.
 
--- The packed form in words.
+-- Puts the packed form (ASK) into words.
 function ledger.acquire_text(line)
   local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority,
     place_ttl, at = read(ASK, line, 9)
@@ -46,7 +48,7 @@ function ledger.parse_acquire(text)
   }
 end
 
--- How the ticket stands now. A wakeup about it would only repeat this reply.
+-- Says how the ticket stands now. A wakeup about it would only repeat this reply, so it is dropped.
 function ledger.standing_of(ticket)
   for i = #ledger.wakeups, 1, -1 do
     if ledger.wakeups[i].ticket == ticket then table.remove(ledger.wakeups, i) end
@@ -56,7 +58,7 @@ function ledger.standing_of(ticket)
   return ledger.told(entry)
 end
 
--- The reply about a ticket that already holds or waits.
+-- Gives the reply about a ticket that holds or waits.
 function ledger.told(entry)
   if not entry.fence then
     return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now())
@@ -72,7 +74,8 @@ function ledger.stand_in_line(entry, ask)
   local lease = ledger.join(entry, ask.waiter_ttl, min(ask.margin, floor(ask.waiter_ttl / 2)))
   lease.ends = head.clock + ask.waiter_ttl
   lease.ends_wall = now + ask.waiter_ttl
-  head.longest = max(head.longest, ask.waiter_ttl) -- the lease may have been made with another
+  -- The lease may have been made with another ttl.
+  head.longest = max(head.longest, ask.waiter_ttl)
   ledger.put_lease(lease)
 end
 
@@ -83,7 +86,8 @@ function ledger.new_entry(ask, lease)
   }
 end
 
--- A waiter that is heard from again keeps its rank and comes back into the order of service.
+-- Answers an acquire that was sent before. A waiter that is heard from again keeps its rank, and if
+-- it was parked it comes back into the order of service.
 function ledger.look(entry, ask)
   if entry.fence and entry.inbox ~= ledger.me then return 'ended ' .. ask.ticket .. ' attached' end
   if not entry.fence then
@@ -96,7 +100,8 @@ function ledger.look(entry, ask)
   return ledger.standing_of(ask.ticket)
 end
 
--- The limit that this request states anew, if it may; otherwise nothing and the refusal.
+-- Gives the limit that this request states anew, if it may. Otherwise it gives nothing and, if
+-- there is one, the refusal.
 function ledger.stating(ask)
   if ask.rule == '-' then return nil end
   local stored = head.pinned or head.stated
@@ -108,7 +113,7 @@ function ledger.stating(ask)
   return (ask.rule == 'S' or not head.stated) and ask.stated or nil
 end
 
--- The limit that goes without saying is stored like a stated one, but for under a pinned one.
+-- An implied limit is stored like a stated one, unless a limit is pinned.
 function ledger.store_terms(ask, stating, limit)
   head.kind = ask.kind
   if stating then head.stated = stating elseif not head.pinned then head.stated = limit end
@@ -136,7 +141,8 @@ function ledger.grant_at_once(ask, slots)
   return ledger.standing_of(ask.ticket)
 end
 
--- The rank: waiting for ten seconds outweighs one step of priority.
+-- Puts a newcomer in line. Its rank is its arrival less ten seconds for each step of priority, so
+-- nobody waits for ever.
 function ledger.enqueue(ask, wishes)
   local entry = ledger.new_entry(ask, ask.waiter_lease)
   head.arrival = max(head.arrival + 1, head.clock)
@@ -195,7 +201,7 @@ ledger.operations.acquire = function(text)
   return function() return ledger.acquire(ask) end
 end
 
--- An acquire after the names of the slots that must be among those that it gets.
+-- A wish is an acquire behind the names of slots that must be among those that it gets.
 ledger.operations.wish = function(text)
   local wishes, rest = match(text, '^([^ ;:]+) acquire (.*)$')
   if not wishes then ledger.refuse('SEINPAALARGUMENT', 'wish cannot be read') end

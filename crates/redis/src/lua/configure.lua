@@ -1,10 +1,10 @@
--- configure: change what is stored with the name.
+-- configure: changes what is stored with the name: its limit, the names of its slots, or a pause.
 -- keys   records order
 -- args   what value
 -- reply  configured other-kind slots-in-use
--- cost   one HSET, and serving whom the change lets in
+-- cost   one HSET, and what it costs to serve the waiters that the change lets in
 --
--- what: limit, slots, unpin, pause, resume  value: the limit, the names, the reason, or nothing
+-- what: limit, slots, unpin, pause or resume. value: the limit, the names, the reason, or nothing.
 
 local changes = {
   limit = function(value)

@@ -1,10 +1,11 @@
--- inspect: read everything about the name. It settles first, so it never shows what has run out.
+-- inspect: reads everything about the name. It settles first, so it never shows what has run out.
 -- keys   records order
 -- args   rows
 -- reply  snapshot
--- cost   one HGET a row and one for its lease
+-- cost   one HGET for each row and one for its lease
 --
--- A snapshot is a list: the totals, the names of slots if they have names, a row a holder, a row a waiter.
+-- A snapshot is a list: the totals, the names of the slots if they have names, a row for each
+-- holder, and a row for each waiter, parked ones last.
 
 function ledger.rows_of(band, above, rows)
   if rows <= 0 then return {} end

@@ -1,12 +1,14 @@
--- lean_renew: the renewal of a whole lease at a name with rows where nobody waits, done on two texts.
+-- lean_renew: renews a whole lease at a name with rows where nobody waits, from the two texts of
+--   head and record.
 -- keys   records order
 -- args   one renewal, as lean has it
 -- reply  now
--- cost   one TIME, two HGET, one HSET; once a ttl, if wide, one ZRANGEBYLEX, ZREM and ZADD; PEXPIRE if the end is too near;
---        where nobody else holds one HDEL
+-- cost   one TIME, two HGET, one HSET; if the name is wide, once a ttl one ZRANGEBYLEX, ZREM and
+--        ZADD; PEXPIRE if the keys would expire too early; where nobody else holds, one HDEL
 --
--- Lean has read the head. Where nobody else holds or is remembered, head and record become one value (CROWD), which lean
--- renews from then on. Whatever is not as simple breaks out before anything is written.
+-- Lean has read the head. Where nobody else holds or is remembered, head and record become one
+-- value (CROWD), which lean renews from then on. What is not as simple breaks out before anything
+-- is written.
 
   repeat
     local line, text = ARGV[1], head_text
@@ -40,7 +42,7 @@
     local ending = passed + new_ttl
     if is_wide and (ending < listed or listed == 0) then break end
     if passed >= due then
-      -- Of what the order lists, this alone may have ended, and it has not.
+      -- Only this record can have reached the bound in the head, and it has not ended.
       local first = is_wide and ends > clock and ends_wall > now
         and try('zrangebylex', KEYS[2], '[e', '(f', 'limit', '0', '2')
       if not first or first[1] ~= pack(MEMBER, 'e', listed, sub(field, 2)) then break end
@@ -65,7 +67,7 @@
     end
     local value, other, row
     if past == 1 and open == members and pinned < 0 and stated >= 0 and size < 256 then
-      -- Nobody else is here: from now on one value has all that changes.
+      -- Nobody else is here, so one value is to have all that a renewal changes.
       value = pack(PACK_RENEWED, CROWD_VERSION, asker .. series, members, digest,
         clock, now, fence, bound, deadline, new_ttl, clock + new_ttl, now + new_ttl)
         .. pack(LONE_MORE, 0, last, till, byte(kind), stated, held, top, recent, ranges, size)

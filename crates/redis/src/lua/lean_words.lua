@@ -1,6 +1,7 @@
--- lean_words: what was not as simple, put as the rest of the script expects it.
+-- lean_words: puts requests that the lean path left into the words that the rest of the script
+--   expects.
 -- keys   records order
--- args   as lean has them; then those of acquire, release and renew
+-- args   those of lean; from here on those of begin and of acquire, release and renew
 -- reply  nothing
 -- cost   nothing
 

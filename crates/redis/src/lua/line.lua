@@ -1,21 +1,26 @@
--- line: what goes on where a few sessions take turns (LINE), done with one read and one write.
+-- line: executes requests at a name where a few sessions take turns (LINE) with one read and one
+--   write.
 -- keys   records order
 -- args   as lean has them
--- reply  now, of one release or renewal where nobody has to look in; else a string: now below zero, in how long to look in
---        (-1: not at all), of an acquire what line_acquire says, of a proof fence slot permits
--- cost   one TIME, one HGET, one HSET; to hand over one PUBSUB and one PUBLISH; one PUBSUB where whoever is first wants more
---        than is free; PEXPIRE if the end is too near
+-- reply  of one release or renewal after which nobody has to look in, now; otherwise a string: now
+--        below zero, in how long to look in (-1: not at all), what line_acquire says of an acquire,
+--        and of a proof fence slot permits
+-- cost   one TIME, one HGET, one HSET; to hand over, one PUBSUB and one PUBLISH; one PUBSUB where
+--        the first waiter wants more than is free; PEXPIRE if the keys would expire too early
 --
--- Lean has read the value. A request changes a few places of it: text is what there was before, and p1 to p8 are what there
--- is after it. Whatever is not as simple breaks out before anything is written.
--- Pieces: line_session finds whose request it is; line_acquire, line_release and line_renew do it; line_serve gives what is
---   free to those who wait; line_end writes.
+-- Lean has read the value. A request changes a few places of it: text is the value before the
+-- request, and p1 to p8 are its parts after the request. What is not as simple breaks out before
+-- anything is written.
+-- The pieces up to line_end are one block. line_session finds whose request it is. line_acquire,
+--   line_release and line_renew execute it. line_serve gives what is free to those who wait.
+--   line_end writes and answers.
 
   repeat
     local text, line = head_text, ARGV[1]
     if not text or #text < IDLE_SIZE then break end
     if byte(text) ~= LINE_VERSION then
-      -- A lone value becomes a line before somebody else comes, or somebody has to wait.
+      -- A lone value becomes a line here when a second session comes, or when its own session has
+      -- to wait.
       local form, free, causes, tickets = byte(text), '', '', ''
       local uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term,
         digest, members, ends, ends_wall, top, recent
@@ -85,7 +90,7 @@
     clock = clock + (step < bound and step or bound)
     if seen > fence then fence = seen end
     if now >= due then
-      -- It is only a bound.
+      -- Due is only a bound, so what ends first is looked up here.
       local left = UNBOUNDED
       for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
         local members, _, _, till, ends, ends_wall = read('<BdI4ddd', text, at)
@@ -105,7 +110,8 @@
       due = now + left
     end
     if waiting > 0 and held < limit then
-      -- Whoever is first wants more than is free, and stops the line only while it listens.
+      -- The first waiter wants more than is free. It holds up those behind it only as long as its
+      -- client listens; parking it is left to the general path.
       local h = LINE_SIZE + 1 + (byte(text, line_at) - 1) * SESSION_SIZE
       local inbox = sub(text, h, h + 31)
       if LISTENERS and inbox ~= sub(who, 1, 32) then

@@ -1,7 +1,9 @@
--- line_acquire: a newcomer at a line is let in, stands in line, or learns that all is taken.
+-- line_acquire: a newcomer at a line gets its permits, stands in line, or learns that all are
+--   taken.
 -- keys   records order
 -- args   as lean has them
--- reply  which: 1 granted, and fence slot valid_for; 2 in line, and how many wait, limit; 3 all is taken, and limit held, how many wait
+-- reply  which: 1 granted, and fence slot valid_for; 2 in line, and how many wait, limit; 3 all
+--        taken, and limit held, how many wait
 -- cost   nothing
 
         if operation == 1 then
@@ -82,9 +84,11 @@
                 if its_rank > rank and at < before then before = at end
                 at = at + LINE_WAITER_SIZE + its_size
               end
-              -- Who is first by its rank, and finds enough, does not stand in line.
+              -- A newcomer that is first by its rank and finds enough permits would be granted at
+              -- once: the general path does that.
               if not at or (before == line_at and permits <= limit - held) then break end
-              -- Under the lease of the session's place, which that renews.
+              -- A waiter stands under the lease of its session's place, and standing in line renews
+              -- that lease.
               local waits, sum, after, known = 0, 0, place, nil
               if is_waiting then
                 waits, sum, _, _, known = read('<Bdddc24', text, place + 1)

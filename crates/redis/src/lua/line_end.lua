@@ -1,8 +1,8 @@
--- line_end: writes the line, wakes and answers.
+-- line_end: writes the line, wakes those who were granted permits, and answers.
 -- keys   records order
 -- args   as lean has them
 -- reply  what line says
--- cost   one HSET; PEXPIRE if the end is too near; PUBLISH
+-- cost   one HSET; PEXPIRE if the keys would expire too early; PUBLISH
 
     if line or fence > now + HALF_DAY then break end
     -- With restart-guard: over.
@@ -10,7 +10,7 @@
     local is_idle, left, most, value, look, milliseconds =
       holders + waiting == 0, deadline - now, nil, nil, -1, nil
     if is_idle then
-      -- The clock may run freely, and what is only remembered is needed for less.
+      -- The ledger's clock may run freely, and memories alone need the keys for a shorter time.
       bound, need = UNBOUNDED, till_then - clock
       for at = LINE_SIZE + 70, LINE_SIZE + 70 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
         local till = read('<d', text, at)
@@ -46,7 +46,8 @@
     local first = waiting > 0 and byte(value, line_at)
     local inbox_at = first and LINE_SIZE + 1 + SESSION_SIZE * (first - 1)
     if first and (first == mine or sub(value, inbox_at, inbox_at + 31) == sub(who, 1, 32)) then
-      -- Who is first looks in when the first lease ends.
+      -- The first waiter is to look in when the first lease ends: if the holder is gone, nobody
+      -- else comes by to notice.
       look = bound
       if due - now < bound then
         for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
@@ -60,7 +61,7 @@
       end
       if look < 1 then look = 1 end
     end
-    -- The field is there, so that nothing but a refusal is anything but 0.
+    -- HSET answers 0, because the field is there. Anything else is a refusal.
     if try('hset', KEYS[1], 'h', value) ~= 0 then break end
     if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then

@@ -1,9 +1,12 @@
--- line_release: a holder at a line gives back all it has, and whoever is first gets it. Where it wants more or less than that,
---   line_serve looks on.
+-- line_release: a holder at a line gives back all permits of a ticket, and the first waiter gets
+--   them.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
 -- cost   to hand over one PUBSUB
+--
+-- If the first waiter wants more or fewer permits than are given back, line_serve goes on with the
+-- line.
 
         elseif operation == 2 then
           local number, mixed = read('<I4d', line, TERMS_AT)
@@ -54,7 +57,8 @@
               sub(text, tickets_at, at - 1), sub(text, after)
             line_at = line_at - (after - at) + #free - (tickets_at - free_at)
           else
-            -- Whoever is first takes just what is given back, and nothing else is free.
+            -- The first waiter wants just what is given back, and nothing else is free: it gets the
+            -- same slots.
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
             channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox
@@ -68,7 +72,8 @@
             place = #text - tail - places * PLACE_SIZE + 1
             while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
             local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
-            -- A lease made for it ends no later than its place would have.
+            -- A lease that is made for the waiter ends no later than its place would have, because
+            -- the client has not been heard from since.
             if members == 0 then
               ends, ends_wall = clock + ttl, now + ttl
               if place_ends < ends then ends = place_ends end
@@ -91,7 +96,7 @@
             local first_end = line_at + LINE_WAITER_SIZE + size
             p6 = pack(LINE_TICKET, heir, size, its_number, permits, slot, ttl, now, fence)
             if size > 0 then p7 = sub(text, line_at + LINE_WAITER_SIZE, first_end - 1) end
-            -- Its place goes with the last who waits under it.
+            -- The place ends with the last waiter that stands under it.
             if waits > 1 then
               p8 = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS)
                 .. sub(text, place + 10)

@@ -1,4 +1,5 @@
--- line_renew: a lease or a place at a line is renewed whole; or a lease, as a proof that one ticket stands under it.
+-- line_renew: renews a whole lease or place at a line, or a lease as a proof that one ticket still
+--   stands under it.
 -- keys   records order
 -- args   as lean has them
 -- reply  of a proof fence slot permits
@@ -25,7 +26,7 @@
               at = at + LINE_TICKET_SIZE + size
             end
             if at >= line_at then break end
-            -- What was asked of a holder is told elsewhere.
+            -- If somebody has asked this holder for its permits, the general path tells it so.
             local asked = string.find(text, '\29', at + LINE_TICKET_SIZE, true)
             if asked and asked < at + LINE_TICKET_SIZE + size then break end
             local told = pack('<dI4I4', its_fence, slot, permits)

@@ -1,4 +1,4 @@
--- listening: tells whether a client can be reached, of a name and of a queue alike.
+-- listening: tells whether a client can be reached, for names and queues alike.
 -- keys   records order
 -- args   none
 -- reply  nothing
@@ -10,7 +10,8 @@ function ledger.channel_of(inbox)
   return ledger.channels .. inbox
 end
 
--- Tells whether a client listens at an inbox. The client that asks is there, whatever has become of its inbox.
+-- Tells whether a client listens at an inbox. The client that asks is there, whatever has become of
+-- its inbox.
 function ledger.is_listening(inbox)
   if inbox == asker or not LISTENERS then return true end
   if ledger.listeners[inbox] == nil then

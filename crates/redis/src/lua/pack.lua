@@ -1,21 +1,22 @@
--- pack: how the head, records and entries are packed, and when the keys expire.
+-- pack: packs and unpacks the head, records and entries, and says when the keys expire.
 -- keys   records order
 -- args   now
 -- reply  nothing
 -- cost   nothing but time
 
--- stated, pinned: the limit by those who hold or wait, and by an operator, if there is one.
--- passed: all that the store's clock has advanced; unlike it and the ledger's clock this never goes back and is
--- never held back. due: a lower bound, in it, of the first end of a lease or a memory.
--- longest: the longest ttl since somebody came. memory: until when a series is remembered, at most.
--- deadline: when the keys expire by themselves, on the store's clock; 0: never.
--- rows: records and entries in the hash. wide: so many that the order lists them. free: the free ranges below
--- the top, ascending. spread: so many that they are in the order instead.
+-- stated, pinned: the limit that holders and waiters state, and the one that an operator has set.
+-- passed: how far the store's clock has advanced in all; unlike that clock it never goes back, and
+-- unlike the ledger's clock it is never held back. due: a lower bound, on the scale of passed, of
+-- the first end of a lease or a memory. longest: the longest ttl since the name was last idle.
+-- memory: until when a series is remembered, at most. deadline: when the keys expire by themselves,
+-- on the store's clock; 0 for never. rows: how many records and entries the hash has. wide: they
+-- are so many that the order lists them. free: the free ranges below the top, ascending. spread:
+-- they are so many that the order has them.
 local function blank_head()
   return { UNTOUCHED_HEAD, wide = false, spread = false, free = {} }
 end
 
--- Nothing if it cannot be read.
+-- Gives nothing if the text is damaged.
 local function parse_head(text)
   if #text < HEAD_SIZE then return nil end
   local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
@@ -44,14 +45,15 @@ local function pack_head(h)
     .. table.concat(free) .. (h.paused or '')
 end
 
--- A clock that jumps forward ends no lease whose holder is alive, one that jumps backward delays nothing.
+-- The ledger's clock advances by at most the bound. So a server's clock that jumps forward ends no
+-- lease whose holder is alive, and one that jumps back delays nothing.
 local function advance_clock(h)
   local passed = max(now - h.wall, 0)
   h.wall, h.passed = now, h.passed + passed
   h.clock = h.clock + min(passed, h.bound)
 end
 
--- The tickets in a record, by ticket.
+-- Reads the tickets in a record, by their ids.
 local function parse_tickets(id, lease, text, at)
   local tickets = {}
   while at <= #text do
@@ -68,7 +70,8 @@ local function parse_tickets(id, lease, text, at)
   return tickets
 end
 
--- What there is of a lease and of the series whose number 0 it is. Nothing if it cannot be read.
+-- Reads a record: a lease, and the memory of the series whose number 0 is the id of the lease.
+-- Gives nothing if the text is damaged.
 local function parse_record(id, text)
   if #text < RECORD_SIZE then return nil end
   local what, last, till, open, ttl, ends, ends_wall, members, digest, parked, inbox, listed, size =
@@ -131,7 +134,8 @@ local function pack_entry(entry)
     entry.rank, entry.priority, entry.margin, entry.next_lease) .. entry.about
 end
 
--- One with a fence holds; one without waits. Nothing if it cannot be read.
+-- Reads an entry. One with a fence holds, and one without waits. Gives nothing if the text is
+-- damaged.
 local function parse_entry(ticket, text)
   local is_holder, is_wisher = sub(text, 1, 1) == 'H', sub(text, 1, 1) == 'V'
   local ok, kind, parked, lease, inbox, permits, ttl, since, x, y, z, next_lease, at, after =
@@ -153,16 +157,17 @@ local function parse_entry(ticket, text)
   return entry
 end
 
--- For how long the head must outlive everything else, because its last fence is not behind the clock yet.
+-- For how long the head must outlive everything else, because its last fence is ahead of the clock:
+-- a head that was forgotten earlier could grant that fence again.
 local function owed(h)
   local ahead = h.fence - now
   return ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
 end
 
--- When the keys are to expire, in milliseconds from now, should what is set be too near or too far. They
--- outlive every lease by half a day at least, so that no step of the clock below that ends one; what is
--- only remembered, a fence that is ahead of the clock among it, they outlive by a second. Under a clock that
--- tests give, time is not real.
+-- Moves the deadline if it is too near or too far, and gives the milliseconds from now until the
+-- keys expire. The keys outlive every lease by half a day or more, so that no smaller step of the
+-- clock ends one. They outlive memories, and a fence that is ahead of the clock, by a second. Tests
+-- that give the clock get half a day there, too, because the server expires keys by its own clock.
 local function set_deadline(h, is_idle)
   local need = max(is_idle and h.memory - h.clock or h.longest + HALF_DAY, owed(h))
   local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)

@@ -1,8 +1,8 @@
--- plain_acquire: a newcomer is let in, or stands in line where all is taken.
+-- plain_acquire: a newcomer gets its permits, or stands in line where too few are free.
 -- keys   records order
 -- args   those of acquire
 -- reply  queued
--- cost   in line one HMGET and one ZADD
+-- cost   to stand in line one HMGET and one ZADD
 
       if operation == 113 then
         if permits < 1 or permits > MOST_PERMITS or asked_limit > MOST_PERMITS
@@ -20,7 +20,8 @@
           if pinned < 0 then kind = '-' end
         end
         if kind ~= '-' and kind ~= asked_kind then break end
-        -- The limit to go by, and what is stated from now on. Where something is to be refused or set, nothing is plain.
+        -- `going` is the limit that applies, and `stated` the one that is kept. A limit that has to
+        -- be refused or changed is for the general path.
         limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
         local going = (rule == '-' or pinned >= 0 or stated >= 0) and limit or asked_limit
         if (rule == 'R' and pinned < 0 or rule == 'E') and going ~= asked_limit then break end
@@ -30,7 +31,8 @@
         if permits <= going - held and waiting == 0 then
           is_granted = true
         else
-          -- In line, under the lease of the place, which that renews.
+          -- The newcomer stands in line under the lease of its session's place, and that renews the
+          -- lease.
           local place, most_waiting = sub(line, at + 32, at + 63),
             most == UNBOUNDED and most or min(most, MOST_WAITING)
           if waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then
@@ -82,11 +84,13 @@
             if entry and type(entry) ~= 'string' then break end
             front_inbox = entry and sub(entry, 35, 66)
           end
-          -- Numbers, not members: Lua compares strings as the server's locale sorts words.
+          -- Ranks are compared as numbers: Lua compares strings in the order of the server's
+          -- locale.
           local _, front_rank = read('>c1I8', front or member)
           if front and front ~= member and front_rank == rank + RANK_BIAS then break end
           if not front or rank + RANK_BIAS < front_rank then
-            if permits <= going - held then break end -- it passes the line
+            -- The newcomer passes the line and fits: it would be granted at once.
+            if permits <= going - held then break end
             front, front_inbox = member, inbox
           end
           has_queued, is_blocked = true, true

@@ -1,18 +1,19 @@
--- plain_fold: makes a line of the few rows that are left, and answers.
+-- plain_fold: makes a line of the rows if few are left, and answers.
 -- keys   records order
 -- args   none
 -- reply  done
--- cost   if they may be few one HGETALL, and if somebody waits one ZRANGEBYLEX; if they are one HSET, one HDEL, and one ZREM if somebody
---        waits
+-- cost   if the rows may be few one HGETALL, and if somebody waits one ZRANGEBYLEX; if they are few
+--        one HSET, one HDEL, and one ZREM if somebody waits
 --
--- The rows are written already, so that nothing is lost where this breaks out.
+-- The rows are written already, so nothing is lost where this piece breaks out.
 
   repeat
     if not is_packed or folds or rows > MOST_FOLDED or flags > 0 or deadline <= 0
         or (holders + waiting > 0 and stated < 0) then
       break
     end
-    -- A row is a memory with its lease, somebody who waits, or a place.
+    -- In a line, a row is a memory with its lease, a waiter, or a place, and each place has a
+    -- waiter.
     if rows < past + waiting or rows > past + 2 * waiting then break end
     local all, in_line = try('hgetall', records),
       waiting > 0 and try('zrangebylex', order, '[q', '(r') or {}

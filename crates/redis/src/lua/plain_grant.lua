@@ -1,4 +1,5 @@
--- plain_grant: who is first gets what is free; what every grant and every change of a record does.
+-- plain_grant: grants the first waiter what is free, and does what every grant and every change of
+--   a record needs.
 -- keys   records order
 -- args   none of its own
 -- reply  granted
@@ -36,7 +37,8 @@
             place_listed, 0)
         end
         del[#del + 1], rows, waiting = 't' .. heir, rows - 1, waiting - 1
-        -- A lease made for it ends no later than its place would have.
+        -- A lease that is made for the waiter ends no later than its place would have, because the
+        -- client has not been heard from since.
         ttl, about, number, bound = term, sub(heir_text[1], at), tonumber(sub(heir, 25), 16),
           min(bound, margin)
         if #about > 255 then break end
@@ -48,7 +50,7 @@
         is_granted, heir = true, nil
       end
 
-      -- A grant, at once or from the line.
+      -- This is done for every grant, at once or from the line.
       if is_granted then
         if top == held or held == 0 then
           if is_spread then break end
@@ -115,7 +117,7 @@
         end
       end
 
-      -- The record, but for one that is only asked about, in line.
+      -- The record has changed, unless the request only stood in line: then its place was written.
       if operation ~= 113 or is_granted then
         if not is_there then rows, is_there = rows + 1, true end
         if rows > MOST_ROWS and not is_wide then break end

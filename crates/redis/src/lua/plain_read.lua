@@ -1,8 +1,10 @@
--- plain_read: the head; who is first in line, where something is free; and for each request the record that it is about.
+-- plain_read: reads the head, finds the first waiter where something is free, and reads the record
+--   of each request.
 -- keys   records order
 -- args   those of acquire, release and renew
 -- reply  nothing
--- cost   one HGET a record; where something is free and somebody waits one ZRANGEBYLEX, one HMGET and one PUBSUB
+-- cost   one HGET for each record; where something is free and somebody waits, one ZRANGEBYLEX, one
+--        HMGET and one PUBSUB
 
   if lone_head then
     if #lone_record > RECORD_SIZE + MOST_INLINE then break end
@@ -31,21 +33,23 @@
     flags % 4 >= 2, flags >= 4
   local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
 
-  -- The record, and what is to be done besides writing it and the head.
+  -- The record of the request, and what this call is to write besides it and the head.
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by,
     listed, size
   local causes, tickets, is_there, is_changed, is_read
   local saved, set, del, add, remove, messages, has_taken_free = lone_field
     and { [lone_field] = lone_record }
-  -- Who is first in line, if that is known: false for nobody; and whether it wants more than is free. Who is to be handed what
-  -- is free, and how many were.
+  -- front: who is first in line, if that is known, and false for nobody. is_blocked: the first
+  -- waiter wants more than is free. heir: the waiter that gets what is free. handed: how many have
+  -- got something.
   local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies =
     nil, nil, false, false, nil, nil, 0, {}
   local is_growth, i, at = true, 4, nil
 
   while i <= #ARGV or (waiting > 0 and held < limit and not is_blocked) do
     if waiting > 0 and held < limit and not is_blocked then
-      -- Something is free: whoever is first gets it, or stops the line for as long as it listens.
+      -- Something is free: the first waiter gets it. If it wants more, it holds up the line as long
+      -- as its client listens.
       local line_up = has_queued and {}
         or try('zrangebylex', order, '[q', '(r', 'limit', handed, '2')
       local ticket, to, wanted, _ = line_up[1] and sub(line_up[1], 10), nil, nil, nil
@@ -78,7 +82,7 @@
     local is_granted, is_done = false, false
     local operation = heir and 0 or string.byte(line, 3)
     repeat
-      -- Which record it is about.
+      -- The record that the request is about.
       if operation == 0 then
         want = 'r' .. sub(heir, 1, 24) .. '00000000'
       elseif operation == 113 then -- acquire

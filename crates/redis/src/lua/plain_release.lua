@@ -1,4 +1,4 @@
--- plain_release: a holder gives back all it has.
+-- plain_release: a holder gives back all permits of a ticket.
 -- keys   records order
 -- args   those of release
 -- reply  released
@@ -20,7 +20,8 @@
           at = at + TICKET_SIZE + its_size
         end
         if not slot then
-          -- Not one that this call has made or given back already: what is written comes at the end.
+          -- The ticket may stand in an entry by itself. A call writes at its end, so an entry that
+          -- this call has made or removed cannot be looked up.
           local is_kept = what == 3 and not (set and #set > 0)
           for k = 1, del and #del or 0 do is_kept = is_kept and del[k] ~= 't' .. ticket end
           local kept = is_kept and try('hget', records, 't' .. ticket)
@@ -37,7 +38,8 @@
             remove[#remove + 1] = 'm' .. sub(field, 2) .. ticket
           end
         end
-        -- What another keeps is not ours to give back, or its keeper is to be told.
+        -- If another client keeps the ticket, it must be told or the release refused: that is for
+        -- the general path.
         if keeper ~= inbox or what < 3 or open < 1 then break end
         if is_wide then
           remove = remove or {}
@@ -57,7 +59,7 @@
         elseif slot + permits == top then
           top = slot
         elseif is_spread then
-          -- what is added goes before what is removed, and this may be both
+          -- ZADD comes before ZREM, and the taken range could be in both.
           if has_taken_free then break end
           add = add or {}
           add[#add + 1] = '0'

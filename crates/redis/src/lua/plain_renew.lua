@@ -1,4 +1,5 @@
--- plain_renew: a lease is extended, or the tickets of one record.
+-- plain_renew: extends a lease, or says of some tickets of a record that they are held and extends
+--   their lease.
 -- keys   records order
 -- args   those of renew
 -- reply  renewed tickets
@@ -14,7 +15,7 @@
           if members ~= count + 0 or digest ~= sum + 0 or parked ~= 0 then break end
           reply = format('renewed %d', ttl)
         else
-          -- Some of the tickets in the record.
+          -- The renewal names tickets, and all of them have to be in the record.
           local series, told = sub(want, 2, 25), format('tickets %d', ttl)
           if sub(want, 26) ~= '00000000' or #whom > 1024
               or not match(whom, '^tickets [0-9a-f]') then

@@ -1,11 +1,12 @@
--- refusal: turns an error that Redis raises into an answer, of a name and of a queue alike.
+-- refusal: turns an error that a script or Redis raised into an answer, for names and queues alike.
 -- keys   records order
 -- args   none
 -- reply  nothing
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALOOM SEINPAALFAILED
 -- cost   nothing, or what had to be written when the error came
 
--- What was written before an error cannot be taken back, so the answer says so.
+-- A script that was ended by an error cannot take back what it has written. It writes the rest, and
+-- the answer says that the state may be torn.
 function ledger.refusal_of(raised)
   if ledger.has_written then pcall(ledger.flush, true) end
   if type(raised) == 'table' and raised.refusal then

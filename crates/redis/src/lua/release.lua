@@ -1,12 +1,13 @@
--- release: give back the permits of a ticket, or only some slots of it.
+-- release: gives back the permits of a ticket, or only some of its slots.
 -- keys   records order
 -- args   ticket slots
 -- reply  released ended unknown
--- cost   where the plain path gives up: HGET head, entry, lease and memory, one HDEL, ZREM, HSET, ZADD
+-- cost   where the plain path gives up, HGET of head, entry, lease and memory, one HDEL, ZREM, HSET
+--        and ZADD
 --
--- slots: all, or text like 0-2,5
+-- slots: all, or text like 0-2,5.
 
--- Naming slots, and not how many, makes it safe to send twice.
+-- The request names slots, and not how many, so it is safe to send twice.
 function ledger.release_some(entry, some)
   local kept, taken = ledger.slots_take(ledger.slots_of(entry.slots), some)
   if #kept == 0 then

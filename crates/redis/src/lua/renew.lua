@@ -1,10 +1,10 @@
--- renew: extend a lease, if both sides agree on what stands under it, or by ticket.
+-- renew: extends a lease, if client and server agree on what stands under it, or by ticket.
 -- keys   records order
 -- args   lease ttl margin whom
 -- reply  renewed differs gone tickets
--- cost   everything under a lease: one HGET, one HSET, one ZREM, one ZADD; by ticket: one HGET each
+-- cost   for a whole lease one HGET, HSET, ZREM and ZADD; by ticket one HGET each
 --
--- whom: all MEMBERS DIGEST, or tickets TICKET...
+-- whom: `all MEMBERS DIGEST`, or `tickets TICKET...`.
 
 function ledger.extend(lease, renew, inbox)
   lease.inbox = inbox
@@ -33,7 +33,7 @@ function ledger.move_under(entry, renew, inbox)
   ledger.put_entry(entry)
 end
 
--- Asks travel among words, as hexadecimal digits.
+-- Asks have spaces in them, so a reply of words has them as hexadecimal digits.
 function ledger.hexadecimal(text)
   return (string.gsub(text, '.', function(letter) return format('%02x', string.byte(letter)) end))
 end
@@ -44,7 +44,9 @@ function ledger.renew_ticket(ticket, renew)
   if not entry.fence then return 'waiting' end
   local asks = match(entry.about, '\29.*$')
   if entry.inbox == ledger.me and entry.lease ~= renew.lease and asks then
-    -- It stays apart until its grant ends: a late copy of a renewal would else bring it back.
+    -- A ticket with an ask stays under a lease of its own until its grant ends. Otherwise a late
+    -- copy of an earlier renewal could put it back under the session's lease, whose renewal does
+    -- not tell asks.
     local apart = ledger.lease_of(entry.lease)
     if apart then ledger.extend(apart, renew, ledger.me) end
     renew.holds_apart = true
@@ -54,7 +56,8 @@ function ledger.renew_ticket(ticket, renew)
   elseif ledger.me then
     return 'attached'
   else
-    -- The client that keeps the lease renews it, at its own pace.
+    -- Another client keeps the lease and renews it at its own pace, so the asker only learns what
+    -- is left.
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end

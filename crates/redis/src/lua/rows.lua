@@ -1,4 +1,4 @@
--- rows: how a name and those who wait at it are told.
+-- rows: gives the rows of a snapshot: the totals of a name, and a waiter.
 -- keys   records order
 -- args   none
 -- reply  nothing

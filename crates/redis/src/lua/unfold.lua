@@ -1,10 +1,12 @@
--- unfold: the head of which a lone value is made, and the field and text of the record.
+-- unfold: makes the head and the record, as rows have them, from a value that is both.
 -- keys   records order
 -- args   none
--- reply  lone_head lone_field lone_record; nothing of a text that is none, or is too short
+-- reply  lone_head lone_field lone_record: the head, and field and text of the record; nothing if
+--        the text is not such a value or is damaged
 -- cost   where the tickets stand apart one HGET
 --
--- It stands in plain as it is, because a function that knows so many names is dear to make, and in a function after that.
+-- This piece stands twice in a script: once in plain, as it is, because a function that knows so
+-- many names is dear to make, and once in a function for the general path.
 
 local lone_head, lone_field, lone_record
 local form, apart, its_flags, its_rows, its_listed, ahead =

@@ -1,7 +1,8 @@
--- unfold_line: the rows of which a line is made, as if it had never been one.
+-- unfold_line: makes the rows of a line, as if it had never been one.
 -- keys   records order
 -- args   none
--- reply  the head, what stands in each field, and the tickets that wait, in order; it fails where the text is damaged
+-- reply  the head, what stands in each field, and the tickets that wait, in order; the function
+--        fails if the text is damaged
 -- cost   nothing
 
 local function unfold_line(text)
@@ -24,7 +25,8 @@ local function unfold_line(text)
       read(LINE_SESSION, text, LINE_SIZE + 1 + (k - 1) * SESSION_SIZE)
     sessions[k] = { inbox, series }
     if till > 0 then
-      -- Of a lease no more than its end is known: for so long keys are needed.
+      -- A line does not keep the ttl of a lease. What is left of the lease is enough: the keys are
+      -- needed for so long.
       local is_held, ttl = members > 0, max(ends - clock, 0)
       fields['r' .. series .. '00000000'] = pack(RECORD, is_held and 3 or 1, last, till,
         members, ttl, ends, ends_wall, members, digest, 0, is_held and inbox or NOBODY, 0, causes)

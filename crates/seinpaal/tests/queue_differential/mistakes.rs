@@ -90,7 +90,7 @@ async fn a_mistake_in_whether_a_queue_is_plain_does_not_stay_hidden() {
         ("  if seen > last then last = seen end\n", "", LONE),
         ("  if not_after > memory then memory = not_after end\n", "", LONE),
         ("is_plain, pushed = sub(text, HEAD_BYTES + 1),", "is_plain, pushed = '',", LONE),
-        ("  if what then break end -- something else\n", "", SMALL),
+        ("  if what then break end\n", "", SMALL),
     ];
     must_be_found(&mistakes).await;
 }

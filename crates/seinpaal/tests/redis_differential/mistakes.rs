@@ -220,7 +220,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("if inbox ~= asker then break end", "", Few),
     ("open, new_ttl, clock + new_ttl,\n        now", "open, new_ttl, ends, now", Few),
     ("      if due <= passed then break end\n", "", Few),
-    ("if passed >= due then\n      -- Of", "if false then\n      -- Of", Few),
+    ("if passed >= due then\n      -- Only", "if false then\n      -- Only", Few),
     ("is_wide and ends > clock and ends_wall > now\n        and try", "is_wide and try", Few),
     (
         "clock, wall, passed = clock + (step < bound and step",

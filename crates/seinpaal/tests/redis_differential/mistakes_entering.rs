@@ -64,7 +64,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "    if now >= due then\n",
         Line(3),
     ),
-    ("    if now >= due then\n      -- It is", "    if now > due then\n      -- It is", Line(3)),
+    ("    if now >= due then\n      -- Due", "    if now > due then\n      -- Due", Line(3)),
     ("          if ends - clock < left then left = ends - clock end\n", "", Line(3)),
     ("          if ends_wall - now < left then left = ends_wall - now end\n", "", Line(3)),
     (

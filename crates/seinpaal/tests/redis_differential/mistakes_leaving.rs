@@ -155,8 +155,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     (
-        "            if at >= line_at then break end\n            -- What",
-        "            -- What",
+        "            if at >= line_at then break end\n            -- If",
+        "            -- If",
         Line(3),
     ),
     ("            if asked and asked < at + LINE_TICKET_SIZE + size then break end\n", "", Line(3)),

@@ -29,11 +29,11 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
     ("#free / 8, till, waiting > 0\n", "#free / 8, till, false\n", Sizes(3)),
     // Where a line gives what is free to whoever waits.
     (
-        "            if LISTENERS and inbox ~= sub(who, 1, 32) then\n              local listeners = try('pubsub', LISTENERS, channel)[2]\n              if not listeners or listeners == 0 then break end\n            end\n            if wanted > limit then",
-        "            if wanted > limit then",
+        "            if LISTENERS and inbox ~= sub(who, 1, 32) then\n              local listeners = try('pubsub', LISTENERS, channel)[2]\n              if not listeners or listeners == 0 then break end\n            end\n            -- The limit",
+        "            -- The limit",
         Sizes(3),
     ),
-    ("            if wanted > limit then break end -- a limit that was lowered\n", "", Sizes(4)),
+    ("            if wanted > limit then break end\n", "", Sizes(4)),
     (
         "            if wanted > limit - held then break end\n            local free_at",
         "            local free_at",
@@ -193,11 +193,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         "if permits <= going - held then",
         SizesInRows(3),
     ),
-    (
-        "            if permits <= going - held then break end -- it passes the line\n",
-        "",
-        SizesInRows(3),
-    ),
+    ("            if permits <= going - held then break end\n", "", SizesInRows(3)),
     ("has_queued, is_blocked = true, true", "has_queued, is_blocked = true, false", SizesInRows(3)),
     (
         "holders, held, is_blocked = holders - 1, held - permits, false",

@@ -1,12 +1,13 @@
--- ask: this piece has what reads the arguments of a request.
+-- ask: has what reads the arguments of requests.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- error  SEINPAALARGUMENT
 -- cost   nothing but time
 
--- What reads a request of each kind, and where it has words, by its first one. It gives a function that executes the
--- request; a reader by kind gives also where the next one begins, and the first word.
+-- The readers of requests, by kind; and the operations, by the first word of a request that has
+-- words. Each gives a function that executes the request. A reader also gives where the next
+-- request begins, and which operation this one is.
 ledger.readers, ledger.operations, ledger.payloads = {}, {}, 0
 
 function ledger.taken(is_whole, ...)
@@ -27,7 +28,7 @@ end
 
 function ledger.moment(given, what) return ledger.number(given, 0, UNBOUNDED, what) end
 
--- A number of an item, which may be none: there is nothing above 2^53.
+-- Reads the number of an item, which need not exist. No item has a number above 2^53.
 function ledger.item_number(text)
   if not text or not match(text, '^%d+$') then
     ledger.refuse('SEINPAALARGUMENT', 'an item has a number')

@@ -1,9 +1,9 @@
--- inspect: this operation reads what there is of the queue, and changes nothing.
+-- inspect: reads the totals of the queue, what is in work, and its groups. It changes nothing.
 -- keys   records order
 -- args   inspect: rows
 -- reply  snapshot
 -- error  SEINPAALARGUMENT
--- cost   one ZRANGEBYLEX a kind of row and one HGET a row
+-- cost   one ZRANGEBYLEX for each kind of row and one HGET for each row
 
 function ledger.limit_or_dash(limit)
   return limit and format('%d', limit) or '-'

@@ -1,21 +1,23 @@
--- pack: this piece packs and unpacks the head and items.
+-- pack: packs and unpacks the head and the items of a queue.
 -- keys   records order
 -- args   none
 -- reply  nothing
 -- cost   nothing but time
 
--- first_*: lower bounds, so that most calls need not look at the order. memory: until when a session, a key or
--- a place is remembered, at most. deadline: when the keys expire by themselves; 0: never.
+-- first_*: lower bounds of when the first lease ends, the first item falls due, and the first
+-- session or key is forgotten, so that most calls need not look at the order. memory: until when a
+-- session, a key or a place is remembered, at most. deadline: when the keys expire by themselves; 0
+-- for never.
 local function blank_head()
   return { UNTOUCHED_HEAD, idle = 0, called = 0, wanted = 0, watch_at = 0 }
 end
 
--- A text that may be missing has a letter before it.
+-- Reads a text that may be missing: one that is there has a letter before it.
 local function text_or_nil(text)
   return text ~= '' and sub(text, 2) or nil
 end
 
--- Nothing if it cannot be read.
+-- Gives nothing if the text is damaged.
 local function parse_head(text)
   if #text < HEAD_BYTES or byte(text) ~= VERSION then return nil end
   local _, has_more, FIELDS_OF_HEAD = read(HEAD, text)
@@ -39,14 +41,16 @@ local function pack_head(h)
     paused, #reopen, reopen)
 end
 
--- A clock that jumps forward ends no lease whose worker is alive, one that jumps backward delays nothing.
+-- The ledger's clock advances by at most the bound. So a server's clock that jumps forward ends no
+-- lease whose worker is alive, and one that jumps back delays nothing.
 local function advance_clock(h)
   local passed = max(now - h.wall, 0)
   h.wall = now
   h.clock = h.clock + min(passed, h.bound)
 end
 
--- Standing: o ready and in the order of all, r ready and not, d delayed, w in work, x dead.
+-- Standing: o ready and in the order of all, r ready but not in that order, d delayed, w in work, x
+-- dead.
 local function pack_item(item)
   local standing, text = item.standing, ''
   local worked_about = standing == 'w' and item.worked_about or ''
@@ -60,7 +64,7 @@ local function pack_item(item)
     .. item.group .. item.key .. item.about .. item.history .. worked_about
 end
 
--- Nothing if it cannot be read.
+-- Gives nothing if the text is damaged.
 local function parse_item(number, text)
   local item, at = { number = number }, ITEM_BYTES + 1
   local sizes, fields = {}, { 'group', 'key', 'about', 'history', 'worked_about' }

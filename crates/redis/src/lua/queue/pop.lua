@@ -1,11 +1,11 @@
--- pop: this operation takes items to work on, or a place in line.
+-- pop: gives a worker items to work on, or a place in line.
 -- keys   records order
 -- args   POP
 -- reply  popped
 -- error  SEINPAALARGUMENT
--- cost   two ZRANGEBYLEX; two HGET an item
+-- cost   two ZRANGEBYLEX; two HGET for each item
 --
--- The answer has, of each item, a line and the payload.
+-- For each item the answer has a line and the payload.
 
 function ledger.deliver(item, ask)
   head.in_work = head.in_work + 1
@@ -33,7 +33,7 @@ function ledger.popped(items)
   return answer, 'popped ' .. concat(kept, ',')
 end
 
--- The answer to a pop was lost: the same items again, but for those that are over.
+-- Answers a pop whose answer was lost, with the same items but for those that are over.
 function ledger.deliver_again(line)
   local items = {}
   for number, fence in string.gmatch(line, '(%d+):(%d+)') do

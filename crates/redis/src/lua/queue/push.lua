@@ -1,4 +1,4 @@
--- push: this operation puts an item in.
+-- push: puts an item into the queue.
 -- keys   records order
 -- args   PUSH or PUSH_MORE, and the payload by itself
 -- reply  pushed duplicate

@@ -1,13 +1,14 @@
--- steer: these operations are what people ask for: limits, pauses, cancelling, dead letters.
+-- steer: does what people ask for: limits, pauses, cancelling, dead letters.
 -- keys   records order
--- args   cancel: number, waiting if it spares what is in work  replay, drop: number  purge: what  configure: what value
+-- args   cancel: number, and `waiting` to spare what is in work; replay, drop: number; purge: what;
+--        configure: what value
 -- reply  cancelled unknown replayed dropped purged configured
 -- error  SEINPAALARGUMENT
--- cost   as many items as one call does
+-- cost   grows with the items that one call ends
 
 local WAS = { o = 'ready', r = 'ready', d = 'delayed', w = 'in-work' }
 
--- Gives an operation about the item of a number.
+-- Gives an operation about the item with a number.
 function ledger.about_item(execute)
   return function(text)
     local number = ledger.item_number(text)
@@ -40,7 +41,8 @@ function ledger.operations.cancel(text)
   return function() return ledger.cancel(ledger.item_of(number), shown, which == 'waiting') end
 end
 
--- At the end of the line, with all its deliveries before it. What happened stays in its history.
+-- Replays a dead item: it goes to the end of the line, with all its deliveries before it. What
+-- happened stays in its history.
 ledger.operations.replay = ledger.about_item(function(item, shown)
   if not item or item.standing ~= 'x' then return 'unknown ' .. shown end
   head.dead = max(head.dead - 1, 0)
@@ -68,7 +70,8 @@ function ledger.next_to_purge(what)
   return head.delayed > 0 and ledger.first_item('d', '64')
 end
 
--- Whoever purges asks again; nobody else has to.
+-- Removes all waiting or all dead items, as many as one call may. The client that purges asks again
+-- for the rest, so the call has no backlog of its own.
 function ledger.purge(what)
   local removed, had_backlog = 0, ledger.has_backlog
   while true do

@@ -1,13 +1,14 @@
--- step: every script ends here. This piece executes the requests in order, writes, wakes and answers.
+-- step: ends every script of queues: executes the requests in order, writes, wakes and answers.
 -- keys   records order
 -- args   START and the requests
 -- reply  done now backlog look_in, and one answer a request
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
--- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH a wakeup; PERSIST or PEXPIRE of both
---        keys when the queue gets its first item or loses its last
+-- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH for each wakeup;
+--        PERSIST or PEXPIRE of both keys when the queue gets its first item or loses its last
 --
--- Each request is read before anything is written, so that what is wrong with it is said before. It gives a function that
--- executes it. That function gives the answer, and what is kept of the answer if that is something else.
+-- Each request is read before anything is written, so that a mistake in any of them is answered
+-- before. Reading gives a function that executes the request. That function gives the answer, and
+-- also what is kept of the answer if that differs.
 
 local MOST_REQUESTS = 64
 local READS = { inspect = true, list = true }
@@ -37,8 +38,9 @@ function ledger.start()
   ledger.reopen()
 end
 
--- Each batch of a session is done once: what arrives again is answered as before, and what a later one has
--- overtaken is refused, as is what arrives too late to be known.
+-- Each batch of a session is executed once. A batch that arrives again is answered as before. One
+-- that a later batch has overtaken is refused, and so is one that arrives so late that it may have
+-- been forgotten.
 function ledger.first_time(known, requests)
   local answer, lines = { '' }, {}
   for i, request in ipairs(requests) do
@@ -49,7 +51,7 @@ function ledger.first_time(known, requests)
   return answer
 end
 
--- The straight path keeps answers packed.
+-- Gives the kept answers as lines. The straight path has packed its own.
 function ledger.lines_of(kept)
   local lines, at, kind = {}, 1, byte(kept)
   while kind and kind <= RENEW do
@@ -123,7 +125,8 @@ function ledger.rest()
   if head.keys == 0 then head.first_key = UNBOUNDED end
 end
 
--- Nothing that anybody would miss expires. What is only remembered does, a little after it would be forgotten.
+-- Says how the expiry of the keys changes. Nothing that anybody would miss expires. What is only
+-- remembered does, a little after it would be forgotten.
 function ledger.deadline()
   local items = head.ready + head.delayed + head.in_work + head.dead
   if items > 0 or head.limit or head.group_limit or head.paused then

@@ -1,10 +1,10 @@
--- straight_pop: this piece of the straight path pops items.
+-- straight_pop: pops items on the straight path.
 -- keys   records order
 -- args   none of its own
 -- reply  now left, and of each item a string (POPPED) and the payload
--- cost   one ZRANGEBYLEX; two HGET an item
+-- cost   one ZRANGEBYLEX; two HGET for each item
 --
--- An item that has a group is not plain, nor is a pop that would stand in line.
+-- An item that has a group is not plain, and neither is a pop that would have to wait in line.
 
   if what == POP then
     local ok, _, items, ttl, margin, wait, drains, about, next_at = pcall(read, POP_TERMS, line, at)
@@ -30,7 +30,8 @@
         local id = sub(page[i], 10)
         local item, payload = try('hget', records, 'i' .. id), try('hget', records, 'p' .. id)
         is_plain = item and payload and #item >= ITEM_BYTES and byte(item, 31) + byte(item, 32) == 0
-        if not is_plain then break end -- it has a group
+        -- The item has a group, or its record or payload is gone.
+        if not is_plain then break end
         local _, priority, allowed, bytes, attempt, pushed, rank, _, key, its_about, past =
           read(ITEM, item)
         if i > 1 and bytes > room then break end

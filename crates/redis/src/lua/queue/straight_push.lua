@@ -1,10 +1,10 @@
--- straight_push: this piece of the straight path pushes items.
+-- straight_push: pushes items on the straight path.
 -- keys   records order
 -- args   none of its own
 -- reply  the time, if that is the number of the first item; or a string: the time and that number
 -- cost   nothing
 --
--- The items of one call have numbers in a row, so that the first one and how many there are say all.
+-- The items of one call have numbers in a row, so the first number and the count say all.
 
   if what == PUSH then
     local first = last < now and now or last + 1

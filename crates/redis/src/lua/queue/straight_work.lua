@@ -1,12 +1,13 @@
--- straight_work: this piece of the straight path acknowledges deliveries, or renews some.
+-- straight_work: acknowledges deliveries on the straight path, or renews some.
 -- keys   records order
 -- args   none of its own
 -- reply  the time, if there is no pop
--- cost   one HGET for an item that is renewed, and for each of those acknowledged if one of them is not listed
+-- cost   one HGET for each item that is renewed, and for each that is acknowledged if one of them
+--        is not listed
 --
--- An item that is listed behind the head is in work and has no group: to be acknowledged it need not be read. What is
--- renewed is listed from then on, if there is room; otherwise the order has it. To remove what the order does not have
--- changes nothing.
+-- An item that is listed behind the head is in work and has no group, so it can be acknowledged
+-- without being read. A renewed item is listed from then on, if there is room, and otherwise stands
+-- in the order. Where the order does not have an item, it does no harm to remove it.
 
   if what == DONE or what == RENEW then
     local asked, from, gone, ok, _, ttl, margin, deliveries = 1, at, nil, nil, nil, nil, nil, nil
@@ -43,7 +44,8 @@
         local item = try('hget', records, 'i' .. id)
         is_plain = item and #item >= ITEM_BYTES + WORKED_BYTES and byte(item) == 119
           and byte(item, 31) + byte(item, 32) == 0
-        if not is_plain then break end -- it is not in work, or has a group
+        -- The item is not in work, or has a group.
+        if not is_plain then break end
         local fence, since, _, its_end, its_wall = read(WORKED, item, ITEM_BYTES + 1)
         is_plain = pack(NUMBER, fence) == sub(entry, 9)
         if not is_plain then break end
@@ -66,7 +68,8 @@
       asked = asked - 1
       if not ttl then del[#del + 1], del[#del + 2] = 'i' .. id, 'p' .. id end
     end
-    if not is_plain or asked > 0 then break end -- one of them is asked for twice
+    -- One delivery is asked for twice.
+    if not is_plain or asked > 0 then break end
     listed = left
     if ttl then
       if has_room then listed = left .. deliveries end

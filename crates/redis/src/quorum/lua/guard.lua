@@ -1,13 +1,16 @@
--- guard: a node that may have forgotten leases admits nobody until the last of them has ended.
+-- guard: keeps a node that may have forgotten leases from admitting anybody until the last of them
+--   has ended.
 -- keys   records order marker
 -- args   guard how
 -- reply  guard
--- cost   one INFO, one HMGET; one HSET while guarded; one PTTL now and then
+-- cost   one INFO, one HMGET; one HSET while guarded; one PTTL, and PEXPIRE when half of the
+--        marker's life is over
 --
--- guard: for how long the node is to abstain, of which a ttl may be four fifths; 0: not at all.
--- how: `go`, or `new` if no node has a marker, or `look`, which only asks what is there.
--- The marker is a hash. run: the run of the server that wrote it  guard: as above  left: how much of the guard is left
--- wall: the time of that count. Each call takes off at most a fifth, so that one step of the clock does no harm.
+-- guard: for how long the node is to abstain, 0 for not at all. A ttl may be four fifths of it.
+-- how: `go`; `new` if no node has a marker; or `look`, which only asks what is there.
+-- The marker is a hash. run: the run of the server that wrote it. guard: as above. left: how much
+-- of the guard is left. wall: when that was counted. Each call counts at most a fifth as passed, so
+-- that one step of the clock does no harm.
 
 local marker = KEYS[3]
 local DAY = 86400000
@@ -34,7 +37,8 @@ function ledger.read_marker()
     wall = tonumber(found[4] or 0) }
 end
 
--- Leases that this run of the server could have forgotten are younger than it, if no node has a marker.
+-- If no node has a marker, the nodes are new to the store. What this run of the server could have
+-- forgotten was there before it started, so the guard counts from its start.
 function ledger.begin_guard(run, guard, is_new, uptime)
   ledger.write_marker(run, guard, is_new and guard - uptime * 1000000 or guard)
 end
@@ -71,7 +75,7 @@ ledger.operations.guard = function(text)
   if not guard then ledger.refuse('SEINPAALARGUMENT', 'guard cannot be read') end
   guard = ledger.number(guard, 0, MAX_TTL * 2, 'the guard')
   return function()
-    -- Fences of a name that was forgotten were no greater than the clock then (see `state`).
+    -- The fences of a name that was forgotten were not greater than the clock was then.
     if ledger.is_fresh then head.fence = max(head.fence, now - 1) end
     local answer = ledger.guard(guard, how)
     guarded_for = ledger.guard_left

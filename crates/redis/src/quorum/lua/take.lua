@@ -1,12 +1,14 @@
--- take: a node votes for a ticket to have slots, those that the ticket names or the lowest free ones, under a fence that
---   the client names.
+-- take: has a node vote for a ticket to hold slots, under a fence that the client chooses: those
+--   that the client names, or the lowest free ones.
 -- keys   records order marker
--- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach: fence and its own
+-- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach:
+--        fence and its own
 -- reply  took not ended too-late other-kind other-limit too-many unknown
--- cost   HGET head, entry, past and lease, one HSET, one ZADD; of a refusal also one HGET a holder, at most 64
+-- cost   HGET of head, entry, memory and lease, one HSET, one ZADD; to refuse, one HGET for each of
+--        at most 64 holders, too
 --
--- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is renewed, released and
--- evicted like any other. The fences that a node votes for only grow.
+-- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is
+-- renewed, released and evicted as they are. The fences for which a node votes only grow.
 -- mend writes down what a majority has voted for. yield takes back a vote that was in vain.
 
 local LISTED = 64
@@ -26,7 +28,7 @@ function ledger.free_ranges()
   return ranges
 end
 
--- These slots, or false if one of them is not free. Every free range is written anew.
+-- Takes these slots, or gives false if one of them is not free. It writes every free range anew.
 function ledger.take_given(slots)
   local free, last = ledger.free_ranges(), slots[#slots][2]
   local top = max(head.top, last + 1)
@@ -41,8 +43,8 @@ function ledger.take_given(slots)
   return taken and ledger.slots_text(taken)
 end
 
--- FENCE:SLOTS of every holder, with + at the end if there are too many. Without the slots it reads
--- no entry.
+-- Gives FENCE:SLOTS of every holder, with + at the end if there are more. Without has_slots it
+-- leaves the slots out and reads no entry.
 function ledger.holders_text(has_slots)
   local texts = {}
   for _, member in ipairs(ledger.rows_of('g', 'h', LISTED)) do
@@ -54,7 +56,8 @@ function ledger.holders_text(has_slots)
   return table.concat(texts, ' ')
 end
 
--- A holder of slots above a lowered limit counts, too: the asker adds up what all nodes know.
+-- Where slots above a lowered limit are held, the answer has all holders: the asker adds up what
+-- the nodes know of them.
 function ledger.took(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
@@ -82,7 +85,8 @@ function ledger.refuse_vote(ask, entry, why)
     head.held, head.waiting, ledger.guard_left, ledger.holders_text(true))
 end
 
--- The first to come says which lock it is, and the limit. What was set before, by those who have gone, is over.
+-- Keeps the kind and the limit of the first request. A limit that was set for earlier holders is
+-- over, and so is its version.
 function ledger.keep_terms(ask)
   head.kind = ask.kind
   local stated = ask.stated or (not head.pinned and 1) or nil
@@ -100,7 +104,8 @@ function ledger.keep_terms(ask)
   end
 end
 
--- A newcomer leaves as many permits free as those want who wait here and can be reached.
+-- Gives how many permits a newcomer has to leave free: as many as the waiters want that can be
+-- reached.
 function ledger.wanted_by_others()
   if head.waiting == 0 then return 0 end
   if head.waiting > LISTED then return MOST_PERMITS end
@@ -128,7 +133,8 @@ end
 function ledger.vote(ask, entry)
   local slots
   if head.held == 0 and head.top > 0 then
-    head.top = 0 -- all are free: as one range
+    -- All slots are free, so they become one range.
+    head.top = 0
     ledger.clear_free_slots()
   end
   if ask.slots then
@@ -155,7 +161,8 @@ function ledger.vote(ask, entry)
   return ledger.took(vote)
 end
 
--- A vote of an earlier try: the same one stands, an older one makes way, a newer one is not touched.
+-- Looks at a vote of an earlier try: if it is the same, it stands; an older one makes way; a newer
+-- one is not touched.
 function ledger.earlier(ask, entry)
   if not entry or not entry.fence then return nil, entry end
   if entry.fence == ask.fence
@@ -204,7 +211,8 @@ function ledger.yield(ask)
   local entry, had_freed = ledger.entry_of(ask.ticket), ledger.has_freed
   if entry and entry.fence and entry.fence <= ask.fence then
     ledger.leave(entry)
-    ledger.has_freed = had_freed -- nobody was kept out by it who is not told by its own failure
+    -- A client that this vote kept out learns so from its own failure, so it needs no hint.
+    ledger.has_freed = had_freed
     if ask.enqueue then ledger.enqueue(ask, {}) end
   end
   return 'cancelled ' .. ask.ticket
@@ -228,7 +236,7 @@ for _, operation in ipairs({ 'take', 'mend', 'yield' }) do
   end
 end
 
--- The ticket changes hands under the asker's fence. Which slots it has is as this node has voted.
+-- Hands the ticket over under the asker's fence. It keeps the slots for which this node has voted.
 function ledger.transfer(ask)
   if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
   local entry, refusal = ledger.held_entry(ask.ticket)
@@ -242,7 +250,8 @@ function ledger.transfer(ask)
   end
   head.fence = ask.fence
   if is_same then
-    entry.fence = ask.fence -- the same attach, put to the vote again
+    -- This is the same attach, put to the vote again.
+    entry.fence = ask.fence
     ledger.put_entry(entry)
   else
     ledger.hand_over(entry, ask, ask.fence)
