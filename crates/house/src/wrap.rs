@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_line_that_begins_with_a_link_goes_on_where_the_last_one_ended() {
-        let wide = "word ".repeat(24);
+        let wide = ["word"; 24].join(" ");
         let text = format!("/// {wide}\n/// [a link](to) and more.\n/// [a link]: to\n");
         let once = wrapped(&text);
         assert!(once.contains("word [a link](to) and more.\n/// [a link]: to\n"), "{once}");
