@@ -11,6 +11,7 @@
 --   ttl ends ends_wall members digest parked inbox; the bound under which the order lists it, 0 if
 --   it does not; how long the causes are; then the causes, and then the tickets.
 -- TICKET: number permits ttl since fence, its first slot, how long about is; then about.
+--
 -- Where a name has one record and nobody waits, the head and the record are one value. It begins
 -- with its version, inbox and series. Such a name is neither pinned nor paused, and only in CROWD
 -- does the order list something.
@@ -26,6 +27,7 @@
 --   not read. There is more than one ticket.
 -- CROWD: APART, for a name whose other rows are entries; then flags, rows, the bound under which
 --   the order lists the record, and by how much passed is ahead of wall.
+--
 -- Where few sessions take turns, all that a name has is one value, too.
 -- LINE: clock wall fence bound due deadline; arrival recent; where the waiters begin; how many
 --   wait; grants (as in LONE); how many places there are; kind; how many sessions, holders and free

@@ -12,6 +12,7 @@
 -- start and master_replid2 with every promotion; the marker keeps the first half of each. As on the
 -- ledger's clock, a call counts at most a fifth of the guard as passed, so that a step of the
 -- server's clock cannot end it.
+--
 -- The loader writes a number of microseconds in the place of GUARD_LENGTH. The piece over compares
 -- the beginning of the marker with INFO.
 if not is_guard_over then

@@ -8,6 +8,7 @@
 --
 -- The keys of the names follow each other. With the restart guard, the marker follows those of the
 -- first name.
+--
 -- There is an answer for each name, in their order: a snapshot as inspect gives it, without
 -- holders; `unused`; or `look`, for a name at which inspect would do something first, or of which
 -- too much would have to be read here.

@@ -7,6 +7,7 @@
 -- The replication ID of a master is new with every start and with every promotion. If it is still
 -- the one in the marker, nothing has been forgotten since the marker was written. It changes for
 -- other reasons, too: then the piece guard looks further.
+--
 -- A release or a renewal admits nobody, so it does not ask. The first 54 bytes of a marker are a
 -- line of INFO.
     if about or granted then

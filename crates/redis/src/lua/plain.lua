@@ -12,6 +12,7 @@
 -- plain_read reads the head, finds the first waiter where something is free, and reads the record
 --   of each request. plain_acquire, plain_release, plain_renew and plain_grant execute it.
 --   plain_end writes. plain_fold makes a line of few rows, and answers.
+--
 -- A record is read into locals. When a request is about another record, the changed one goes into
 -- `saved`.
 

@@ -11,6 +11,7 @@
 --   rLEASE: a record, which has a lease, the memory of the series whose number 0 is the lease's id,
 --     and tickets of both.
 --   tTICKET: an entry, which is a waiter, or a holder for which no record has room.
+--
 -- order is a sorted set. All scores are 0, and a member is a letter and then numbers of eight bytes
 -- or ids:
 --   q RANK TICKET: a waiter. k RANK TICKET: a parked waiter.
@@ -18,6 +19,7 @@
 --   e DUE LEASE, if the name is wide: a record, by a lower bound of when something of it ends.
 --   m LEASE TICKET, if the name is wide: an entry. g FENCE TICKET: a holder.
 --   z: in a cluster, so that the key is always there.
+--
 -- Times are microseconds. Lua's numbers are exact up to 2^53. Only strings go to commands, because
 -- Redis formats numbers slowly and, above 2^31, not always as integers.
 

@@ -9,9 +9,11 @@
 --
 -- held: pairs of ticket and fence. A command has one key; its arguments here are its name, its
 -- shape, how many arguments follow, and these.
+--
 -- A shape is four letters: the type that the key must have and the type that it has afterwards (s h
 -- l e z: string, hash, list, set, sorted set; - any or the same; n none); whether the command
 -- counts (i and f: the value; j and g: a field of a hash); and w if it writes.
+--
 -- Nothing is written before the id, and nothing of the group until every command has been looked
 -- at.
 

@@ -9,6 +9,7 @@
 -- The first argument is START and then the requests, packed one after the other. START: now, or
 -- below zero for the server's clock; the number of the batch, its deadline, the highest number
 -- seen; and the field of the session.
+--
 -- Each request begins with the number of its kind. The usual kinds are packed, because it is dear
 -- to read words out of a line:
 --   PUSH: priority most about. PUSH_MORE is a PUSH, and then MORE_TERMS: how it is due and when,

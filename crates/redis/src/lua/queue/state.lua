@@ -12,6 +12,7 @@
 --     settles there.
 --   iID: an item. pID: its payload. gGROUP: the counts of a group. lINBOX: the place of a worker.
 --     sINBOX: a session. kKEY: a key.
+--
 -- order is a sorted set. All scores are 0, and a member is a letter and then numbers of eight
 -- bytes, inboxes or names:
 --   o RANK ID: an open item, which is one in the order of all. g GROUP 0 RANK ID: a ready item of a
@@ -22,6 +23,7 @@
 --     called.
 --   s UNTIL INBOX: a session, at its end or earlier (see time). t UNTIL KEY: a key.
 --   z: a member that is always there, so that the key outlives the others.
+--
 -- Changes are kept here until the end of the script, and looks at the order see them.
 
 -- Functions and state are fields of this table: whenever a function captures a local, Lua walks the

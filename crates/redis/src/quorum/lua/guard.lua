@@ -8,6 +8,7 @@
 --
 -- guard: for how long the node is to abstain, 0 for not at all. A ttl may be four fifths of it.
 -- how: `go`; `new` if no node has a marker; or `look`, which only asks what is there.
+--
 -- The marker is a hash. run: the run of the server that wrote it. guard: as above. left: how much
 -- of the guard is left. wall: when that was counted. Each call counts at most a fifth as passed, so
 -- that one step of the clock does no harm.

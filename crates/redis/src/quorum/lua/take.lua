@@ -9,6 +9,7 @@
 --
 -- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is
 -- renewed, released and evicted as they are. The fences for which a node votes only grow.
+--
 -- mend writes down what a majority has voted for. yield takes back a vote that was in vain.
 
 local LISTED = 64
