@@ -4,7 +4,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
 /// The SHA-1 of a text in hexadecimal digits, by which `EVALSHA` knows it. The server asks for this
 /// hash. Nothing is kept secret by it.
-pub fn hash_of(text: &str) -> String {
+pub(crate) fn hash_of(text: &str) -> String {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes());
     hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
