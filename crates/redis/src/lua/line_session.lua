@@ -1,43 +1,50 @@
--- line_session: the session that a request at a line is of.
+-- line_session: finds the session that sent a request at a line, and adds a new one.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
 -- cost   nothing
 
-    -- granted: whether anybody might be, or might be told when to look in. from: from where on the text of before is written
-    -- again. said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
-    local i, need, about, granted, from, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
-    -- serves: whether something is free that those who wait might get; messages: what they are told, each after its channel.
+    -- granted: whether this call might grant something, or tell somebody when to look in. from:
+    -- where the part of the old text begins that is written again. said: the answers to acquires
+    -- and proofs. till_then: until when the session that gave back is remembered.
+    local i, need, about, granted, from, said, channel, message, mine, till_then =
+      1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
+    -- serves: whether something is free that waiters might get. messages: the wakeups for them,
+    -- each behind its channel.
     local serves, messages = false, nil
     local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
     while line do
       local operation, is_done = byte(line), false
       repeat
-        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE)
-          or #line > ABOUT_AT + 254 then break end
+        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE
+              or operation == 3 and RENEW_SIZE or PROOF_SIZE)
+            or #line > ABOUT_AT + 254 then
+          break
+        end
         if i > 1 then who = sub(line, 18, 73) end
-        local s, is_new, place = string.find(text, who, LINE_SIZE + 1, true), false, nil
+        local s, is_new, place = find(text, who, LINE_SIZE + 1, true), false, nil
         if not s then
           local asker, series = sub(who, 1, 32), sub(who, 33)
           if operation == 3 then
             local places_at = #text - tail - places * PLACE_SIZE + 1
-            place = string.find(text, series, places_at, true)
+            place = find(text, series, places_at, true)
             place = place and place - 26
             if not place or (place - places_at) % PLACE_SIZE > 0 then break end
             s = LINE_SIZE + 1 + (byte(text, place) - 1) * SESSION_SIZE
             if sub(text, s, s + 31) ~= asker then break end
           else
-            -- It is new, or only remembered.
+            -- The session is new here, or nothing is left of it but a memory.
             if operation ~= 1 then break end
-            s = string.find(text, NOBODY .. series, LINE_SIZE + 1, true)
+            s = find(text, NOBODY .. series, LINE_SIZE + 1, true)
             if s then
               if s > LINE_SIZE + count * SESSION_SIZE or byte(text, s + 56) > 0 then break end
               text = sub(text, 1, s - 1) .. asker .. sub(text, s + 32)
-            elseif string.find(text, series, LINE_SIZE + 1, true) then
+            elseif find(text, series, LINE_SIZE + 1, true) then
               break
             else
               s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true
-              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0) .. sub(text, s)
+              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0)
+                .. sub(text, s)
               count, line_at = count + 1, line_at + SESSION_SIZE
             end
           end

@@ -6,18 +6,18 @@ use super::mistakes::Drawn::{self, Holding, HoldingRows, Line};
 /// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const APART: &[(&str, &str, Drawn)] = &[
     // Where it comes back for whatever is no renewal.
-    ("and (ARGV[2] or byte(line) ~= 3) then", "and byte(line) ~= 3 then", Holding),
-    ("and (ARGV[2] or byte(line) ~= 3) then", "and ARGV[2] then", Holding),
+    ("and (ARGV[2] or operation ~= 3) then", "and operation ~= 3 then", Holding),
+    ("and (ARGV[2] or operation ~= 3) then", "and ARGV[2] then", Holding),
     ("sub(text, 2) .. apart, LONE_VERSION, true", "sub(text, 2), LONE_VERSION, true", Holding),
     ("sub(text, 2) .. apart, LONE_VERSION, true", "sub(text, 2) .. apart, LONE_VERSION", Holding),
     (
-        "    if is_apart then try('hdel', KEYS[1], 'a') end\n    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED or form",
-        "    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED or form",
+        "    if is_apart then try('hdel', key, 'a') end\n    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED or form",
+        "    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED or form",
         Holding,
     ),
     (
-        "    if is_apart then try('hdel', KEYS[1], 'a') end\n    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED then try",
-        "    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED then try",
+        "    if is_apart then try('hdel', key, 'a') end\n    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED then try",
+        "    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED then try",
         Line(2),
     ),
     // Where it goes apart, and is renewed there.
@@ -48,16 +48,16 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         HoldingRows,
     ),
     (
-        "fence, bound, deadline, new_ttl,\n        clock + new_ttl, now + new_ttl)",
+        "fence, bound, deadline, new_ttl, clock + new_ttl, now + new_ttl)",
         "fence, bound, deadline, new_ttl,\n        ends, now + new_ttl)",
         HoldingRows,
     ),
     (
-        "fence, bound, deadline, new_ttl,\n        clock + new_ttl, now + new_ttl)",
+        "fence, bound, deadline, new_ttl, clock + new_ttl, now + new_ttl)",
         "fence, bound, deadline, new_ttl,\n        clock + new_ttl, ends_wall)",
         HoldingRows,
     ),
-    ("fence, bound, deadline, new_ttl,\n", "fence, UNBOUNDED, deadline, new_ttl,\n", HoldingRows),
+    ("fence, bound, deadline, new_ttl, ", "fence, UNBOUNDED, deadline, new_ttl,\n", HoldingRows),
     (
         "pack(LONE_MORE, 0, last, till, byte(kind)",
         "pack(LONE_MORE, 0, last, clock, byte(kind)",
@@ -113,7 +113,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         "sub(text, HEAD_SIZE + 1)\n    else",
         HoldingRows,
     ),
-    ("    if other == 'a' then try('hdel', KEYS[1], field) end\n", "", HoldingRows),
+    ("    if other == 'a' then try('hdel', key, field) end\n", "", HoldingRows),
     // Where all others read it.
     (
         "    text, form = sub(text, 1, LONE_SIZE) .. apart, LONE_VERSION",
@@ -123,7 +123,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
     ("passed = wall + ahead, bound", "passed = wall, bound", HoldingRows),
     ("flags = its_flags, rows = its_rows }", "flags = its_flags, rows = 1 }", HoldingRows),
     ("flags = its_flags, rows = its_rows }", "rows = its_rows }", HoldingRows),
-    ("its_listed, size)\n    .. rest", "0, size)\n    .. rest", HoldingRows),
+    ("its_listed, size) .. rest", "0, size)\n    .. rest", HoldingRows),
     ("    ledger.is_apart = string.byte(text) >= APART_VERSION\n", "", Holding),
     ("  if is_apart or apart then\n", "  if apart then\n", Holding),
     ("  if is_apart or apart then\n", "  if is_apart then\n", HoldingRows),
