@@ -16,7 +16,7 @@ import seinpaal
 
 #: Enough to meet at every step of what they do.
 THREADS = 16
-ROUNDS = 30
+ROUNDS = 10
 
 
 def at_once(work: Callable[[int], object], threads: int = THREADS) -> list[BaseException]:
