@@ -48,10 +48,12 @@ is_free_threaded_3_13() { is_free_threaded && says 'sys.version_info < (3, 14)';
 
 # install_wheel FEATURES: builds the package with them and installs it there. A free-threaded Python has no stable ABI.
 install_wheel() {
-    local tree=. build=(--quiet --release --locked --features "${1:-}")
+    local tree=. target build=(--quiet --release --locked --features "${1:-}")
+    target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
     ! is_free_threaded || build+=(--no-default-features)
     ! is_free_threaded_3_13 || tree_with_older_pyo3
-    (cd "$tree" && "$here/venv/bin/maturin" build "${build[@]}" --interpreter "$here/venv/bin/python" --out "$here/wheels")
+    (cd "$tree" && CARGO_TARGET_DIR=$target "$here/venv/bin/maturin" build "${build[@]}" \
+        --interpreter "$here/venv/bin/python" --out "$here/wheels")
     ls -l "$here"/wheels/*.whl
     "$here/venv/bin/pip" install --quiet --disable-pip-version-check "$here"/wheels/*.whl
 }
@@ -63,7 +65,6 @@ tree_with_older_pyo3() {
     cp -R Cargo.toml Cargo.lock pyproject.toml README.md rust src "$tree"
     ln -s "$PWD/../crates" "$PWD/../Cargo.toml" "$here/tree"
     (cd "$tree" && cargo update --quiet -p pyo3 --precise 0.28.3)
-    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 }
 
 # start_redis: at $redis.
