@@ -5,7 +5,7 @@ use std::{ffi::OsString, fs::File, io, os::fd::RawFd, path::Path};
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use rustix::{
     io::{Errno, FdFlags, fcntl_setfd},
-    process::{Pid, Signal, getpid, getppid},
+    process::{Pid, getpid, getppid},
 };
 use seinpaal::store::ChildRecord;
 
@@ -64,7 +64,7 @@ pub(super) fn setup(
 /// and would reach CMD twice, which many programs take for impatience.
 fn die_with(parent: Pid) -> io::Result<()> {
     #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The parent may have died before the kernel knew that we care.
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
