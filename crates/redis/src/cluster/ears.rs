@@ -25,7 +25,7 @@ pub(super) struct ListeningLink {
     pub(super) link: u64,
 }
 
-/// By channel.
+/// What is listened for, by channel.
 #[derive(Debug, Default)]
 pub(super) struct Ears(Mutex<HashMap<String, Ear>>);
 
