@@ -125,6 +125,7 @@ fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
                 DiskTask::WriteBack(done) => written_back.push(done),
             }
         }
+        // One wait for the disk serves all batches that have come together.
         if !answers.is_empty() && failure.is_none() {
             failure = disk.sync().err();
         }

@@ -113,6 +113,7 @@ impl<'a> SmallName<'a> {
         let with_lease: BTreeSet<Inbox> =
             self.state.leases().filter_map(|lease| lease.inbox).collect();
         let past = self.listed.difference(&with_lease).count();
+        // A record has little room, so clients that have gone are listed only while they are few.
         if past > MOST_PAST_CLIENTS { with_lease } else { &with_lease | &self.listed }
     }
 
@@ -124,6 +125,7 @@ impl<'a> SmallName<'a> {
             return None;
         }
         let (from, to) = (now as i64, now.saturating_add(LINGER) as i64);
+        // A time that is soon enough stays, so that the index is not written.
         let stands = self.row.as_ref().and_then(|row| row.look_at);
         stands.filter(|at| (from + 1..=to).contains(at)).or(Some(to))
     }

@@ -48,6 +48,7 @@ impl HolderWatches {
             self.wanted.insert(site.clone(), holders);
         }
         let wanted = &self.wanted;
+        // Another site may still want a client that is not wanted here any more.
         self.connections.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
         missed
     }

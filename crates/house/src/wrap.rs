@@ -78,7 +78,10 @@ impl<'a> Comment<'a> {
     /// Whether a line goes on where the last one ended.
     fn follows(&self, last: &Self) -> bool {
         let is_text = |comment: &Self| {
-            !comment.words.is_empty() && !comment.words.starts_with(['#', '|', '['])
+            let words = comment.words;
+            // A paragraph may begin with a link. Where the link leads is on a line of its own.
+            let is_target = words.starts_with('[') && words.contains("]: ");
+            !words.is_empty() && !words.starts_with(['#', '|']) && !is_target
         };
         let goes_on = self.bullet.trim().is_empty() && self.bullet.len() == last.bullet.len();
         self.head == last.head && goes_on && is_text(self) && is_text(last)
@@ -160,5 +163,13 @@ mod tests {
         let same = |text: &str| words(&text.replace("//!", ""));
         assert_eq!(same(&once), same(&text));
         assert!(once.contains("\n//!   "), "the item is set in: {once}");
+    }
+
+    #[test]
+    fn a_line_that_begins_with_a_link_goes_on_where_the_last_one_ended() {
+        let wide = ["word"; 24].join(" ");
+        let text = format!("/// {wide}\n/// [a link](to) and more.\n/// [a link]: to\n");
+        let once = wrapped(&text);
+        assert!(once.contains("word [a link](to) and more.\n/// [a link]: to\n"), "{once}");
     }
 }

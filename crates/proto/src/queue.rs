@@ -8,8 +8,7 @@
 //! ```
 //!
 //! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How
-//! requests
-//! are done once, how items are ordered and how idle workers are called:
+//! requests are done once, how items are ordered and how idle workers are called:
 //! docs/decisions/0022-queues.md.
 
 mod contradictions;

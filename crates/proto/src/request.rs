@@ -39,9 +39,8 @@ impl Batch {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Request {
-    /// Take permits, join the queue, or learn how an earlier try went.
-    /// Answers `Granted`, `Queued`, `Busy`, `OtherKind`, `OtherLimit`, `TooMany`,
-    /// `NoSuchSlot`, `TooLate` or `Ended`.
+    /// Take permits, join the queue, or learn how an earlier try went. Answers `Granted`, `Queued`,
+    /// `Busy`, `OtherKind`, `OtherLimit`, `TooMany`, `NoSuchSlot`, `TooLate` or `Ended`.
     Acquire(Acquire),
     /// Extend a lease. Answers `Renewed`, `Differs`, `Gone` or `Tickets`.
     Renew(Renew),
@@ -226,11 +225,9 @@ pub enum Whom {
         digest: u64,
     },
     /// These held tickets of the sender's, wherever they stand: each moves under this lease. One
-    /// that changed hands is
-    /// [over](crate::Cause::Attached) for the sender. Who sends this as nobody, without an inbox,
-    /// renews what was left to
-    /// itself; what a client keeps is left alone, since only that client renews it. So are tickets
-    /// that wait.
+    /// that changed hands is [over](crate::Cause::Attached) for the sender. Who sends this as
+    /// nobody, without an inbox, renews what was left to itself; what a client keeps is left alone,
+    /// since only that client renews it. So are tickets that wait.
     Tickets(Vec<Ticket>),
 }
 

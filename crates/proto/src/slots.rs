@@ -3,8 +3,8 @@
 use alloc::{string::String, vec::Vec};
 use core::{fmt, fmt::Write, str::FromStr};
 
-/// A set of slot numbers as ascending, disjoint, non-adjacent ranges (both ends included).
-/// Its text form is `0-2,5`.
+/// A set of slot numbers as ascending, disjoint, non-adjacent ranges (both ends included). Its text
+/// form is `0-2,5`.
 #[derive(Clone, Eq, Hash, PartialEq)]
 pub struct Slots(Ranges);
 

@@ -38,9 +38,9 @@ impl RedisStore {
     /// inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
-    /// [`Misconfigured`] if the URL, an option of it or the server will not do,
-    /// [`Forbidden`] if the login will not, [`Unreachable`] if no server
-    /// that takes writes answers within `connect-timeout`. No error repeats the password.
+    /// [`Misconfigured`] if the URL, an option of it or the server will not do, [`Forbidden`] if
+    /// the login will not, [`Unreachable`] if no server that takes writes answers within
+    /// `connect-timeout`. No error repeats the password.
     ///
     /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
     /// [`Forbidden`]: seinpaal_store::StoreErrorKind::Forbidden

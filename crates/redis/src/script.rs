@@ -1,15 +1,16 @@
 //! The scripts: which there are, of which pieces they are made, and which of them a batch takes.
 
 mod constants;
+mod hash;
 mod requests;
 mod table;
 
 use std::sync::OnceLock;
 
-use redis::Script;
 use seinpaal_proto::{Batch, Request, time::micros};
 use seinpaal_store::url::RestartGuard;
 
+pub(super) use self::hash::hash_of;
 pub(super) use self::requests::{
     FIRST_REQUEST, acquire_line, arguments, attach_words, double, line, plain_arguments,
 };
@@ -140,7 +141,7 @@ pub(super) fn is_anywhere(text: &str) -> bool {
 pub(super) struct Scripts {
     wire: Wire,
     /// Three have no row in the table: together, queue and bundle.
-    hashed: [OnceLock<Script>; SCRIPTS.len() + 3],
+    hashed: [OnceLock<String>; SCRIPTS.len() + 3],
     /// In microseconds.
     guard: Option<u64>,
     mutations: Vec<Mutation>,
@@ -155,8 +156,7 @@ impl Scripts {
 
     /// The hash of a script, by which `EVALSHA` knows it.
     pub(super) fn hash(&self, operation: ScriptKind) -> &str {
-        let source = || Script::new(&self.source(operation));
-        self.hashed[operation as usize].get_or_init(source).get_hash()
+        self.hashed[operation as usize].get_or_init(|| hash_of(&self.source(operation)))
     }
 
     /// Its text, for `SCRIPT LOAD`.

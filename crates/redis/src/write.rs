@@ -25,6 +25,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl RedisStore {
     pub(super) async fn write(&self, write: &GuardedWrite) -> Result<Vec<Value>, GuardedError> {
         let keys = self.keys_of_write(write)?;
+        // The second time goes by a new reading of the server's clock.
         for _ in 0..2 {
             let not_after = self.server_now(&write.name).await? + PATIENCE;
             let arguments = arguments(write, self.inbox, self.given_now(), not_after);
@@ -43,10 +44,12 @@ impl RedisStore {
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
+                // Too late now may mean done before: then nobody can say.
                 Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
                 Err(error) => error,
             };
             let is_over = !error.is_passing() || boottime::now() >= give_up;
+            // Whatever later tries come to, this one may have been executed.
             if error.certainty() == Certainty::Unknown {
                 doubt = Some(error.clone());
             }

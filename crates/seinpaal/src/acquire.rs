@@ -105,8 +105,7 @@ macro_rules! shared_options {
         /// Wishes that the slot with this [name](crate::Semaphore::name_slots) be among those
         /// granted. Can be repeated, up to as many times as there are [permits](Self::permits). The
         /// request waits for its slots, and holds up nobody who can have other ones. A name that no
-        /// slot has is
-        /// [refused](AcquireError::NoSuchSlot).
+        /// slot has is [refused](AcquireError::NoSuchSlot).
         pub fn slot(self, name: &str) -> Self {
             Self(self.0.with(|it| it.options.wishes.push(name.to_owned())))
         }
@@ -160,8 +159,7 @@ impl Acquire {
 
     /// Stops waiting after this long, counted from the first poll. The request then ends with
     /// [`AcquireError::TimedOut`] if others held the permits, and with [`AcquireError::Store`] if
-    /// the
-    /// store did not answer. Default: never.
+    /// the store did not answer. Default: never.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }

@@ -30,14 +30,12 @@ use crate::{
 ///
 /// # Errors
 /// [`AcquireAllError`] names the request that failed. What had been granted by then is given back.
-/// Bad
-/// input, such as the same name twice, is found before anything is sent.
+/// Bad input, such as the same name twice, is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct AcquireAll(Described<AllWaited, Result<PermitSet, AcquireAllError>>);
 
 /// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now.
-/// Made by
-/// [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
+/// Made by [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
 ///
 /// See [`AcquireAll`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]

@@ -165,9 +165,9 @@ impl Snapshot {
     }
 
     /// Returns how long each listed waiter may still wait, in the order of the line. The estimate
-    /// of a waiter is that of
-    /// [`why`](Self::why); it goes by the last seven [holds](Self::last_holds), or by more if a
-    /// [`HoldTimes`](crate::HoldTimes) has seen more of them end.
+    /// of a waiter is that of [`why`](Self::why); it goes by the last seven
+    /// [holds](Self::last_holds), or by more if a [`HoldTimes`](crate::HoldTimes) has seen more of
+    /// them end.
     #[must_use]
     pub fn estimates(&self) -> Vec<Estimate> {
         proto::Snapshot::from(self).estimates(&self.past)

@@ -62,8 +62,7 @@
 //!
 //! # To test one's own code
 //! [`Seinpaal::in_memory`] is a store of the test's own, [`Seinpaal::in_memory_here`] one that goes
-//! by the clock of the
-//! test's tokio runtime, so that with `start_paused` an hour passes at once.
+//! by the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once.
 //!
 #![doc = include_str!("features.md")]
 #![doc = include_str!("metrics.md")]

@@ -27,8 +27,7 @@ impl Acquire {
     ///
     /// # Errors
     /// [`RunError::Acquire`] if there were no permits to be had; [`RunError::Lost`] if they were
-    /// lost before `work` was
-    /// done. What `work` returns, an error of its own too, is in the `Ok`.
+    /// lost before `work` was done. What `work` returns, an error of its own too, is in the `Ok`.
     ///
     /// # Examples
     /// ```

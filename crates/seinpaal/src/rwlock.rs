@@ -13,9 +13,8 @@ use crate::{
 /// Readers and writers stand in one line: a writer waits for the readers before it, and readers
 /// that come after it wait for the writer, so neither starves. It is a weighted [`Semaphore`] of
 /// which a reader takes one permit and a writer all 1 000 000; at a name that is in use as a
-/// semaphore or a mutex it fails with
-/// [`OtherKind`](crate::AcquireError::OtherKind). A writer becomes a reader with
-/// [`Permit::downgrade`](crate::Permit::downgrade).
+/// semaphore or a mutex it fails with [`OtherKind`](crate::AcquireError::OtherKind). A writer
+/// becomes a reader with [`Permit::downgrade`](crate::Permit::downgrade).
 ///
 /// A writer that is paused may find out late that its lease is over and others read or write: give
 /// its fence to what the lock protects.

@@ -5,8 +5,9 @@ mod client;
 #[cfg(test)]
 mod faults;
 mod names;
+mod presence;
 
-use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Inbox,
@@ -25,7 +26,7 @@ use crate::{
     error::{BadSetting, ConnectError, ReleaseError},
     schedule::Schedule,
     store::{
-        self, ChildRecord, NewsSender, Presence, Store, StoreError,
+        self, NewsSender, Store, StoreError,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
     },
@@ -176,8 +177,7 @@ impl Seinpaal {
     ///
     /// # Errors
     /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the
-    /// background for as long
-    /// as a clone of this connection, or a permit, is kept.
+    /// background for as long as a clone of this connection, or a permit, is kept.
     ///
     /// # Examples
     /// ```
@@ -203,46 +203,6 @@ impl Seinpaal {
     #[must_use]
     pub fn address(&self) -> &str {
         self.handle.address()
-    }
-
-    /// Returns the descriptors by which the embedded store sees that this process lives; `None` on
-    /// other stores. A child can inherit them, both, if it clears close-on-exec. After this process
-    /// is gone, that child counts as the holder of everything that this connection holds. A child
-    /// may close them; anything else that it does with them is done to its parent, too.
-    #[must_use]
-    pub fn presence_fds(&self) -> Option<[BorrowedFd<'_>; 2]> {
-        self.handle.store().presence().map(Presence::descriptors)
-    }
-
-    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds). Once this
-    /// process and that child are both gone, the permits are free, even if a grandchild has
-    /// inherited the descriptors as well.
-    ///
-    /// # Errors
-    /// The record could not be written; then the descriptors alone count.
-    pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
-        self.handle.store().presence().map_or(Ok(()), |sign| sign.record_child(pid))
-    }
-
-    /// Prepares the record of [`presence_child`](Self::presence_child) so that the child can sign
-    /// it by itself, between fork and exec. The child is then on record before it begins, and the
-    /// parent need not learn its process id. `None`: there is nothing to sign at this store, or no
-    /// process can be seen from here.
-    ///
-    /// # Errors
-    /// It could not be prepared; then the descriptors alone count.
-    pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        self.handle.store().presence().map_or(Ok(None), Presence::child_record)
-    }
-
-    /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call
-    /// it before another child is started: while a record stands, a child that is not on it does
-    /// not count.
-    ///
-    /// # Errors
-    /// The record could not be removed; start no other child then.
-    pub fn presence_childless(&self) -> Result<(), StoreError> {
-        self.handle.store().presence().map_or(Ok(()), Presence::forget_child)
     }
 
     /// Returns what happens when to permits of this ttl if the store is not heard from again, while

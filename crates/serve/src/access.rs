@@ -69,6 +69,7 @@ pub(crate) async fn check(
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    // A page shows what is so now, and may show it to one visitor only.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
@@ -175,6 +176,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
         authority.eq_ignore_ascii_case(host)
     });
     let site = headers.get("sec-fetch-site").map(|site| site == "same-origin" || site == "none");
+    // A browser that says neither is an old one. The secret in the form is checked as well.
     origin.unwrap_or(true) && site.unwrap_or(true)
 }
 

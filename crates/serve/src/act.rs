@@ -70,17 +70,11 @@ pub(crate) async fn confirm(
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
     let (words, base) = (wish.words, &inner.options.base_path);
-    // The first digits of a ticket, and all of an item: the numbers of items begin alike.
-    let is_ticket = wish.target.len() == DIGITS;
-    let short = if is_ticket { &wish.target[..8] } else { &wish.target };
     page::whole(&Confirm {
         frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &wish.name,
         back: wish.page(base),
-        question: match (words.verb.of_many(wish.state), counted) {
-            (Some(question), Some(counted)) => question.replace('*', &wish.many(counted)),
-            _ => words.question.replace('*', short),
-        },
+        question: wish.question(counted),
         matching: &wish.matching.text,
         until: counted.map_or_else(String::new, |counted| counted.until.to_string()),
         consequence: words.consequence(wish.state),
@@ -91,11 +85,7 @@ pub(crate) async fn confirm(
         csrf: &inner.csrf,
         verb: words.word,
         target: &wish.target,
-        number: match words.verb {
-            Verb::Reserve => "How many",
-            verb if verb.asks_number() => "New limit",
-            _ => "",
-        },
+        number: words.verb.number_asked(),
         least: u8::from(words.verb == Verb::Reserve),
         asks_length: words.verb.asks_length(),
         needs_reason: words.verb.needs_reason(),
@@ -193,6 +183,16 @@ impl CheckedAction {
                 Err((StatusCode::SERVICE_UNAVAILABLE, words))
             }
         }
+    }
+
+    fn question(&self, counted: Option<Counted>) -> String {
+        if let (Some(question), Some(counted)) = (self.words.verb.of_many(self.state), counted) {
+            return question.replace('*', &self.many(counted));
+        }
+        // The first digits of a ticket, and all of an item: the numbers of items begin alike.
+        let is_ticket = self.target.len() == DIGITS;
+        let short = if is_ticket { &self.target[..8] } else { &self.target };
+        self.words.question.replace('*', short)
     }
 
     fn many(&self, counted: Counted) -> String {

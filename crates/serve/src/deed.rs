@@ -112,7 +112,28 @@ impl WebDeed {
         reason: &str,
     ) -> Result<Done, Undone> {
         let (kind, what) = (self.kind(), self.to_string());
-        let done: Result<Done, Undone> = match self {
+        let done = self.make(inner, visitor, name, reason).await;
+        let noted = inner.audit.note(AuditEntry {
+            at: audit::now(),
+            who: visitor.who.clone(),
+            kind,
+            name: name.to_owned(),
+            what: with_count(what, done.as_ref().ok().copied().flatten()),
+            reason: reason.to_owned(),
+            result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
+        });
+        let done = done?;
+        noted.map(|()| done).map_err(Undone::Unwritten)
+    }
+
+    async fn make(
+        self,
+        inner: &HandlerState,
+        visitor: &Visitor,
+        name: &str,
+        reason: &str,
+    ) -> Result<Done, Undone> {
+        match self {
             Self::Name(NameDeed::Ask(ticket)) => {
                 let semaphore = inner.seinpaal.semaphore(name);
                 let asked = semaphore.ask_holder(ticket, &asker(visitor), reason).await;
@@ -134,18 +155,7 @@ impl WebDeed {
             Self::Queue(deed) => {
                 deed.make(&inner.seinpaal.queue(name), reason).await.map_err(Undone::Queue)
             }
-        };
-        let noted = inner.audit.note(AuditEntry {
-            at: audit::now(),
-            who: visitor.who.clone(),
-            kind,
-            name: name.to_owned(),
-            what: with_count(what, done.as_ref().ok().copied().flatten()),
-            reason: reason.to_owned(),
-            result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
-        });
-        let done = done?;
-        noted.map(|()| done).map_err(Undone::Unwritten)
+        }
     }
 }
 

@@ -42,6 +42,7 @@ impl Glances {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, glance| glance.read_at.elapsed() < LASTS);
         all.extend(read.into_iter().flatten());
+        // The rows are filled under the same lock, one by one.
         drop(all);
         rows.iter().map(|row| self.filled(row)).collect()
     }

@@ -1,6 +1,8 @@
 //! Whole pages. Their parts that update come from the same frames as the stream's.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod fields;
+
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
@@ -9,8 +11,10 @@ use axum::{
     http::StatusCode,
     response::{Html, IntoResponse, Response},
 };
-use seinpaal::{ItemState, Name};
+use seinpaal::ItemState;
 
+use self::fields::field;
+pub(crate) use self::fields::{FieldMap, named, subject};
 use crate::{
     access::Visitor,
     act::words::done,
@@ -76,8 +80,6 @@ struct Notice<'a> {
     frame: PageFrame<'a>,
     words: &'a str,
 }
-
-pub(crate) type FieldMap = BTreeMap<String, String>;
 
 /// All names.
 pub(crate) async fn names(
@@ -157,9 +159,9 @@ async fn one(
         Err(words) => return notice(inner, visitor, StatusCode::BAD_REQUEST, "Not a name", &words),
     };
     let items = ItemQuery::from_fields(fields);
-    let (kind, subject, up, up_label) = match tab {
-        "names" => ("name", PageSubject::Name(name.clone()), "", "Names"),
-        _ => ("queue", PageSubject::Queue(name.clone(), items.clone()), "queues", "Queues"),
+    let (kind, subject) = match tab {
+        "names" => ("name", PageSubject::Name(name.clone())),
+        _ => ("queue", PageSubject::Queue(name.clone(), items.clone())),
     };
     let frame = match look(inner, subject).await {
         Ok(frame) => frame,
@@ -167,11 +169,7 @@ async fn one(
     };
     let (base, link) = (&inner.options.base_path, encoded(&name));
     let stream = format!("{base}/live?of={kind}&n={link}{}", items.link());
-    // A list of one state stands below its queue.
-    let (up, up_label) = match items.only {
-        Some(_) if kind == "queue" => (format!("queue?n={link}"), view::shown(&name)),
-        _ => (up.to_owned(), up_label.to_owned()),
-    };
+    let (up, up_label) = way_up(tab, &name, &link, &items);
     let page = One {
         frame: PageFrame {
             trouble: trouble(&frame),
@@ -191,16 +189,14 @@ async fn one(
     whole(&page)
 }
 
-fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
-    fields.get(name).map_or("", String::as_str)
-}
-
-/// The name in the fields, or why it is none.
-pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
-    let name = fields.get("n").map_or("", String::as_str);
-    Name::new(name)
-        .map(|name| name.to_string())
-        .map_err(|error| format!("This is not a name: {error}."))
+/// The page to which this one leads back, and its words. A list of one state stands below its
+/// queue.
+fn way_up(tab: &str, name: &str, link: &str, items: &ItemQuery) -> (String, String) {
+    match tab {
+        "names" => (String::new(), "Names".to_owned()),
+        _ if items.only.is_some() => (format!("queue?n={link}"), view::shown(name)),
+        _ => ("queues".to_owned(), "Queues".to_owned()),
+    }
 }
 
 /// The page of changes.
@@ -223,20 +219,6 @@ pub(crate) async fn not_found(
 ) -> Response {
     let words = "There is no such page here.";
     notice(&inner, &visitor, StatusCode::NOT_FOUND, "Not found", words)
-}
-
-/// The subject of a stream, from its fields.
-pub(crate) fn subject(fields: &FieldMap) -> Option<PageSubject> {
-    match fields.get("of")?.as_str() {
-        "names" => Some(PageSubject::Names(ListQuery::from_fields(fields))),
-        "queues" => Some(PageSubject::Queues(ListQuery::from_fields(fields))),
-        "name" => named(fields).ok().map(PageSubject::Name),
-        "queue" => {
-            let items = ItemQuery::from_fields(fields);
-            named(fields).ok().map(|name| PageSubject::Queue(name, items))
-        }
-        _ => None,
-    }
 }
 
 async fn look(inner: &Arc<HandlerState>, subject: PageSubject) -> Result<Frame, Box<Response>> {

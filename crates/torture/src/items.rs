@@ -2,8 +2,8 @@
 //! time.
 //!
 //! [`queue`](crate::queue) judges what workers believe while everything goes wrong. This judges
-//! items by their
-//! numbers, so it can count many more: none may be lost, done twice, or out of order.
+//! items by their numbers, so it can count many more: none may be lost, done twice, or out of
+//! order.
 
 pub mod args;
 pub mod check;

@@ -32,8 +32,7 @@
 //! | is dropped, because the client hung up | it leaves the line, or gives the permit back in the background |
 //!
 //! [`LimitLayer::answering`] makes responses of refusals, for HTTP. Without it they are errors, for
-//! any protocol, and the
-//! permit is held until the inner service has responded.
+//! any protocol, and the permit is held until the inner service has responded.
 //!
 //! Waiting is bounded by [`LimitLayer::wait`], 2 s unless it says otherwise. The inner service is
 //! asked whether it is ready before the request waits, so a service that reserves something when it

@@ -158,26 +158,37 @@ impl Core {
         let Ok(outcome) = execute(&mut recorder, &mut known, now, &batch);
         let recorded = recorder.packer;
         let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();
-        let mut told: BTreeSet<_> = hints.iter().map(|hint| hint.inbox).collect();
-        if let Some(next) = replica.state.line().next().filter(|next| Some(next.ticket) != first) {
-            // From now on it is this one who notices when a holder dies.
-            told.extend(next.inbox);
-        }
+        let next = replica.state.line().next().filter(|next| Some(next.ticket) != first);
+        // From now on it is the new first waiter that notices when a holder dies.
+        let concerned = hints.iter().map(|hint| hint.inbox).chain(next.and_then(|it| it.inbox));
         // Telling a client that is gone would fail the whole transaction.
-        told.retain(|inbox| *inbox != self.inbox() && !gone.contains(inbox));
-        let mut doubtful = known.asked;
-        if must_be_sure(&outcome.replies) {
-            doubtful.extend(holders(replica));
-        }
-        // The transaction itself checks those that it tells, and the death of a watched client
-        // would have been heard of.
-        doubtful.retain(|inbox| {
-            *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
-        });
+        let to_tell = |inbox: &Inbox| *inbox != self.inbox() && !gone.contains(inbox);
+        let told: BTreeSet<Inbox> = concerned.filter(to_tell).collect();
+        let must_be_sure = must_be_sure(&outcome.replies);
+        let doubtful = self.doubtful(replica, known.asked, must_be_sure, &told);
         let fence = before.fence.max(batch.fence_seen).max(highest_fence(&outcome.replies));
         let longest_base = longest_base(&batch);
         let change = replica.change(recorded, &hints, longest_base);
         Executed { outcome, change, hints, told, doubtful, fence, longest_base }
+    }
+
+    /// The clients that the call takes to live, and of which nothing else proves it. The transaction
+    /// itself checks those that it tells, and the death of a watched client would have been heard
+    /// of.
+    fn doubtful(
+        &self,
+        replica: &Replica,
+        mut asked: BTreeSet<Inbox>,
+        must_be_sure: bool,
+        told: &BTreeSet<Inbox>,
+    ) -> BTreeSet<Inbox> {
+        if must_be_sure {
+            asked.extend(holders(replica));
+        }
+        asked.retain(|inbox| {
+            *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
+        });
+        asked
     }
 
     fn finish(

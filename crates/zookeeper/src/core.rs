@@ -121,6 +121,7 @@ impl Core {
         let mut place = cell.0.lock().await;
         let mut replica = self.take_copy(&mut place);
         let replies = self.execute(link, &mut replica, batch, suspects).await?;
+        // The batch is executed, whatever becomes of the watching. The next call tries that again.
         if let Err(error) = self.attend(link, &mut replica, &batch.name).await {
             tracing::debug!(target: crate::TARGET, name = %batch.name, %error, "nobody is watched");
         }

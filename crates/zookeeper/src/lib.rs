@@ -77,8 +77,7 @@ impl ZookeeperStore {
     ///
     /// # Errors
     /// [`StoreErrorKind::Misconfigured`] if the URL will not do, [`StoreErrorKind::Forbidden`] if
-    /// the login
-    /// will not, [`StoreErrorKind::Unreachable`] if no server of a quorum answers within
+    /// the login will not, [`StoreErrorKind::Unreachable`] if no server of a quorum answers within
     /// `connect-timeout`. No error repeats the password.
     pub async fn connect(
         url: &str,

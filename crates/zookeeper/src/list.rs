@@ -25,6 +25,7 @@ impl Core {
             }
             match self.peek(&link, &name).await {
                 Ok(snapshot) => listed.extend(snapshot.map(|snapshot| (name, snapshot))),
+                // One damaged name must not hide all others.
                 Err(error) if error.is_about_what_is_kept() => {
                     tracing::warn!(target: crate::TARGET, %name, %error, "passed over");
                 }

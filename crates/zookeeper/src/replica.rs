@@ -96,11 +96,14 @@ impl Replica {
         let known = self.node.take().filter(|node| node.header == header);
         let mut hints = Vec::new();
         let base = match (base, known) {
+            // The log has only grown, so only what is new has to be repeated.
             (None, Some(node)) if !self.is_spoiled && log.starts_with(&node.log) => {
                 repeat(&log[node.log.len()..], &mut self.state, &mut hints)?;
                 self.recent.append(&mut hints);
                 node.base
             }
+            // There is a new base, or this copy has writes that were never made: the state is built
+            // anew.
             (base, known) => {
                 let base = base.or_else(|| known.map(|node| node.base)).ok_or(Damaged)?;
                 self.state = MemoryState::default();
@@ -120,6 +123,7 @@ impl Replica {
     fn catch_up(&mut self, header: Header) -> Learned {
         let total = header.hints_before + self.recent.len() as u64;
         let seen = self.seen.filter(|(incarnation, _)| *incarnation == header.incarnation);
+        // The first look at an incarnation finds history and no news.
         let seen = seen.map_or(total, |(_, seen)| seen);
         self.seen = Some((header.incarnation, total));
         let fresh = total.saturating_sub(seen.max(header.hints_before)) as usize;

@@ -89,6 +89,7 @@ impl Once {
     pub(super) async fn note(&self, seinpaal: &Seinpaal) -> Result<(), String> {
         let noted = timeout(PATIENCE, async {
             let marker = seinpaal.semaphore(&self.marker).limit(1);
+            // If somebody else holds the marker, the job is noted already.
             let marker = marker.try_acquire().ttl(self.remember).label("done", &self.key).await;
             match marker.map_err(|error| error.to_string())? {
                 Some(permit) => permit.detach().await.map(drop).map_err(|error| error.to_string()),

@@ -1,7 +1,11 @@
 //! CMD is started under what was granted: with a sign for runs inside it, a guard, and the
 //! variables that tell it what it holds.
 
-use std::{os::fd::AsRawFd, path::Path, time::Duration};
+use std::{
+    os::fd::{AsRawFd, RawFd},
+    path::Path,
+    time::Duration,
+};
 
 use rustix::process::Pid;
 use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, store::ChildRecord};
@@ -88,7 +92,24 @@ impl PermittedCmd<'_> {
         };
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
-        let hold = HoldOfCmd {
+        let mut hold = self.hold_of(leash, terminal, ties, events, signals);
+        hold.min_hold_at = self.args.min_hold.and_then(|least| began.checked_add(least));
+        hold.watch(permits, self.args.max_hold, children).await
+    }
+
+    /// The hold of a CMD that has been started.
+    fn hold_of<'b>(
+        self,
+        leash: Leash,
+        terminal: Option<Terminal>,
+        ties: Vec<Tie>,
+        events: &'b Events,
+        signals: &'b mut Signals,
+    ) -> HoldOfCmd<'b>
+    where
+        Self: 'b,
+    {
+        HoldOfCmd {
             leash,
             seinpaal: self.seinpaal,
             subject: self.subject,
@@ -102,9 +123,8 @@ impl PermittedCmd<'_> {
             loss_is_told: false,
             kept_for: self.args.kept_for,
             once: self.once,
-            min_hold_at: self.args.min_hold.and_then(|least| began.checked_add(least)),
-        };
-        hold.watch(permits, self.args.max_hold, children).await
+            min_hold_at: None,
+        }
     }
 
     /// Gives the permits back when CMD could not be started.
@@ -194,10 +214,7 @@ impl PermittedCmd<'_> {
         (guard, left): (&mut Option<RunGuard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
-        // The descriptors that make CMD count as a holder on this machine: CMD keeps them open for
-        // as long as it lives.
-        let presence = self.seinpaal.presence_fds().filter(|_| counts);
-        let presence = presence.map(|fds| fds.map(|fd| fd.as_raw_fd()));
+        let presence = self.presence().filter(|_| counts);
         let mut variables = variables(grants);
         variables.push((held::VARIABLE, held::variable(held)));
         let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());
@@ -234,6 +251,12 @@ impl PermittedCmd<'_> {
             self.voice.explain(error);
         }
         cmd
+    }
+
+    /// The descriptors that make CMD count as a holder on this machine: CMD keeps them open for as
+    /// long as it lives.
+    fn presence(self) -> Option<[RawFd; 2]> {
+        self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()))
     }
 
     /// The record that CMD signs before it begins.

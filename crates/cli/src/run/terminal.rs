@@ -65,6 +65,7 @@ impl Terminal {
         if !std::mem::take(&mut self.lent) {
             return;
         }
+        // A group of which no process is left does not have the terminal any more.
         let elsewhere = |holder| holder != group && test_kill_process_group(holder).is_ok();
         if !tcgetpgrp(&self.tty).is_ok_and(elsewhere) {
             let _ = bring_forward(self.tty.as_fd(), self.home);

@@ -196,6 +196,7 @@ impl Entrance<'_> {
             request = request.timeout(wait);
         }
         if !self.within.is_empty() {
+            // Narrow names come first, so nobody holds a wide one while it waits for a narrow one.
             request = request.in_given_order();
         }
         let mut request = request.into_future();

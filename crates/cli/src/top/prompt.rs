@@ -136,23 +136,12 @@ impl Prompt {
         match &mut self.step {
             PromptStep::Choose(choices) => {
                 let wanted = choices.iter().find(|(letter, ..)| key == Key::Char(*letter));
-                let Some((_, _, then)) = wanted else { return PromptOutcome::Open };
-                self.step = match then.clone() {
-                    Then::Ask(of) => PromptStep::Type { of, text: String::new(), complaint: "" },
-                    Then::Confirm(deed) => PromptStep::Confirm { deed, typed: String::new() },
-                };
-                PromptOutcome::Open
+                let next = wanted.map(|(_, _, then)| PromptStep::after(then));
+                self.go_on(next)
             }
             PromptStep::Type { of, text, complaint } => {
-                if key != Key::Enter {
-                    edit(text, key);
-                    return PromptOutcome::Open;
-                }
-                match of.deed(text) {
-                    Some(deed) => self.step = PromptStep::Confirm { deed, typed: String::new() },
-                    None => *complaint = of.complaint(),
-                }
-                PromptOutcome::Open
+                let next = type_in(of, text, complaint, key);
+                self.go_on(next)
             }
             PromptStep::Confirm { deed, typed } if deed.is_typed() && key != Key::Enter => {
                 edit(typed, key);
@@ -171,6 +160,46 @@ impl Prompt {
             }
         }
     }
+
+    /// The question stays open, at the next step if there is one.
+    fn go_on(&mut self, next: Option<PromptStep>) -> PromptOutcome {
+        if let Some(next) = next {
+            self.step = next;
+        }
+        PromptOutcome::Open
+    }
+}
+
+impl PromptStep {
+    fn after(choice: &Then) -> Self {
+        match choice.clone() {
+            Then::Ask(of) => Self::Type { of, text: String::new(), complaint: "" },
+            Then::Confirm(deed) => Self::confirm(deed),
+        }
+    }
+
+    fn confirm(deed: TopDeed) -> Self {
+        Self::Confirm { deed, typed: String::new() }
+    }
+}
+
+/// Applies a key to what is typed. The key that ends it leads to the next step, unless the text
+/// cannot be read.
+fn type_in(
+    of: &PromptField,
+    text: &mut String,
+    complaint: &mut &'static str,
+    key: Key,
+) -> Option<PromptStep> {
+    if key != Key::Enter {
+        edit(text, key);
+        return None;
+    }
+    let deed = of.deed(text);
+    if deed.is_none() {
+        *complaint = of.complaint();
+    }
+    deed.map(PromptStep::confirm)
 }
 
 /// A state as it stands in a sentence.

@@ -57,6 +57,7 @@ impl StoreThread {
         let (replies, tell) = self.turn(|turn| turn.call(batch))?;
         let waits = self.line.note(batch, &replies);
         self.pass_on(tell);
+        // From now on this client waits for the holders, so it watches them.
         if waits && replies.replies.iter().any(is_queued) {
             self.look_soon(QueuePosition::Permits(batch.name.clone()));
         }

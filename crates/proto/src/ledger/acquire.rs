@@ -127,6 +127,18 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.head.stated = stating;
             self.serve()?;
         }
+        self.let_in(ask, stating, limit, wishes)
+    }
+
+    /// A request that may be granted: it is granted at once, refused, or stands in line.
+    fn let_in(
+        &mut self,
+        ask: &Acquire,
+        stating: Option<u32>,
+        limit: u32,
+        wishes: Slots,
+    ) -> Result<Reply, S::Error> {
+        let (ticket, permits) = (ask.ticket, ask.permits.get());
         let (is_free, slots) = match self.is_named() {
             true => {
                 self.left_by_the_line(permits, &wishes)?.map_or((false, None), |s| (true, Some(s)))

@@ -50,6 +50,8 @@ impl RoomLeft {
 
     fn fit(&mut self, permits: u32, wishes: &Slots) -> Fit {
         if !self.open.contains(wishes) {
+            // Otherwise later waiters would take its wishes one by one, and it would never have
+            // all.
             self.open.take(wishes);
             return Fit::WaitsForSlots;
         }
@@ -91,6 +93,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let mut room = self.room()?;
         let line = self.line()?;
+        // There may be waiters that were not looked at, and a newcomer must not pass them.
         if line.len() == MOST_LOOKED as usize {
             return Ok(None);
         }
@@ -181,12 +184,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if top < names {
             open.insert(top, names - 1);
         }
+        // A limit that was lowered may be below what is held.
         Ok(RoomLeft { open, permits: self.limit().saturating_sub(self.head.held) })
     }
 
     /// Takes these slots out of the free ones.
     pub(super) fn take_these(&mut self, slots: &Slots) -> Result<(), S::Error> {
         let Some(&(_, highest)) = slots.ranges().last() else { return Ok(()) };
+        // The slots from the top up become a free range first. So the loop below finds all slots in
+        // one way.
         if highest >= self.head.top {
             self.state.push_free_slots(self.head.top, highest)?;
             self.head.top = highest + 1;

@@ -63,6 +63,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let renewed = self.renewed_for(renew);
         let least = if held.is_moved || held.is_apart { renewed } else { None };
+        // The answer must not promise more than is left of a ticket that another client keeps.
         let valid_for = match held.least_kept {
             Some(kept) => sooner(least, kept),
             None => renewed,

@@ -128,6 +128,7 @@ impl Session {
 
     /// A call failed.
     pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: CallFailure) {
+        // The failure of a batch that was given up changes nothing any more.
         if self.sent.as_ref().is_some_and(|sent| sent.call == Some(call)) {
             self.take_failure(now, failure);
         }
@@ -167,6 +168,7 @@ impl Session {
             }
         }
         while let Some((_, pop)) = self.poppers.next_deadline().filter(|(at, _)| *at <= now) {
+            // If the store did not answer, nobody knows whether there were items.
             let is_silent = self.is_store_silent(now, pop);
             self.poppers.remove(pop);
             let event = if is_silent { Event::Failed { pop } } else { Event::TimedOut { pop } };

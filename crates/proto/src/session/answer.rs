@@ -6,7 +6,9 @@ use super::{
     desk::Desk,
     event::{AcquireRefusal, Event, Loss},
     heard::Heard,
+    lease::LeaseDesk,
     record::Phase,
+    repetition::Repetition,
     sent::{BatchPart, Sent},
 };
 use crate::{
@@ -48,59 +50,73 @@ impl Session {
     }
 
     fn take_answer(&mut self, heard: Heard<'_>, item: BatchPart, reply: Reply) {
-        match (item, reply) {
-            (BatchPart::Ask(ask), reply) => {
-                self.events.push_back(Event::Answer { ask, reply: Some(reply) });
+        match item {
+            BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: Some(reply) }),
+            BatchPart::Lease { lease, tickets } => self.take_lease(heard, lease, &tickets, &reply),
+            BatchPart::Tickets { lease, tickets } => {
+                self.take_tickets(heard, lease, &tickets, &reply, |of| &mut of.renewals);
             }
-            (BatchPart::Lease { lease, tickets }, Reply::Renewed { valid_for }) => {
-                self.lease_is_renewed(heard, lease, &tickets, valid_for);
+            BatchPart::Proof { lease, tickets } => {
+                self.take_tickets(heard, lease, &tickets, &reply, |of| &mut of.proofs);
             }
-            (BatchPart::Lease { lease, .. }, _) => {
-                self.renew_by_ticket(heard.now, heard.name, lease);
-            }
-            (
-                BatchPart::Tickets { lease, tickets },
-                Reply::Tickets { valid_for, tickets: found },
-            ) => {
-                if let Some(of) = self.desk(heard.name).leases.get_mut(&lease) {
-                    of.renewals.answered();
-                }
-                self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
-            }
-            (BatchPart::Proof { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
-                if let Some(of) = self.desk(heard.name).leases.get_mut(&lease) {
-                    of.proofs.answered();
-                }
-                self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
-            }
-            (BatchPart::Tickets { lease, .. } | BatchPart::Proof { lease, .. }, _) => {
-                self.renew_by_ticket(heard.now, heard.name, lease);
-            }
-            (BatchPart::Ahead { lease, ticket }, Reply::Tickets { valid_for, tickets: found }) => {
-                let is_ours = matches!(found[..], [TicketReply::Held { .. }]);
-                // If the release went to somebody else, our waiter waits on, and the next release
-                // is sent without a proof.
-                self.desk(heard.name).hands_over_to_us = is_ours;
-                if is_ours {
-                    self.tickets_are_renewed(heard, lease, &[ticket], &found, valid_for);
-                }
-            }
-            (BatchPart::Ahead { .. }, _) => {}
-            (BatchPart::Places, Reply::Renewed { .. }) => {
-                self.places_are_renewed(heard.sent_at, heard.name);
-            }
-            // The store does not count as many places as this client: one by one shows which of
-            // them is gone.
-            (BatchPart::Places, _) => self.look_at_all_places(heard.name),
-            (BatchPart::Acquire(ticket), reply) => self.take_acquired(heard, ticket, reply),
-            (BatchPart::Attach(ticket, lease), reply) => {
-                self.take_attached(heard, ticket, lease, reply);
-            }
-            (BatchPart::Release(ticket, slots), reply) => {
+            BatchPart::Ahead { lease, ticket } => self.take_ahead(heard, lease, ticket, &reply),
+            BatchPart::Places => self.take_places(heard, &reply),
+            BatchPart::Acquire(ticket) => self.take_acquired(heard, ticket, reply),
+            BatchPart::Attach(ticket, lease) => self.take_attached(heard, ticket, lease, reply),
+            BatchPart::Release(ticket, slots) => {
                 self.take_released(heard.name, ticket, slots, &reply);
             }
-            (BatchPart::Cancel(ticket), _) => self.forget(heard.name, ticket),
-            (BatchPart::Detach(ticket), reply) => self.take_detached(heard.name, ticket, &reply),
+            BatchPart::Cancel(ticket) => self.forget(heard.name, ticket),
+            BatchPart::Detach(ticket) => self.take_detached(heard.name, ticket, &reply),
+        }
+    }
+
+    fn take_lease(&mut self, heard: Heard<'_>, lease: LeaseId, tickets: &[Ticket], reply: &Reply) {
+        match reply {
+            Reply::Renewed { valid_for } => {
+                self.lease_is_renewed(heard, lease, tickets, *valid_for);
+            }
+            // The store has something else under the lease than this session.
+            _ => self.renew_by_ticket(heard.now, heard.name, lease),
+        }
+    }
+
+    /// The answer to a renewal by name, which was sent to renew the lease or as a proof.
+    fn take_tickets(
+        &mut self,
+        heard: Heard<'_>,
+        lease: LeaseId,
+        tickets: &[Ticket],
+        reply: &Reply,
+        sent_as: impl FnOnce(&mut LeaseDesk) -> &mut Repetition,
+    ) {
+        let Reply::Tickets { valid_for, tickets: found } = reply else {
+            return self.renew_by_ticket(heard.now, heard.name, lease);
+        };
+        if let Some(of) = self.desk(heard.name).leases.get_mut(&lease) {
+            sent_as(of).answered();
+        }
+        self.tickets_are_renewed(heard, lease, tickets, found, *valid_for);
+    }
+
+    /// The answer to a proof of what a release in the same call was to grant to a waiter of ours.
+    fn take_ahead(&mut self, heard: Heard<'_>, lease: LeaseId, ticket: Ticket, reply: &Reply) {
+        let Reply::Tickets { valid_for, tickets: found } = reply else { return };
+        let is_ours = matches!(found[..], [TicketReply::Held { .. }]);
+        // If the release went to somebody else, our waiter waits on, and the next release is sent
+        // without a proof.
+        self.desk(heard.name).hands_over_to_us = is_ours;
+        if is_ours {
+            self.tickets_are_renewed(heard, lease, &[ticket], found, *valid_for);
+        }
+    }
+
+    fn take_places(&mut self, heard: Heard<'_>, reply: &Reply) {
+        match reply {
+            Reply::Renewed { .. } => self.places_are_renewed(heard.sent_at, heard.name),
+            // The store does not count as many places as this client: one by one shows which of
+            // them is gone.
+            _ => self.look_at_all_places(heard.name),
         }
     }
 
@@ -129,30 +145,13 @@ impl Session {
                     desk.send_again(ticket);
                 }
             }
-            Reply::Busy { why, .. } => self.refuse(heard.name, ticket, AcquireRefusal::Busy(why)),
-            Reply::OtherKind { stored, stated, .. } => {
-                self.refuse(heard.name, ticket, AcquireRefusal::OtherKind { stored, stated });
-            }
-            Reply::OtherLimit { stored, stated, is_pinned, .. } => {
-                let refusal = AcquireRefusal::OtherLimit { stored, stated, is_pinned };
-                self.refuse(heard.name, ticket, refusal);
-            }
-            Reply::TooMany { permits, limit, .. } => {
-                self.refuse(heard.name, ticket, AcquireRefusal::TooMany { permits, limit });
-            }
-            Reply::NoSuchSlot { there, .. } => {
-                self.refuse(heard.name, ticket, AcquireRefusal::NoSuchSlot { there });
-            }
             // This session has not released the ticket: then it would have no record of it, or one
             // that is leaving. The store refuses the ticket because a later one of its series came
             // first.
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);
             }
-            Reply::Ended { cause, .. } => {
-                self.refuse(heard.name, ticket, AcquireRefusal::Ended(cause));
-            }
-            _ => self.refuse(heard.name, ticket, AcquireRefusal::Store),
+            reply => self.refuse(heard.name, ticket, refusal_of(reply)),
         }
     }
 
@@ -249,6 +248,21 @@ impl Session {
             _ => self.events.push_back(Event::Lost { ticket, loss: Loss::Forgotten }),
         }
         self.forget(name, ticket);
+    }
+}
+
+/// What a caller is told whose acquire the store has answered with something but a grant.
+fn refusal_of(reply: Reply) -> AcquireRefusal {
+    match reply {
+        Reply::Busy { why, .. } => AcquireRefusal::Busy(why),
+        Reply::OtherKind { stored, stated, .. } => AcquireRefusal::OtherKind { stored, stated },
+        Reply::OtherLimit { stored, stated, is_pinned, .. } => {
+            AcquireRefusal::OtherLimit { stored, stated, is_pinned }
+        }
+        Reply::TooMany { permits, limit, .. } => AcquireRefusal::TooMany { permits, limit },
+        Reply::NoSuchSlot { there, .. } => AcquireRefusal::NoSuchSlot { there },
+        Reply::Ended { cause, .. } => AcquireRefusal::Ended(cause),
+        _ => AcquireRefusal::Store,
     }
 }
 

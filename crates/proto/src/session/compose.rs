@@ -55,6 +55,7 @@ impl Draft {
 impl Session {
     pub(super) fn compose(&mut self, now: Micros, name: &Name) -> Option<Call> {
         let desk = self.desks.get(name)?;
+        // The last call failed, and the pause after it is not over.
         if desk.retry_at.is_some_and(|at| at > now) {
             return None;
         }
@@ -64,6 +65,7 @@ impl Session {
         }
         let (draft, as_nobody) = self.draft_in_turn(now, name);
         let desk = self.desk(name);
+        // Those that this call did not serve come first in the next one.
         desk.nobodys_turn = !as_nobody;
         // Where the store has work left over, an empty batch makes it go on with that.
         if draft.requests.is_empty() && !desk.must_settle {
@@ -168,6 +170,7 @@ impl Session {
         self.draft_tickets(now, name, &mut draft);
         self.draft_ahead(name, &mut draft);
         let desk = self.desk(name);
+        // What an operator asks stays for a call of its own, which carries no inbox.
         let asks = core::mem::take(&mut desk.asks);
         for (ask, request, as_nobody) in asks {
             if as_nobody || draft.is_full() {

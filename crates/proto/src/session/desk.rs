@@ -218,6 +218,7 @@ impl Desk {
         let is_unproved = self.leases.values().any(|lease| !lease.unproved.is_empty());
         let at_once =
             !self.outbox.is_empty() || !self.asks.is_empty() || self.must_settle || is_unproved;
+        // What goes out at once has been due for ever: only the pause after a failure delays it.
         let due = if at_once { Some(0) } else { leases.chain(self.waiters_due).min() };
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }

@@ -8,13 +8,14 @@ use alloc::vec::Vec;
 use super::{
     Session,
     event::{AcquireRefusal, CallFailure, Event},
-    record::{Phase, TicketExit},
+    record::{Phase, Record, TicketExit},
     sent::{BatchPart, Sent},
 };
 use crate::{
     id::Ticket,
     name::Name,
     planted::{Bug, planted},
+    request::Enqueue,
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -65,14 +66,7 @@ impl Session {
                 self.bear_silence_of(now, at, name, tickets, failure);
             }
             BatchPart::Ahead { .. } => {} // the ticket waits on
-            BatchPart::Places => {
-                desk.waiters_due = (!desk.places.is_empty()).then_some(now);
-                // A store that is silent for a while keeps the places. One that is damaged or full
-                // will never grant anything to them.
-                let is_kept = failure.is_passing && !failure.is_full;
-                let waiting = if is_kept { Vec::new() } else { desk.waiting() };
-                self.bear_silence_of(now, at, name, waiting, failure);
-            }
+            BatchPart::Places => self.bear_silence_in_line(now, at, name, failure),
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
                 if planted(Bug::AsksOnce) {
                     return self.refuse(name, ticket, AcquireRefusal::Store);
@@ -94,6 +88,17 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// The renewal of all places had no answer.
+    fn bear_silence_in_line(&mut self, now: Micros, at: Micros, name: &Name, failure: CallFailure) {
+        let desk = self.desk(name);
+        desk.waiters_due = (!desk.places.is_empty()).then_some(now);
+        // A store that is silent for a while keeps the places. One that is damaged or full will
+        // never grant anything to them.
+        let is_kept = failure.is_passing && !failure.is_full;
+        let waiting = if is_kept { Vec::new() } else { desk.waiting() };
+        self.bear_silence_of(now, at, name, waiting, failure);
     }
 
     fn bear_silence_of(
@@ -129,17 +134,10 @@ impl Session {
         if record.is_delivered {
             return;
         }
-        let since = *record.silent_since.get_or_insert(at);
-        let patience = match record.wish.enqueue {
-            crate::request::Enqueue::No => patience.min(HASTE),
-            crate::request::Enqueue::Yes { .. } => patience,
-        };
-        // A waiter that was granted its permit still waits for the proof.
-        let is_waiting = record.phase == Phase::Held && record.was_queued;
+        let is_patient = is_patient(record, now, at, patience);
         if record.phase != Phase::Held {
             desk.outbox.insert(record);
         }
-        let is_patient = is_waiting || now.saturating_sub(since) < patience;
         let is_over = !failure.is_passing || failure.is_full || !is_patient;
         // A request that never reached the store need not be cancelled there, least of all at a
         // store that has no room for the cancel.
@@ -158,4 +156,17 @@ impl Session {
     fn leave_unsure(&mut self, now: Micros, ticket: Ticket) {
         self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));
     }
+}
+
+/// Returns whether the caller of a ticket waits on, though the request that was sent at `at` had no
+/// answer.
+fn is_patient(record: &mut Record, now: Micros, at: Micros, patience: Micros) -> bool {
+    let since = *record.silent_since.get_or_insert(at);
+    let patience = match record.wish.enqueue {
+        Enqueue::No => patience.min(HASTE),
+        Enqueue::Yes { .. } => patience,
+    };
+    // A waiter that was granted its permit still waits for the proof.
+    let is_waiting = record.phase == Phase::Held && record.was_queued;
+    is_waiting || now.saturating_sub(since) < patience
 }

@@ -76,6 +76,7 @@ impl Ears {
         more: impl FnOnce(&mut Ear),
     ) -> Option<ListeningLink> {
         let mut all = self.all();
+        // The name of the channel is copied only when it is new.
         if !all.contains_key(channel) {
             all.insert(channel.to_owned(), Ear::new(slot));
         }

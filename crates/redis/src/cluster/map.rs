@@ -73,6 +73,7 @@ impl ClusterLinks {
         let mut slots = redis::cmd("CLUSTER");
         slots.arg("SLOTS");
         let is_first = self.looks.load(Ordering::Relaxed) == 0;
+        // At first nobody else is known who could be asked instead.
         let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
         let answer =
             timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
@@ -89,10 +90,12 @@ impl ClusterLinks {
     }
 
     fn take_map(&self, map: SlotMap) {
+        // A node that has left the cluster needs no links.
         self.nodes().retain(|address, _| map.knows(address));
         *self.map() = map;
         self.looks.fetch_add(1, Ordering::Relaxed);
         let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();
+        // Slots have moved away from the nodes at which this client listens.
         if has_deaf {
             self.hurry.notify_one();
         }

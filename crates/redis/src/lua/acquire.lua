@@ -1,39 +1,54 @@
--- acquire: take permits, join the queue, or learn how an earlier try went.
+-- acquire: takes permits, joins the queue, or says how an earlier try went.
 -- keys   records order
--- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
+-- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl
+--        not_after about
 -- reply  granted queued busy other-kind other-limit too-many too-late ended
--- cost   where the plain path gives up: HGET head, entry, memory and lease, one HSET, one ZADD
+-- cost   where the plain path gives up, HGET of head, entry, memory and lease, one HSET, one ZADD
 --
--- kind: s, m, r (semaphore, mutex, readers-writer lock)
--- limit: - or R, A, S, E (refuse, adopt, set, exact) and the number  enqueue: no, yes, or the most that may wait
+-- kind: s, m or r (semaphore, mutex, readers-writer lock).
+-- limit: `-` for none; or R, A, S or E (refuse, adopt, set, exact) and the number.
+-- enqueue: no, yes, or how many may wait at most.
 
--- The packed form in words.
+-- Puts the packed form (ASK) into words.
 function ledger.acquire_text(line)
-  local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
+  local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority,
+    place_ttl, at = read(ASK, line, 9)
   local enqueue = most < 0 and 'no' or most == UNBOUNDED and 'yes' or format('%.0f', most)
-  return format('%s %s %d %s %s %d %s %.0f %.0f %s %.0f %s ', ticket, kind, permits, rule == '-' and rule or rule .. format('%d', limit),
+  return format('%s %s %d %s %s %d %s %.0f %.0f %s %.0f %s ',
+    ticket, kind, permits, rule == '-' and rule or rule .. format('%d', limit),
     enqueue, priority, sub(line, at, at + 31), ttl, margin, sub(line, at + 32, at + 63), place_ttl,
     not_after == UNBOUNDED and '-' or format('%.0f', not_after)) .. sub(line, at + 64)
 end
 
 function ledger.parse_acquire(text)
-  local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease, waiter_ttl, not_after, about =
+  local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease,
+    waiter_ttl, not_after, about =
     match(text, '^(%S+) ([smr]) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   local rule = limit and sub(limit, 1, 1)
-  if not rule or not string.find('-RASE', rule, 1, true) then ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read') end
+  if not rule or not string.find('-RASE', rule, 1, true) then
+    ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read')
+  end
   if #about > MOST_ABOUT then ledger.refuse('SEINPAALARGUMENT', 'about is too long') end
   return {
-    ticket = ledger.id(ticket, 'the ticket'), kind = kind, permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
+    ticket = ledger.id(ticket, 'the ticket'),
+    kind = kind,
+    permits = ledger.permits_of(permits, 1, 'permits'),
+    rule = rule,
     stated = rule ~= '-' and ledger.permits_of(sub(limit, 2), 0, 'the limit') or nil,
-    enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
-    priority = ledger.number(priority, -100, 100, 'the priority'), lease = ledger.id(lease, 'the lease'),
-    ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
-    waiter_lease = ledger.id(waiter_lease, 'the waiter\'s lease'), waiter_ttl = ledger.ttl_of(waiter_ttl, 'the waiter\'s ttl'),
-    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil, about = about,
+    enqueue = enqueue ~= 'no',
+    most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
+    priority = ledger.number(priority, -100, 100, 'the priority'),
+    lease = ledger.id(lease, 'the lease'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
+    margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
+    waiter_lease = ledger.id(waiter_lease, 'the waiter\'s lease'),
+    waiter_ttl = ledger.ttl_of(waiter_ttl, 'the waiter\'s ttl'),
+    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil,
+    about = about,
   }
 end
 
--- How the ticket stands now. A wakeup about it would only repeat this reply.
+-- Says how the ticket stands now. A wakeup about it would only repeat this reply, so it is dropped.
 function ledger.standing_of(ticket)
   for i = #ledger.wakeups, 1, -1 do
     if ledger.wakeups[i].ticket == ticket then table.remove(ledger.wakeups, i) end
@@ -43,12 +58,15 @@ function ledger.standing_of(ticket)
   return ledger.told(entry)
 end
 
--- The reply about a ticket that already holds or waits.
+-- Gives the reply about a ticket that holds or waits.
 function ledger.told(entry)
-  if not entry.fence then return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now()) end
+  if not entry.fence then
+    return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now())
+  end
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, ledger.slots_told(entry.slots), ledger.limit_now(), left)
+  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, ledger.slots_told(entry.slots),
+    ledger.limit_now(), left)
 end
 
 -- Puts a waiter under the lease of its place and renews that.
@@ -56,7 +74,8 @@ function ledger.stand_in_line(entry, ask)
   local lease = ledger.join(entry, ask.waiter_ttl, min(ask.margin, floor(ask.waiter_ttl / 2)))
   lease.ends = head.clock + ask.waiter_ttl
   lease.ends_wall = now + ask.waiter_ttl
-  head.longest = max(head.longest, ask.waiter_ttl) -- the lease may have been made with another
+  -- The lease may have been made with another ttl.
+  head.longest = max(head.longest, ask.waiter_ttl)
   ledger.put_lease(lease)
 end
 
@@ -67,7 +86,8 @@ function ledger.new_entry(ask, lease)
   }
 end
 
--- A waiter that is heard from again keeps its rank and comes back into the order of service.
+-- Answers an acquire that was sent before. A waiter that is heard from again keeps its rank, and if
+-- it was parked it comes back into the order of service.
 function ledger.look(entry, ask)
   if entry.fence and entry.inbox ~= ledger.me then return 'ended ' .. ask.ticket .. ' attached' end
   if not entry.fence then
@@ -80,18 +100,20 @@ function ledger.look(entry, ask)
   return ledger.standing_of(ask.ticket)
 end
 
--- The limit that this request states anew, if it may; otherwise nothing and the refusal.
+-- Gives the limit that this request states anew, if it may. Otherwise it gives nothing and, if
+-- there is one, the refusal.
 function ledger.stating(ask)
   if ask.rule == '-' then return nil end
   local stored = head.pinned or head.stated
   local refuses = ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)
   if refuses and stored and stored ~= ask.stated then
-    return nil, format('other-limit %s %d %d %d', ask.ticket, stored, ask.stated, head.pinned and 1 or 0)
+    return nil,
+      format('other-limit %s %d %d %d', ask.ticket, stored, ask.stated, head.pinned and 1 or 0)
   end
   return (ask.rule == 'S' or not head.stated) and ask.stated or nil
 end
 
--- The limit that goes without saying is stored like a stated one, but for under a pinned one.
+-- An implied limit is stored like a stated one, unless a limit is pinned.
 function ledger.store_terms(ask, stating, limit)
   head.kind = ask.kind
   if stating then head.stated = stating elseif not head.pinned then head.stated = limit end
@@ -104,7 +126,9 @@ function ledger.is_free_for(permits, limit)
 end
 
 function ledger.refusal(ask)
-  if not ask.enqueue then return head.paused and 'paused' or guarded_for > 0 and 'guarded' or 'full' end
+  if not ask.enqueue then
+    return head.paused and 'paused' or guarded_for > 0 and 'guarded' or 'full'
+  end
   return ask.most and head.waiting >= ask.most and 'too-many-waiting'
 end
 
@@ -117,7 +141,8 @@ function ledger.grant_at_once(ask, slots)
   return ledger.standing_of(ask.ticket)
 end
 
--- The rank: waiting for ten seconds outweighs one step of priority.
+-- Puts a newcomer in line. Its rank is its arrival less ten seconds for each step of priority, so
+-- nobody waits for ever.
 function ledger.enqueue(ask, wishes)
   local entry = ledger.new_entry(ask, ask.waiter_lease)
   head.arrival = max(head.arrival + 1, head.clock)
@@ -155,7 +180,9 @@ function ledger.ask_for(ask)
     return ledger.grant_at_once(ask, slots)
   end
   local why = ledger.refusal(ask)
-  if why then return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting) end
+  if why then
+    return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting)
+  end
   ledger.store_terms(ask, stating, limit)
   return ledger.enqueue(ask, wishes)
 end
@@ -174,7 +201,7 @@ ledger.operations.acquire = function(text)
   return function() return ledger.acquire(ask) end
 end
 
--- An acquire after the names of the slots that must be among those that it gets.
+-- A wish is an acquire behind the names of slots that must be among those that it gets.
 ledger.operations.wish = function(text)
   local wishes, rest = match(text, '^([^ ;:]+) acquire (.*)$')
   if not wishes then ledger.refuse('SEINPAALARGUMENT', 'wish cannot be read') end

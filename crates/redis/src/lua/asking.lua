@@ -1,15 +1,15 @@
--- asking: ask a holder to hand over. It ends nothing.
+-- asking: asks a holder to hand over its permits. It ends nothing.
 -- keys   records order
--- args   ticket lease who and why
+-- args   ticket lease ask: who asks and why, with the byte 30 between them
 -- reply  asked queued ended unknown
--- cost   HGET head, entry and leases; one HSET; one PUBLISH
+-- cost   HGET of head, entry and leases, one HSET, one PUBLISH
 --
--- What was asked stands behind what the holder says of itself: for each ask a mark, for how long the ticket had been held,
--- who asks and why, with another mark between them. The marks are the bytes 29 and 30.
+-- What was asked stands behind what the holder says of itself. Each ask is the byte 29, for how
+-- long the ticket had been held, the byte 30, and who asks and why.
 
 ledger.most_asks = 8
 
--- The text with this ask behind the others, or nothing if it is there already.
+-- Gives the text with this ask behind the others, or nothing if it is there already.
 function ledger.asked(about, ask, after)
   local said, asks = match(about, '^[^\29]*'), {}
   for held_for, kept in string.gmatch(sub(about, #said + 1), '\29(%d+)\30([^\29]*)') do
@@ -20,13 +20,15 @@ function ledger.asked(about, ask, after)
   return said .. table.concat(asks, '', max(#asks - ledger.most_asks + 1, 1))
 end
 
--- Under another lease that is the same in all but its id. So the next renewal of the old one finds that what stands
--- there differs, and its holder renews by ticket, which tells what was asked.
+-- Puts the ticket under another lease, which differs from its own only in the id. So the next
+-- renewal of the old lease finds that what stands there differs, and the holder renews by ticket,
+-- which tells it what was asked.
 function ledger.set_apart(entry, apart)
   local lease = ledger.lease_of(entry.lease)
   if lease and not ledger.lease_of(apart) then
     ledger.put_lease({
-      id = apart, inbox = lease.inbox, ttl = lease.ttl, ends = lease.ends, ends_wall = lease.ends_wall,
+      id = apart, inbox = lease.inbox, ttl = lease.ttl, ends = lease.ends,
+      ends_wall = lease.ends_wall,
       members = 0, digest = 0, parked = 0,
     })
   end

@@ -1,10 +1,11 @@
--- attach: a ticket changes hands: somebody attaches to it, or its holder leaves it to itself.
+-- attach: hands a ticket to the client that attaches to it, or leaves it without a client (detach).
 -- keys   records order
 -- args   attach: ticket lease ttl margin not_after about; detach: ticket ttl margin
 -- reply  attach: granted too-late ended unknown; detach: renewed ended unknown
--- cost   HGET head, entry, leases and memory, one HSET, ZREM and ZADD, one PUBLISH to the old holder
+-- cost   HGET of head, entry, leases and memory, one HSET, ZREM and ZADD, one PUBLISH to the old
+--        holder
 
--- The entry of a ticket that holds, or what is said of one that does not.
+-- Gives the entry of a ticket that holds, or nothing and the reply about one that does not.
 function ledger.held_entry(ticket)
   local entry = ledger.entry_of(ticket)
   if entry and entry.fence then return entry end
@@ -12,24 +13,27 @@ function ledger.held_entry(ticket)
   return nil, cause and 'ended ' .. ticket .. ' ' .. cause or 'unknown ' .. ticket
 end
 
--- A late copy of this request must not take the ticket back from whoever attaches next.
+-- Remembers the attach as spent, so that a late copy of it cannot take the ticket back from the
+-- next one to attach.
 function ledger.spend(ask)
   if not ledger.entry_of(ask.lease) then ledger.raise(ask.lease, ask.ttl, 0, 'attached') end
 end
 
--- A grant of its own, which ends the one before and tells its holder.
+-- An attach is a grant of its own. It ends the one before, and tells its holder.
 function ledger.hand_over(entry, ask, fence)
   local before = { ticket = entry.ticket, inbox = entry.inbox }
   ledger.part(entry)
   ledger.spend(ask)
-  entry.lease, entry.inbox, entry.ttl, entry.since, entry.about = ask.lease, ledger.me, ask.ttl, now, ask.about
+  entry.lease, entry.inbox, entry.ttl, entry.since, entry.about =
+    ask.lease, ledger.me, ask.ttl, now, ask.about
   entry.fence = fence or ledger.next_fence()
   ledger.join(entry, ask.ttl, ask.margin)
   ledger.put_entry(entry)
   if before.inbox ~= ledger.me then ledger.wake(before, 'ended ' .. entry.ticket .. ' attached') end
 end
 
--- Nothing if the ticket may be handed over, or is the asker's already; else the refusal.
+-- Gives nothing if the ticket may be handed over or is the asker's already, and otherwise the
+-- refusal.
 function ledger.attach_refusal(entry, ask)
   if entry.lease == ask.lease and entry.inbox == ledger.me then return nil end
   local spent = ledger.cause_of(ask.lease)
@@ -56,12 +60,18 @@ function ledger.detach(ticket, renew)
 end
 
 function ledger.parse_attach(text)
-  local ticket, lease, ttl, margin, not_after, about = match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
-  if not ticket or #about > MOST_ABOUT then ledger.refuse('SEINPAALARGUMENT', 'attach cannot be read') end
+  local ticket, lease, ttl, margin, not_after, about =
+    match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
+  if not ticket or #about > MOST_ABOUT then
+    ledger.refuse('SEINPAALARGUMENT', 'attach cannot be read')
+  end
   return {
-    ticket = ledger.id(ticket, 'the ticket'), lease = ledger.id(lease, 'the lease'), ttl = ledger.ttl_of(ttl, 'ttl'),
+    ticket = ledger.id(ticket, 'the ticket'),
+    lease = ledger.id(lease, 'the lease'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
     margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
-    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil, about = about,
+    not_after = not_after ~= '-' and ledger.number(not_after, 0, UNBOUNDED, 'not-after') or nil,
+    about = about,
   }
 end
 
@@ -73,7 +83,9 @@ end
 ledger.operations.detach = function(text)
   local ticket, ttl, margin = match(text, '^(%S+) (%S+) (%S+)$')
   local renew = {
-    lease = ledger.id(ticket, 'the ticket'), ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
+    lease = ledger.id(ticket, 'the ticket'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
+    margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
   }
   return function() return ledger.detach(ticket, renew) end
 end

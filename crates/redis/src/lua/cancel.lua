@@ -1,11 +1,12 @@
--- cancel: give up a ticket whatever has become of it, and refuse it should it still arrive.
+-- cancel: gives up a ticket whatever has become of it, and refuses it should it still arrive.
 -- keys   records order
 -- args   ticket remember attach
 -- reply  cancelled
--- cost   as release; of an unknown ticket: one HSET, one ZADD
-
+-- cost   as release; for an unknown ticket one HSET and one ZADD
 --
--- attach: - or the lease of an attach that is given up
+-- remember: for how long an unknown ticket is refused.
+-- attach: `-`, or the lease of an attach that is given up. Then the ticket is given up only if the
+-- attach was executed.
 
 function ledger.cancel(ticket, time, attach)
   local entry, refused = ledger.entry_of(ticket), attach or ticket

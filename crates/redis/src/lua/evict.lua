@@ -1,4 +1,4 @@
--- evict: end somebody's lease or place in the queue, and tell them.
+-- evict: ends somebody's lease or place in the queue, and tells its client.
 -- keys   records order
 -- args   ticket
 -- reply  evicted unknown

@@ -1,11 +1,13 @@
--- flush: how what a script has changed is written: each record and entry gets its place, and all goes out together.
+-- flush: writes what a script has changed: gives each record and entry its place, and sends all of
+--   it together.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
--- cost   one HDEL, ZREM, HSET and ZADD, as far as there is something for them
+-- cost   one HDEL, ZREM, HSET and ZADD, each only if there is something for it
 --
--- Removals go first: they free memory, and after one Redis lets a script write also when memory is short. A script that
--- only makes the name grow begins with the head instead, and so is refused whole.
+-- Removals go first. They free memory, and after one Redis lets a script write even when memory is
+-- short. A script that only makes the name grow begins with the head instead, so that the server
+-- refuses it whole.
 
 function ledger.place(object, slot, member)
   local old = object[slot]
@@ -15,7 +17,8 @@ function ledger.place(object, slot, member)
   object[slot] = member
 end
 
--- A lower bound, in all that the clock has advanced, of when something of a record ends. No clock advances by more.
+-- Gives a lower bound, on the scale of passed, of when something of a record ends. Neither the
+-- ledger's clock nor the wall clock advances by more than passed does.
 function ledger.due_of(record)
   local lease, memory, left = record.lease, record.memory, UNBOUNDED
   if lease then left = min(lease.ends - head.clock, lease.ends_wall - now) end
@@ -23,7 +26,8 @@ function ledger.due_of(record)
   return left < UNBOUNDED and max(floor(head.passed + left), 0) or UNBOUNDED
 end
 
--- Listed bounds are only ever too low: who looks at one corrects it.
+-- A listed bound may be too low, and never too high. The call that looks at one that is too low
+-- corrects it, so a renewal leaves it.
 function ledger.list(record, due)
   if not head.wide or due == UNBOUNDED then
     due = head.wide and record.listed or nil
@@ -38,13 +42,19 @@ function ledger.is_there(record)
   return record.lease or record.memory or next(record.tickets)
 end
 
--- Tells whether an entry has its place in the record of its lease. Then one look finds both.
+-- Tells whether a ticket has its place in the record of its lease, where one read finds both.
 function ledger.has_room(entry, record)
-  if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
-  if string.find(entry.about, '\29', 1, true) then return false end -- what was asked is told by the general path
+  if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then
+    return false
+  end
+  -- A renewal of the general path tells what was asked, and it looks at entries only.
+  if string.find(entry.about, '\29', 1, true) then return false end
   local lease = record.lease
-  if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
-  if entry.home == 'record' then return not record.is_crowded end -- a lone value had room for it
+  if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then
+    return false
+  end
+  -- A value that was head and record had room for it.
+  if entry.home == 'record' then return not record.is_crowded end
   if head.wide and next(record.tickets) then return false end
   local size = TICKET_SIZE + #entry.about
   for _, other in pairs(record.tickets) do size = size + TICKET_SIZE + #other.about end
@@ -60,28 +70,34 @@ function ledger.house(entry)
     if home == 'record' then record.tickets[entry.ticket] = entry else head.rows = head.rows + 1 end
     entry.home = home
   end
-  if home == 'record' then ledger.dirty_records[entry.lease] = true else ledger.gone[entry.ticket] = nil end
+  if home == 'record' then
+    ledger.dirty_records[entry.lease] = true
+  else
+    ledger.gone[entry.ticket] = nil
+  end
   local is_by_itself = head.wide and home == 'entry'
   ledger.place(entry, 'by_lease', is_by_itself and 'm' .. entry.lease .. entry.ticket or nil)
   local rank = head.wide and entry.fence and pack(MEMBER, 'g', entry.fence, entry.ticket)
-  if not entry.fence then rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket) end
+  if not entry.fence then
+    rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket)
+  end
   ledger.place(entry, 'by_rank', rank or nil)
 end
 
--- An entry leaves the record of its series, in which no other lease's are.
+-- Takes a ticket out of the record of its series, the only one in which it can be.
 function ledger.unlodge(entry)
   local record = ledger.record_of(ledger.series_of(entry.ticket))
   record.tickets[entry.ticket] = nil
   ledger.dirty_records[record.id] = true
 end
 
--- An entry by itself goes from the hash.
+-- Takes an entry out of the hash.
 function ledger.vacate(entry)
   ledger.gone[entry.ticket] = true
   head.rows = head.rows - 1
 end
 
--- Finds the place of each entry, and counts what is in the hash.
+-- Finds the place of each changed ticket, and counts the rows of the hash.
 function ledger.house_all()
   local unfit = {}
   for id in pairs(ledger.dirty_records) do
@@ -103,8 +119,8 @@ function ledger.house_all()
   end
 end
 
--- From this many rows on, the order lists them. Then a record keeps one ticket, so that renewing it
--- is cheap.
+-- Has the order list all rows, because there are many now. From then on a record keeps one ticket
+-- only, so that renewing it stays cheap.
 function ledger.widen()
   ledger.load_all()
   head.wide = true
@@ -145,7 +161,7 @@ function ledger.collect(set, del)
   end
 end
 
--- Writes what is pending, and the head with it if that is asked for or has to come first.
+-- Writes what is pending, and the head with it if that is asked for or must come first.
 function ledger.flush(with_head)
   if not ledger.is_dirty and not with_head then return end
   local set, del = {}, {}
@@ -177,11 +193,14 @@ function ledger.flush(with_head)
   end
   local add, remove = ledger.sort_placed()
   if is_growth then ledger.send('hset', records, set) end
-  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  if not is_growth and not ledger.has_written and #del + #remove == 0 then
+    call('hdel', records, '-')
+  end
   ledger.send('hdel', records, del)
   ledger.send('zrem', order, remove)
   if not is_growth then ledger.send('hset', records, set) end
   ledger.send('zadd', order, add)
   ledger.has_removed = ledger.has_removed or #remove > 0
-  ledger.dirty_records, ledger.dirty_entries, ledger.gone, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
+  ledger.dirty_records, ledger.dirty_entries, ledger.gone, ledger.placed, ledger.is_dirty =
+    {}, {}, {}, {}, false
 end

@@ -1,10 +1,11 @@
--- inspect: read everything about the name. It settles first, so it never shows what has run out.
+-- inspect: reads everything about the name. It settles first, so it never shows what has run out.
 -- keys   records order
 -- args   rows
 -- reply  snapshot
--- cost   one HGET a row and one for its lease
+-- cost   one HGET for each row and one for its lease
 --
--- A snapshot is a list: the totals, the names of slots if they have names, a row a holder, a row a waiter.
+-- A snapshot is a list: the totals, the names of the slots if they have names, a row for each
+-- holder, and a row for each waiter, parked ones last.
 
 function ledger.rows_of(band, above, rows)
   if rows <= 0 then return {} end
@@ -17,8 +18,8 @@ end
 function ledger.holder_row(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('holder %s %d %s %d %d ', entry.ticket, entry.fence, entry.slots, max(now - entry.since, 0), left)
-    .. entry.about
+  return format('holder %s %d %s %d %d ', entry.ticket, entry.fence, entry.slots,
+    max(now - entry.since, 0), left) .. entry.about
 end
 
 function ledger.add_rows(answer, members, row)
@@ -31,8 +32,8 @@ end
 
 function ledger.inspect(rows)
   ledger.drop_terms()
-  local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated, head.pinned, head.held, head.holders,
-    head.waiting, head.recent, head.paused) }
+  local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated,
+    head.pinned, head.held, head.holders, head.waiting, head.recent, head.paused) }
   if head.names then answer[2] = 'names ' .. head.names end
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)

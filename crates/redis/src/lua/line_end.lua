@@ -1,15 +1,16 @@
--- line_end: writes the line, wakes and answers.
+-- line_end: writes the line, wakes those who were granted permits, and answers.
 -- keys   records order
 -- args   as lean has them
 -- reply  what line says
--- cost   one HSET; PEXPIRE if the end is too near; PUBLISH
+-- cost   one HSET; PEXPIRE if the keys would expire too early; PUBLISH
 
     if line or fence > now + HALF_DAY then break end
     -- With restart-guard: over.
 
-    local is_idle, left, most, value, look, milliseconds = holders + waiting == 0, deadline - now, nil, nil, -1, nil
+    local is_idle, left, most, value, look, milliseconds =
+      holders + waiting == 0, deadline - now, nil, nil, -1, nil
     if is_idle then
-      -- The clock may run freely, and what is only remembered is needed for less.
+      -- The ledger's clock may run freely, and memories alone need the keys for a shorter time.
       bound, need = UNBOUNDED, till_then - clock
       for at = LINE_SIZE + 70, LINE_SIZE + 70 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
         local till = read('<d', text, at)
@@ -25,16 +26,19 @@
       deadline, milliseconds = now + most, string.format('%d', most / 1000)
     end
     if is_idle and count == 1 and tail < 256 then
-      value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses, read('<I4', text, LINE_SIZE + 66), clock, now, fence,
-        deadline, till_then, recent) .. p6
+      value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses,
+        read('<I4', text, LINE_SIZE + 66), clock, now, fence, deadline, till_then, recent) .. p6
     elseif from <= LINE_TURN_END then
-      value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline) .. p1 .. p2 .. p3
+      value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline)
+        .. p1 .. p2 .. p3
     else
       if from > LINE_SIZE then
-        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places, kind,
-          count, holders, ranges, tail, limit, held, top)
+        value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival,
+          recent, line_at, waiting, uses, places, kind, count, holders, ranges, tail, limit, held,
+          top)
       else
-        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent, line_at, waiting, uses, places)
+        value = pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival,
+          recent, line_at, waiting, uses, places)
       end
       value = value .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
     end
@@ -42,7 +46,8 @@
     local first = waiting > 0 and byte(value, line_at)
     local inbox_at = first and LINE_SIZE + 1 + SESSION_SIZE * (first - 1)
     if first and (first == mine or sub(value, inbox_at, inbox_at + 31) == sub(who, 1, 32)) then
-      -- Who is first looks in when the first lease ends.
+      -- The first waiter is to look in when the first lease ends: if the holder is gone, nobody
+      -- else comes by to notice.
       look = bound
       if due - now < bound then
         for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
@@ -56,7 +61,7 @@
       end
       if look < 1 then look = 1 end
     end
-    -- The field is there, so that nothing but a refusal is anything but 0.
+    -- HSET answers 0, because the field is there. Anything else is a refusal.
     if try('hset', KEYS[1], 'h', value) ~= 0 then break end
     if is_apart then try('hdel', KEYS[1], 'a') end
     if milliseconds then

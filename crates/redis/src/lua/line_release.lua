@@ -1,15 +1,19 @@
--- line_release: a holder at a line gives back all it has, and whoever is first gets it. Where it wants more or less than that,
---   line_serve looks on.
+-- line_release: a holder at a line gives back all permits of a ticket, and the first waiter gets
+--   them.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
 -- cost   to hand over one PUBSUB
+--
+-- If the first waiter wants more or fewer permits than are given back, line_serve goes on with the
+-- line.
 
         elseif operation == 2 then
           local number, mixed = read('<I4d', line, TERMS_AT)
           local free_at = LINE_SIZE + 1 + count * SESSION_SIZE
           local tickets_at = free_at + 8 * ranges
-          local at, after, its_number, permits, slot, its_ttl, since = tickets_at, tickets_at, nil, nil, nil, nil, nil
+          local at, after, its_number, permits, slot, its_ttl, since =
+            tickets_at, tickets_at, nil, nil, nil, nil, nil
           while at < line_at do
             local its, its_size = byte(text, at, at + 1)
             after = at + LINE_TICKET_SIZE + its_size
@@ -43,14 +47,18 @@
             else
               local place = 1
               while place < #free and read('<I4', free, place) < slot do place = place + 8 end
-              free = sub(free, 1, place - 1) .. pack('<I4I4', slot, slot + permits - 1) .. sub(free, place)
+              free = sub(free, 1, place - 1) .. pack('<I4I4', slot, slot + permits - 1)
+                .. sub(free, place)
             end
             ranges, till_then, serves = #free / 8, till, waiting > 0
-            p1, p2 = sub(text, LINE_SIZE + 1, s + 55), pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
-            p3, p4, p5, p6 = sub(text, s + SESSION_CAUSES_AT, free_at - 1), free, sub(text, tickets_at, at - 1), sub(text, after)
+            p1, p2 = sub(text, LINE_SIZE + 1, s + 55),
+              pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
+            p3, p4, p5, p6 = sub(text, s + SESSION_CAUSES_AT, free_at - 1), free,
+              sub(text, tickets_at, at - 1), sub(text, after)
             line_at = line_at - (after - at) + #free - (tickets_at - free_at)
           else
-            -- Whoever is first takes just what is given back, and nothing else is free.
+            -- The first waiter wants just what is given back, and nothing else is free: it gets the
+            -- same slots.
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
             channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox
@@ -64,7 +72,8 @@
             place = #text - tail - places * PLACE_SIZE + 1
             while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
             local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
-            -- A lease made for it ends no later than its place would have.
+            -- A lease that is made for the waiter ends no later than its place would have, because
+            -- the client has not been heard from since.
             if members == 0 then
               ends, ends_wall = clock + ttl, now + ttl
               if place_ends < ends then ends = place_ends end
@@ -75,7 +84,8 @@
             if clock + ttl > till then till = clock + ttl end
             fence = fence < now and now or fence + 1
             if not ARGV[2] then from = LINE_TURN_END + 1 end
-            p2 = pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends, ends_wall)
+            p2 = pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends,
+              ends_wall)
             if heir > mine then
               p2, p3, p4 = lease, sub(text, s + SESSION_CAUSES_AT, h + 55), p2
             elseif heir < mine then
@@ -86,15 +96,19 @@
             local first_end = line_at + LINE_WAITER_SIZE + size
             p6 = pack(LINE_TICKET, heir, size, its_number, permits, slot, ttl, now, fence)
             if size > 0 then p7 = sub(text, line_at + LINE_WAITER_SIZE, first_end - 1) end
-            -- Its place goes with the last who waits under it.
+            -- The place ends with the last waiter that stands under it.
             if waits > 1 then
-              p8 = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS) .. sub(text, place + 10)
+              p8 = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS)
+                .. sub(text, place + 10)
             else
               p8, places = sub(text, place + PLACE_SIZE), places - 1
             end
             if first_end < place then p8 = sub(text, first_end, place - 1) .. p8 end
-            line_at, waiting, uses = line_at - (after - at) + LINE_TICKET_SIZE + size, waiting - 1, uses < 255 and uses + 1 or uses
-            message = string.format(permits == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ', its_series, its_number,
-              fence, slot, permits == 1 and limit or slot + permits - 1, limit) .. KEYS[1]
+            line_at, waiting, uses = line_at - (after - at) + LINE_TICKET_SIZE + size, waiting - 1,
+              uses < 255 and uses + 1 or uses
+            message = string.format(
+              permits == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ',
+              its_series, its_number, fence, slot,
+              permits == 1 and limit or slot + permits - 1, limit) .. KEYS[1]
           end
           is_done = true

@@ -1,4 +1,5 @@
--- line_renew: a lease or a place at a line is renewed whole; or a lease, as a proof that one ticket stands under it.
+-- line_renew: renews a whole lease or place at a line, or a lease as a proof that one ticket still
+--   stands under it.
 -- keys   records order
 -- args   as lean has them
 -- reply  of a proof fence slot permits
@@ -14,7 +15,8 @@
             fields_at = place and place + 10 or s + 77
           else
             number, ttl, margin = read('<I4dd', line, TERMS_AT)
-            local at, its, size, its_number, permits, slot, its_fence, _ = LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
+            local at, its, size, its_number, permits, slot, its_fence, _ =
+              LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
             while at < line_at do
               its, size = byte(text, at, at + 1)
               if its == mine then
@@ -24,7 +26,7 @@
               at = at + LINE_TICKET_SIZE + size
             end
             if at >= line_at then break end
-            -- What was asked of a holder is told elsewhere.
+            -- If somebody has asked this holder for its permits, the general path tells it so.
             local asked = string.find(text, '\29', at + LINE_TICKET_SIZE, true)
             if asked and asked < at + LINE_TICKET_SIZE + size then break end
             local told = pack('<dI4I4', its_fence, slot, permits)
@@ -33,7 +35,8 @@
           end
           if not (ttl >= MIN_TTL and ttl <= MAX_TTL) then break end
           from = (ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1
-          p1, p2, p3 = sub(text, from, fields_at - 1), pack('<dd', clock + ttl, now + ttl), sub(text, fields_at + 16)
+          p1, p2, p3 = sub(text, from, fields_at - 1), pack('<dd', clock + ttl, now + ttl),
+            sub(text, fields_at + 16)
           if now + ttl < due then due = now + ttl end
           if margin < bound then bound = margin end
           if ttl > need then need = ttl end

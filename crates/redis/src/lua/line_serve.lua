@@ -1,10 +1,13 @@
--- line_serve: whoever waits gets what is free, in order, as far as it goes; then the next request.
+-- line_serve: waiters of a line get what is free, in order, as far as it goes. Then comes the next
+--   request.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
--- cost   one PUBSUB for each that is looked at
+-- cost   one PUBSUB for each waiter that is looked at
 --
--- Only where it is not one that takes just what another gives back.
+-- The case where the first waiter takes just what is given back is in line_release, because it is
+-- the usual one and this piece costs more
+-- (docs/decisions/0092-who-waits-for-another-number-of-permits.md).
 
       if serves then
         text = sub(text, 1, LINE_SIZE) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6
@@ -20,7 +23,8 @@
               local listeners = try('pubsub', LISTENERS, channel)[2]
               if not listeners or listeners == 0 then break end
             end
-            if wanted > limit then break end -- a limit that was lowered
+            -- The limit was lowered: the general path ends this waiter.
+            if wanted > limit then break end
             is_done = true
             if wanted > limit - held then break end
             local free_at, slot, free = LINE_SIZE + 1 + count * SESSION_SIZE, held, ''
@@ -32,14 +36,18 @@
               is_done = low + wanted - 1 <= high
               if not is_done then break end
               slot = low
-              if low + wanted <= high then free = pack('<I4I4', low + wanted, high) else ranges = ranges - 1 end
+              if low + wanted <= high then
+                free = pack('<I4I4', low + wanted, high)
+              else
+                ranges = ranges - 1
+              end
               free = free .. sub(text, free_at + 8, tickets_at - 1)
             end
             local members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, h + 56)
             local place = #text - tail - places * PLACE_SIZE + 1
             while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
             local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
-            -- A lease made for it ends no later than its place would have.
+            -- As in line_release: the new lease ends no later than the place would have.
             if members == 0 then
               ends, ends_wall = clock + ttl, now + ttl
               if place_ends < ends then ends = place_ends end
@@ -50,22 +58,30 @@
             if clock + ttl > till then till = clock + ttl end
             fence = fence < now and now or fence + 1
             local left = ''
-            -- Its place goes with the last who waits under it.
+            -- The place ends with the last waiter that stands under it.
             if waits > 1 then
-              left = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS) .. sub(text, place + 10, place + PLACE_SIZE - 1)
+              left = pack('<BBd', heir, waits - 1, (sum - its_mixed) % DIGESTS)
+                .. sub(text, place + 10, place + PLACE_SIZE - 1)
             else
               places = places - 1
             end
-            text = sub(text, 1, h + 55) .. pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends, ends_wall)
-              .. sub(text, h + SESSION_CAUSES_AT, free_at - 1) .. free .. sub(text, tickets_at, line_at - 1)
-              .. pack(LINE_TICKET, heir, size, its_number, wanted, slot, ttl, now, fence) .. sub(text, line_at + LINE_WAITER_SIZE, place - 1)
-              .. left .. sub(text, place + PLACE_SIZE)
+            text = sub(text, 1, h + 55)
+              .. pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends,
+                ends_wall)
+              .. sub(text, h + SESSION_CAUSES_AT, free_at - 1) .. free
+              .. sub(text, tickets_at, line_at - 1)
+              .. pack(LINE_TICKET, heir, size, its_number, wanted, slot, ttl, now, fence)
+              .. sub(text, line_at + LINE_WAITER_SIZE, place - 1) .. left
+              .. sub(text, place + PLACE_SIZE)
             line_at = line_at + LINE_TICKET_SIZE + size + #free - (tickets_at - free_at)
-            held, holders, waiting, uses = held + wanted, holders + 1, waiting - 1, uses < 255 and uses + 1 or uses
+            held, holders, waiting, uses = held + wanted, holders + 1, waiting - 1,
+              uses < 255 and uses + 1 or uses
             messages = messages or {}
             messages[#messages + 1] = channel
-            messages[#messages + 1] = string.format(wanted == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ', its_series,
-              its_number, fence, slot, wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]
+            messages[#messages + 1] = string.format(
+              wanted == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ',
+              its_series, its_number, fence, slot,
+              wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]
             serves = waiting > 0 and held < limit
           until true
         end

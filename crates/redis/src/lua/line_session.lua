@@ -1,20 +1,26 @@
--- line_session: the session that a request at a line is of.
+-- line_session: finds the session that sent a request at a line, and adds a new one.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
 -- cost   nothing
 
-    -- granted: whether anybody might be, or might be told when to look in. from: from where on the text of before is written
-    -- again. said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
-    local i, need, about, granted, from, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
-    -- serves: whether something is free that those who wait might get; messages: what they are told, each after its channel.
+    -- granted: whether this call might grant something, or tell somebody when to look in. from:
+    -- where the part of the old text begins that is written again. said: the answers to acquires
+    -- and proofs. till_then: until when the session that gave back is remembered.
+    local i, need, about, granted, from, said, channel, message, mine, till_then =
+      1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
+    -- serves: whether something is free that waiters might get. messages: the wakeups for them,
+    -- each behind its channel.
     local serves, messages = false, nil
     local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
     while line do
       local operation, is_done = byte(line), false
       repeat
-        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE)
-          or #line > ABOUT_AT + 254 then break end
+        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE
+              or operation == 3 and RENEW_SIZE or PROOF_SIZE)
+            or #line > ABOUT_AT + 254 then
+          break
+        end
         if i > 1 then who = sub(line, 18, 73) end
         local s, is_new, place = string.find(text, who, LINE_SIZE + 1, true), false, nil
         if not s then
@@ -27,7 +33,7 @@
             s = LINE_SIZE + 1 + (byte(text, place) - 1) * SESSION_SIZE
             if sub(text, s, s + 31) ~= asker then break end
           else
-            -- It is new, or only remembered.
+            -- The session is new here, or nothing is left of it but a memory.
             if operation ~= 1 then break end
             s = string.find(text, NOBODY .. series, LINE_SIZE + 1, true)
             if s then
@@ -37,7 +43,8 @@
               break
             else
               s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true
-              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0) .. sub(text, s)
+              text = sub(text, 1, s - 1) .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0)
+                .. sub(text, s)
               count, line_at = count + 1, line_at + SESSION_SIZE
             end
           end

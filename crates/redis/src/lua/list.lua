@@ -1,20 +1,27 @@
--- list: the totals of many names, and who waits there first. It only reads: a name at which something is to be done is
---   looked at by itself.
+-- list: gives the totals of many names, and who is first in line there. It only reads: a name at
+--   which something is to be done is left to inspect.
 -- keys   records order
 -- args   now inbox fence_seen rows
 -- reply  snapshot unused look
--- cost   one HGET a name; where somebody waits two ZRANGEBYLEX and one HMGET; where something may have run out one HGETALL
+-- cost   one HGET for each name; where somebody waits two ZRANGEBYLEX and one HMGET; where
+--        something may have run out one HGETALL
 --
--- The keys of the names follow each other; with the restart guard, the marker follows those of the first.
--- An answer a name, in their order: a snapshot as inspect gives it, without holders; `unused`; or `look`, for a name at
--- which inspect would do something first, or of which too much would have to be read here.
+-- The keys of the names follow each other. With the restart guard, the marker follows those of the
+-- first name.
+--
+-- There is an answer for each name, in their order: a snapshot as inspect gives it, without
+-- holders; `unused`; or `look`, for a name at which inspect would do something first, or of which
+-- too much would have to be read here.
 
 local MOST_LISTED = 1024
 local rows_left, rows_wanted = MOST_LISTED, tonumber(ARGV[4] or '?')
-if not now or not rows_wanted then return redis.error_reply('SEINPAALARGUMENT the clock or the rows') end
+if not now or not rows_wanted then
+  return redis.error_reply('SEINPAALARGUMENT the clock or the rows')
+end
 if #KEYS % 2 == 1 then table.remove(KEYS, 3) end
 
--- Whether a lease may have ended by then, where all records are few. fields: those of a line, which is no rows.
+-- Tells whether a lease of a name with few rows may have ended by now. fields: what a line has in
+-- the place of rows.
 local function has_ended(key, clock, fields)
   local all = fields and {} or try('hgetall', key)
   if all.err then return true end
@@ -23,20 +30,22 @@ local function has_ended(key, clock, fields)
     all[#all + 1] = row
   end
   for i = 1, #all, 2 do
-    local record = sub(all[i], 1, 1) == 'r' and (parse_record(sub(all[i], 2), all[i + 1]) or { lease = { ends = 0 } })
+    local record = sub(all[i], 1, 1) == 'r'
+      and (parse_record(sub(all[i], 2), all[i + 1]) or { lease = { ends = 0 } })
     local lease = record and record.lease
     if lease and (lease.ends <= clock or lease.ends_wall <= now) then return true end
   end
   return false
 end
 
--- Adds who waits there: first those who can be served. False if they cannot be read.
+-- Adds the waiters: first those that can be served. Gives false if they cannot be read.
 local function add_waiters(answer, key, list, line, in_line)
   local fields, members = {}, {}
   for k = 1, line and min(#in_line, rows_wanted, rows_left) or 0 do members[k] = in_line[k] end
   for _, band in ipairs(line and {} or { 'q', 'k' }) do
     local most, above = min(rows_wanted, rows_left) - #members, band == 'q' and '(r' or '(l'
-    local page = most > 0 and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
+    local page = most > 0
+      and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
     if page.err then return false end
     for _, member in ipairs(page) do
       members[#members + 1] = sub(member, 10)
@@ -54,7 +63,8 @@ local function add_waiters(answer, key, list, line, in_line)
   return true
 end
 
--- What a value says in which the head and the only record are one: nobody waits there, and nothing is configured.
+-- Answers for a value that is head and record in one. Nobody waits there, and nothing is
+-- configured.
 local function told_alone(form, text)
   local clock, wall, kind, limit, held, holders, recent, ranges, left, ends, ends_wall, _
   if form == FIRST_VERSION then
@@ -70,14 +80,16 @@ local function told_alone(form, text)
   end
   if holders == 0 then return 'unused' end
   if max(now - wall, 0) >= left then return 'look' end
-  return { 'snapshot ' .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, recent, false) }
+  return { 'snapshot '
+    .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, recent, false) }
 end
 
 local function told(key, list)
   local text = try('hget', key, 'h')
   local form = type(text) == 'string' and string.byte(text)
   if form == IDLE_VERSION and #text >= IDLE_SIZE then return 'unused' end
-  local is_alone = form == FIRST_VERSION or form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION
+  local is_alone = form == FIRST_VERSION or form == LONE_VERSION or form == APART_VERSION
+    or form == CROWD_VERSION
   if is_alone then return told_alone(form, text) end
   local line, in_line, _
   if form == LINE_VERSION then
@@ -95,8 +107,8 @@ local function told(key, list)
     if flags % 4 >= 2 or has_ended(key, clock + min(step, bound), line) then return 'look' end
   end
   if waiting > 0 and rows_left < min(waiting, rows_wanted) then return 'look' end
-  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting, recent,
-    is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
+  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,
+    recent, is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
   if waiting > 0 and not add_waiters(answer, key, list, line, in_line) then return 'look' end
   return answer
 end

@@ -1,4 +1,4 @@
--- listening: tells whether a client can be reached, of a name and of a queue alike.
+-- listening: tells whether a client can be reached, for names and queues alike.
 -- keys   records order
 -- args   none
 -- reply  nothing
@@ -10,11 +10,13 @@ function ledger.channel_of(inbox)
   return ledger.channels .. inbox
 end
 
--- Tells whether a client listens at an inbox. The client that asks is there, whatever has become of its inbox.
+-- Tells whether a client listens at an inbox. The client that asks is there, whatever has become of
+-- its inbox.
 function ledger.is_listening(inbox)
   if inbox == asker or not LISTENERS then return true end
   if ledger.listeners[inbox] == nil then
-    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0 or ledger.is_settling()
+    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0
+      or ledger.is_settling()
   end
   return ledger.listeners[inbox]
 end

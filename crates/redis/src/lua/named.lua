@@ -1,11 +1,13 @@
--- named: names for slots, and who gets which.
+-- named: keeps the names of slots, and says who gets which of them.
 -- keys   records order
 -- args   none of its own
 -- reply  of an acquire, no-such-slot
--- cost   where slots have names: one HGET; to serve, one ZRANGEBYLEX and one HMGET of at most MOST_LOOKED waiters
+-- cost   where slots have names, one HGET; to serve, one ZRANGEBYLEX and one HMGET for at most
+--        most_looked waiters
 --
--- The names are in a field of their own, `s`, with commas between them, as `named.rs` writes them. A head of the format
--- NAMED_VERSION says that there are some. Nothing but this piece and those who call it knows of them.
+-- The names stand in a field of their own, `s`, with commas between them, as `named.rs` writes
+-- them. A head of the format NAMED_VERSION says that there are names. Only this piece and the
+-- pieces that call it know of them.
 
 ledger.most_looked = 256
 
@@ -17,7 +19,7 @@ function ledger.names_list()
   return ledger.names
 end
 
--- The slots of a grant as they are told, with their names if all of them have one.
+-- Gives the slots of a grant as the reply has them: with their names, if all of them have one.
 function ledger.slots_told(slots)
   if not head.names then return slots end
   local told, names = {}, ledger.names_list()
@@ -28,14 +30,20 @@ function ledger.slots_told(slots)
   return slots .. ';' .. table.concat(told, ',')
 end
 
--- The numbers of the slots that are wished for; or nothing, and how the request is refused.
+-- Gives the numbers of the slots that are wished for; or nothing, and the refusal.
 function ledger.wishes_of(ask)
   local wishes, numbers, names = {}, {}, head.names and ledger.names_list() or {}
   for i, name in ipairs(names) do numbers[name] = i - 1 end
-  for name in string.gmatch(ask.wishes or '', '[^,]+') do wishes[#wishes + 1] = numbers[name] or name end
-  if #wishes > ask.permits then return nil, format('too-many %s %d %d', ask.ticket, #wishes, ask.permits) end
+  for name in string.gmatch(ask.wishes or '', '[^,]+') do
+    wishes[#wishes + 1] = numbers[name] or name
+  end
+  if #wishes > ask.permits then
+    return nil, format('too-many %s %d %d', ask.ticket, #wishes, ask.permits)
+  end
   for _, wish in ipairs(wishes) do
-    if type(wish) == 'string' then return nil, 'no-such-slot ' .. ask.ticket .. ' ' .. (head.names or '') end
+    if type(wish) == 'string' then
+      return nil, 'no-such-slot ' .. ask.ticket .. ' ' .. (head.names or '')
+    end
   end
   return wishes
 end
@@ -48,12 +56,16 @@ function ledger.ranges_of(sorted)
   local ranges = {}
   for _, slot in ipairs(sorted) do
     local last = ranges[#ranges]
-    if last and last[2] + 1 == slot then last[2] = slot else ranges[#ranges + 1] = { slot, slot } end
+    if last and last[2] + 1 == slot then
+      last[2] = slot
+    else
+      ranges[#ranges + 1] = { slot, slot }
+    end
   end
   return ranges
 end
 
--- The free ranges that begin below a slot, ascending.
+-- Gives the free ranges that begin below a slot, ascending.
 function ledger.free_below(slot)
   local below = {}
   if head.spread then
@@ -83,7 +95,7 @@ function ledger.remove_free(range)
   head.free = kept
 end
 
--- Takes these slots, as ranges, out of the free ones.
+-- Takes these slots, given as ranges, out of the free ones.
 function ledger.take_these(slots)
   local highest = slots[#slots][2]
   if highest >= head.top then
@@ -100,7 +112,8 @@ function ledger.take_these(slots)
   return ledger.slots_text(slots)
 end
 
--- The named slots that are free while the line is gone through in its order.
+-- Gives the named slots that are free. `fit` takes slots out of it while the waiters are looked at
+-- in their order.
 function ledger.room()
   local most = #ledger.names_list()
   local room = { open = {}, count = 0, permits = max(ledger.limit_now() - head.held, 0), at = 0 }
@@ -124,7 +137,8 @@ function ledger.take_of(room, slot, taken)
   if taken then taken[#taken + 1] = slot end
 end
 
--- 'waits' for a slot of its own, which nobody later gets; 'stops' everybody behind it; or gets these slots.
+-- Says what becomes of a waiter: it 'waits' for slots that it wishes for, which nobody behind it
+-- gets; it 'stops' everybody behind it; or it 'takes' these slots.
 function ledger.fit(room, permits, wishes)
   local are_open = true
   for _, slot in ipairs(wishes) do are_open = are_open and room.open[slot] end
@@ -144,11 +158,12 @@ function ledger.fit(room, permits, wishes)
   return 'takes', ledger.ranges_of(taken)
 end
 
--- The waiters, in the order of service.
+-- Gives the waiters in the order of service.
 function ledger.line()
   if head.waiting == 0 then return {} end
   ledger.flush()
-  local line, fields = call('zrangebylex', order, '[q', '(r', 'limit', '0', format('%d', ledger.most_looked)), {}
+  local line, fields =
+    call('zrangebylex', order, '[q', '(r', 'limit', '0', format('%d', ledger.most_looked)), {}
   for i, member in ipairs(line) do fields[i] = 't' .. sub(member, 10) end
   local texts = #fields > 0 and call('hmget', records, unpack(fields)) or {}
   for i, member in ipairs(line) do
@@ -168,13 +183,16 @@ function ledger.wishes_in(entry)
   return wishes
 end
 
--- The slots that a client outside the line gets at once, or nothing.
+-- Gives the slots that a newcomer gets at once, or nothing.
 function ledger.left_by_the_line(permits, wishes)
   if not ledger.admits() then return nil end
   local room, line = ledger.room(), ledger.line()
   if #line == ledger.most_looked then return nil end
   for _, waiter in ipairs(line) do
-    if not ledger.is_room(room) or ledger.fit(room, waiter.permits, ledger.wishes_in(waiter)) == 'stops' then return nil end
+    if not ledger.is_room(room)
+        or ledger.fit(room, waiter.permits, ledger.wishes_in(waiter)) == 'stops' then
+      return nil
+    end
   end
   local _, slots = ledger.fit(room, permits, wishes)
   return slots
@@ -184,7 +202,8 @@ function ledger.serve_named()
   local room, line, work = ledger.room(), ledger.line(), ledger.work
   for _, waiter in ipairs(line) do
     if not ledger.is_room(room) then return end
-    local is_unfit = waiter.permits > ledger.limit_now() and 'end' or waiter.inbox and not ledger.is_listening(waiter.inbox) and 'park'
+    local is_unfit = waiter.permits > ledger.limit_now() and 'end'
+      or waiter.inbox and not ledger.is_listening(waiter.inbox) and 'park'
     if is_unfit then
       if not ledger.has_work() then return end
       if is_unfit == 'end' then ledger.end_entry(waiter, 'toomany') else ledger.park(waiter) end
@@ -194,11 +213,12 @@ function ledger.serve_named()
       if what == 'takes' then ledger.grant_waiter(waiter, slots) end
     end
   end
-  -- Waiters at which this step did not look have moved up.
+  -- Waiters at which this step did not look have moved up, so another call has to look at them.
   if #line == ledger.most_looked and ledger.work < work then ledger.has_backlog = true end
 end
 
--- Tells whether slots may get these names. While anybody holds or waits, names may only be added.
+-- Tells whether slots may get these names. While anybody holds or waits, names may only be added at
+-- the end.
 function ledger.may_be_called(names)
   if head.holders + head.waiting == 0 or not head.names then return true end
   return sub(names .. ',', 1, #head.names + 1) == head.names .. ','

@@ -1,20 +1,30 @@
--- plain: what goes on all the time, done straight on: batches of acquire, release and renew at a name in a plain state.
+-- plain: executes batches of acquire, release and renew at a name in a plain state, straight on,
+--   without functions.
 -- keys   records order
 -- args   those of acquire, release and renew
--- reply  nothing; the pieces after this one, up to plain_end, are the same block
+-- reply  nothing; the pieces up to plain_fold are the same block, and answer
 -- cost   one HMGET, or after lean one HGET
 --
--- It makes no function. Whatever is not plain breaks out of the block before anything is written, and the rest of the
--- script begins anew, with functions. Plain is: nothing has run out, the name is not paused, and a request is about a
--- ticket that stands, or is to stand, under the lease with its series' number.
--- Pieces: plain_read reads the head, finds who is to be served, and reads for each request the record that it is about;
--- plain_acquire, plain_release, plain_renew and plain_grant do what is asked; plain_end writes.
--- A record is read into locals. When a request is about another one, what was changed goes into `saved`.
+-- The block makes no function, because making functions is most of what the general path costs.
+-- What is not plain breaks out of the block before anything is written, and the rest of the script
+-- begins anew, with functions. Plain means: nothing has run out, the name is not paused, and each
+-- request is about a ticket that stands, or is to stand, under the lease with the id of its series.
+-- plain_read reads the head, finds the first waiter where something is free, and reads the record
+--   of each request. plain_acquire, plain_release, plain_renew and plain_grant execute it.
+--   plain_end writes. plain_fold makes a line of few rows, and answers.
+--
+-- A record is read into locals. When a request is about another record, the changed one goes into
+-- `saved`.
 
 repeat
-  local inbox, seen, first = asker ~= '' and asker or NOBODY, packed_seen or match(fence_seen, '^%d+$'), ARGV[4]
-  if not first or #ARGV > 67 or guarded_for > 0 or not now or not seen or seen + 0 > MOST_FENCE_SEEN then break end
-  local field = string.byte(first, 3) == 110 and 'r' .. sub(first, 7, 38) or 'r' .. sub(first, 9, 32) .. '00000000'
+  local inbox, seen, first = asker ~= '' and asker or NOBODY,
+    packed_seen or match(fence_seen, '^%d+$'), ARGV[4]
+  if not first or #ARGV > 67 or guarded_for > 0 or not now or not seen
+      or seen + 0 > MOST_FENCE_SEEN then
+    break
+  end
+  local field = string.byte(first, 3) == 110 and 'r' .. sub(first, 7, 38)
+    or 'r' .. sub(first, 9, 32) .. '00000000'
   local text, record = head_text, nil
   if text == nil then
     local found = try('hmget', records, 'h', field)

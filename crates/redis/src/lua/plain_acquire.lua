@@ -1,12 +1,17 @@
--- plain_acquire: a newcomer is let in, or stands in line where all is taken.
+-- plain_acquire: a newcomer gets its permits, or stands in line where too few are free.
 -- keys   records order
 -- args   those of acquire
 -- reply  queued
--- cost   in line one HMGET and one ZADD
+-- cost   to stand in line one HMGET and one ZADD
 
       if operation == 113 then
-        if permits < 1 or permits > MOST_PERMITS or asked_limit > MOST_PERMITS or #line > ASK_SIZE + 319 then break end
-        if ttl < MIN_TTL or ttl > MAX_TTL or place_ttl < MIN_TTL or place_ttl > MAX_TTL then break end
+        if permits < 1 or permits > MOST_PERMITS or asked_limit > MOST_PERMITS
+            or #line > ASK_SIZE + 319 then
+          break
+        end
+        if ttl < MIN_TTL or ttl > MAX_TTL or place_ttl < MIN_TTL or place_ttl > MAX_TTL then
+          break
+        end
         if margin > UNBOUNDED or priority < -100 or priority > 100 or number <= last then break end
         about = sub(line, at + 64)
         if by ~= inbox and (what >= 2 or match(inbox, '[^-0-9a-f]') or #inbox ~= 32) then break end
@@ -15,7 +20,8 @@
           if pinned < 0 then kind = '-' end
         end
         if kind ~= '-' and kind ~= asked_kind then break end
-        -- The limit to go by, and what is stated from now on. Where something is to be refused or set, nothing is plain.
+        -- `going` is the limit that applies, and `stated` the one that is kept. A limit that has to
+        -- be refused or changed is for the general path.
         limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
         local going = (rule == '-' or pinned >= 0 or stated >= 0) and limit or asked_limit
         if (rule == 'R' and pinned < 0 or rule == 'E') and going ~= asked_limit then break end
@@ -25,23 +31,33 @@
         if permits <= going - held and waiting == 0 then
           is_granted = true
         else
-          -- In line, under the lease of the place, which that renews.
-          local place, most_waiting = sub(line, at + 32, at + 63), most == UNBOUNDED and most or min(most, MOST_WAITING)
-          if waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then break end
+          -- The newcomer stands in line under the lease of its session's place, and that renews the
+          -- lease.
+          local place, most_waiting = sub(line, at + 32, at + 63),
+            most == UNBOUNDED and most or min(most, MOST_WAITING)
+          if waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then
+            break
+          end
           local place_field = 'r' .. place
-          if has_queued or place_field == field or (saved and saved[place_field] ~= nil) or #inbox ~= 32 or match(inbox, '[^-0-9a-f]') then break end
+          if has_queued or place_field == field or (saved and saved[place_field] ~= nil)
+              or #inbox ~= 32 or match(inbox, '[^-0-9a-f]') then
+            break
+          end
           local there = try('hmget', records, 't' .. ticket, place_field)
           if there.err or there[1] then break end
-          local place_record, place_listed, known, sum, aside, owner, term = there[2], 0, 0, 0, 0, inbox, place_ttl
+          local place_record, place_listed, known, sum, aside, owner, term = there[2], 0, 0, 0, 0,
+            inbox, place_ttl
           if place_record then
             local kinds, _
             if #place_record ~= RECORD_SIZE then break end
-            kinds, _, _, _, term, _, _, known, sum, aside, owner, place_listed = read(RECORD, place_record)
+            kinds, _, _, _, term, _, _, known, sum, aside, owner, place_listed =
+              read(RECORD, place_record)
             if kinds ~= 2 then break end
           else
             rows = rows + 1
           end
-          set, add, rows, waiting, arrival = set or {}, add or {}, rows + 1, waiting + 1, max(arrival + 1, clock)
+          set, add, rows, waiting, arrival = set or {}, add or {}, rows + 1, waiting + 1,
+            max(arrival + 1, clock)
           if rows > MOST_ROWS and not is_wide then break end
           local place_due, rank = floor(passed + place_ttl), arrival - priority * 10000000
           due, longest = min(due, place_due), max(longest, place_ttl, ttl)
@@ -49,7 +65,8 @@
           if is_wide then
             add[at + 1], add[at + 2], at = '0', 'm' .. place .. ticket, at + 2
             if place_listed == 0 then
-              place_listed, add[at + 1], add[at + 2], at = place_due, '0', pack(MEMBER, 'e', place_due, place), at + 2
+              place_listed, add[at + 1], add[at + 2], at = place_due, '0',
+                pack(MEMBER, 'e', place_due, place), at + 2
             elseif place_due < place_listed then
               break
             end
@@ -57,20 +74,23 @@
           local member = pack(MEMBER, 'q', rank + RANK_BIAS, ticket)
           add[at + 1], add[at + 2], at = '0', member, #set
           saved = saved or {}
-          saved[place_field] = pack(RECORD, 2, 0, 0, 0, term, clock + place_ttl, now + place_ttl, known + 1,
-            (sum + digest_of(ticket)) % DIGESTS, aside, owner, place_listed, 0)
-          set[at + 1], set[at + 2] = 't' .. ticket, pack(WAITER, 'W', '0', place, inbox, permits, ttl, now, rank, priority, margin, sub(field, 2)) .. about
+          saved[place_field] = pack(RECORD, 2, 0, 0, 0, term, clock + place_ttl, now + place_ttl,
+            known + 1, (sum + digest_of(ticket)) % DIGESTS, aside, owner, place_listed, 0)
+          set[at + 1], set[at + 2] = 't' .. ticket, pack(WAITER, 'W', '0', place, inbox, permits,
+            ttl, now, rank, priority, margin, sub(field, 2)) .. about
           if front == nil and waiting > 1 and inbox ~= NOBODY then
             front = try('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
             local entry = front and try('hget', records, 't' .. sub(front, 10))
             if entry and type(entry) ~= 'string' then break end
             front_inbox = entry and sub(entry, 35, 66)
           end
-          -- Numbers, not members: Lua compares strings as the server's locale sorts words.
+          -- Ranks are compared as numbers: Lua compares strings in the order of the server's
+          -- locale.
           local _, front_rank = read('>c1I8', front or member)
           if front and front ~= member and front_rank == rank + RANK_BIAS then break end
           if not front or rank + RANK_BIAS < front_rank then
-            if permits <= going - held then break end -- it passes the line
+            -- The newcomer passes the line and fits: it would be granted at once.
+            if permits <= going - held then break end
             front, front_inbox = member, inbox
           end
           has_queued, is_blocked = true, true

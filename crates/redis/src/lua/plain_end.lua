@@ -1,12 +1,12 @@
--- plain_end: checks once more, writes and wakes.
+-- plain_end: checks what is left to check, writes and wakes.
 -- keys   records order
 -- args   now inbox
 -- reply  nothing
--- cost   one HSET; PEXPIRE if the end is too near
+-- cost   one HSET; PEXPIRE if the keys would expire too early
 
   if i <= #ARGV then break end
 
-  -- Nobody is here: the clock may run freely, and nobody's terms stay.
+  -- Nobody holds or waits: the ledger's clock may run freely, and no stated limit or kind stays.
   local is_idle = holders + waiting == 0
   if is_idle then
     bound, longest, stated, top, free = UNBOUNDED, 0, -1, 0, ''
@@ -39,10 +39,12 @@
       deadline, milliseconds = now + most, format('%d', floor(most / 1000))
     end
   end
-  -- One record, and nothing else that has to be told: both go into one value. What is pinned has no deadline. A row that
-  -- is the only one has its lease's series for its own, and nothing of it is parked or has an entry by itself.
-  -- A name that is held and has no limit stated, as after an unpin, stays rows: one value always says one.
-  local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0 and not (set or add or remove)
+  -- Where the record is the only row, it and the head become one value. A pinned name has no
+  -- deadline, so it does not. The only row has the series of its lease, nothing in it is parked,
+  -- and no ticket has an entry by itself. A name that is held without a stated limit, as after an
+  -- unpin, stays rows, because a value always states one.
+  local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0
+    and not (set or add or remove)
     and (not saved or (next(saved) == field and not next(saved, field)))
     and (held == 0 or (what == 3 and by == inbox and stated >= 0)) and #causes < 256
   if is_apart or apart then
@@ -59,15 +61,17 @@
     saved, is_changed = nil, false
     local owner = inbox .. sub(field, 2, 25)
     set[1], set[2] = 'h', held == 0
-      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, recent) .. causes
-      or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, lease_ttl, ends, ends_wall, 0, last,
-        till, string.byte(kind), stated, held, top, recent, #free / 8, #causes) .. free .. causes .. tickets
+      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, recent)
+        .. causes
+      or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline,
+        lease_ttl, ends, ends_wall, 0, last, till, string.byte(kind), stated, held, top, recent,
+        #free / 8, #causes) .. free .. causes .. tickets
   else
     set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, FIELDS_OF_HEAD, #free / 8) .. free
   end
   if is_changed then
-    set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,
-      by, listed, #causes) .. causes .. tickets
+    set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends,
+      ends_wall, members, digest, parked, by, listed, #causes) .. causes .. tickets
   end
   if saved then
     for other, kept in pairs(saved) do
@@ -87,8 +91,9 @@
     set[#set + 1] = call('cluster', 'myid') .. ' 0'
   end
 
-  -- The first write may be refused, and then the rest of the script says so; for want of memory only if it does nothing
-  -- but grow, since after a removal Redis lets any write pass. After it there is no way back.
+  -- The server may refuse the first write, and then the general path says so. For want of memory it
+  -- refuses only a call that does nothing but grow: after a removal, Redis lets every write of the
+  -- script pass. After the first write there is no way back.
   local failed = try('hset', records, unpack(set))
   if type(failed) == 'table' then
     if is_growth or type(try('hdel', records, '-')) == 'table' then break end
@@ -101,9 +106,12 @@
   failed = remove and #remove > 0 and try('zrem', order, unpack(remove))
   refused = type(failed) == 'table' and failed or refused
   if milliseconds then try('pexpire', records, milliseconds) end
-  if deadline > 0 and (ALWAYS_LISTED or waiting > 0 or flags > 0) and (milliseconds or not had_order) then
+  if deadline > 0 and (ALWAYS_LISTED or waiting > 0 or flags > 0)
+      and (milliseconds or not had_order) then
     try('pexpire', order, milliseconds or format('%d', max(floor((deadline - now) / 1000), 1)))
   end
-  -- A wakeup is a hint: where it may not be published, whoever waits looks again in time.
+  -- A wakeup is only a hint. Where this user may not publish, waiters look again in time.
   for k = 1, messages and #messages or 0, 2 do try(PUBLISH, messages[k], messages[k + 1]) end
-  if refused then return redis.error_reply('SEINPAALTORN ' .. string.gsub(refused.err, '[\r\n]', ' ')) end
+  if refused then
+    return redis.error_reply('SEINPAALTORN ' .. string.gsub(refused.err, '[\r\n]', ' '))
+  end

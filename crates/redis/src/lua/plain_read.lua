@@ -1,8 +1,10 @@
--- plain_read: the head; who is first in line, where something is free; and for each request the record that it is about.
+-- plain_read: reads the head, finds the first waiter where something is free, and reads the record
+--   of each request.
 -- keys   records order
 -- args   those of acquire, release and renew
 -- reply  nothing
--- cost   one HGET a record; where something is free and somebody waits one ZRANGEBYLEX, one HMGET and one PUBSUB
+-- cost   one HGET for each record; where something is free and somebody waits, one ZRANGEBYLEX, one
+--        HMGET and one PUBSUB
 
   if lone_head then
     if #lone_record > RECORD_SIZE + MOST_INLINE then break end
@@ -15,7 +17,10 @@
   if text then
     if #text < HEAD_SIZE then break end
     version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
-    if version ~= VERSION or flags % 2 == 1 or #text ~= HEAD_SIZE + 8 * ranges or (pinned >= 0 and deadline > 0) then break end
+    if version ~= VERSION or flags % 2 == 1 or #text ~= HEAD_SIZE + 8 * ranges
+        or (pinned >= 0 and deadline > 0) then
+      break
+    end
   else
     if record or try('exists', records, order) ~= 0 then break end
     FIELDS_OF_HEAD, ranges = BLANKS_OF_HEAD, 0
@@ -24,22 +29,29 @@
   clock, wall, passed, fence = clock + min(step, bound), now, passed + step, max(fence, seen + 0)
   if passed >= due then break end
   local limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
-  local free, is_wide, is_spread = ranges > 0 and sub(text, HEAD_SIZE + 1) or '', flags % 4 >= 2, flags >= 4
+  local free, is_wide, is_spread = ranges > 0 and sub(text, HEAD_SIZE + 1) or '',
+    flags % 4 >= 2, flags >= 4
   local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
 
-  -- The record, and what is to be done besides writing it and the head.
-  local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
+  -- The record of the request, and what this call is to write besides it and the head.
+  local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by,
+    listed, size
   local causes, tickets, is_there, is_changed, is_read
-  local saved, set, del, add, remove, messages, has_taken_free = lone_field and { [lone_field] = lone_record }
-  -- Who is first in line, if that is known: false for nobody; and whether it wants more than is free. Who is to be handed what
-  -- is free, and how many were.
-  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies = nil, nil, false, false, nil, nil, 0, {}
+  local saved, set, del, add, remove, messages, has_taken_free = lone_field
+    and { [lone_field] = lone_record }
+  -- front: who is first in line, if that is known, and false for nobody. is_blocked: the first
+  -- waiter wants more than is free. heir: the waiter that gets what is free. handed: how many have
+  -- got something.
+  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies =
+    nil, nil, false, false, nil, nil, 0, {}
   local is_growth, i, at = true, 4, nil
 
   while i <= #ARGV or (waiting > 0 and held < limit and not is_blocked) do
     if waiting > 0 and held < limit and not is_blocked then
-      -- Something is free: whoever is first gets it, or stops the line for as long as it listens.
-      local line_up = has_queued and {} or try('zrangebylex', order, '[q', '(r', 'limit', handed, '2')
+      -- Something is free: the first waiter gets it. If it wants more, it holds up the line as long
+      -- as its client listens.
+      local line_up = has_queued and {}
+        or try('zrangebylex', order, '[q', '(r', 'limit', handed, '2')
       local ticket, to, wanted, _ = line_up[1] and sub(line_up[1], 10), nil, nil, nil
       front = line_up[2] or false
       local names = { 't' .. (ticket or ''), 'r' .. sub(ticket or '', 1, 24) .. '00000000',
@@ -64,17 +76,19 @@
       end
     end
     if i > #ARGV and not heir then break end
-    local line, reply, want, ticket, permits, ttl, margin, about, slot, number = ARGV[i], nil, nil, nil, nil, nil, nil, nil, nil, nil
+    local line, reply, want, ticket, permits, ttl, margin, about, slot, number =
+      ARGV[i], nil, nil, nil, nil, nil, nil, nil, nil, nil
     local asked_kind, rule, asked_limit, most, priority, place_ttl, not_after, is_own, whom
     local is_granted, is_done = false, false
     local operation = heir and 0 or string.byte(line, 3)
     repeat
-      -- Which record it is about.
+      -- The record that the request is about.
       if operation == 0 then
         want = 'r' .. sub(heir, 1, 24) .. '00000000'
       elseif operation == 113 then -- acquire
         if #line < ASK_SIZE + 64 then break end
-        ticket, number, is_own, asked_kind, permits, rule, asked_limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
+        ticket, number, is_own, asked_kind, permits, rule, asked_limit, ttl, margin, not_after,
+          most, priority, place_ttl, at = read(ASK, line, 9)
         if is_own ~= 1 or now > not_after then break end
         want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
       elseif operation == 108 then -- release
@@ -90,26 +104,32 @@
         if want ~= field then
           if is_changed then
             saved = saved or {}
-            saved[field] = pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, #causes)
-              .. causes .. tickets
+            saved[field] = pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members,
+              digest, parked, by, listed, #causes) .. causes .. tickets
           end
           field, is_changed, record = want, false, saved and saved[want]
           if record == false then break end
           if record == nil then
-            if operation == 0 then record = heir_text[2] else record = try('hget', records, want) end
+            if operation == 0 then
+              record = heir_text[2]
+            else
+              record = try('hget', records, want)
+            end
           end
         end
         is_read = true
         if record then
           if type(record) == 'table' or #record < RECORD_SIZE then break end
-          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = read(RECORD, record)
+          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed,
+            size = read(RECORD, record)
           causes, tickets, is_there = '', '', true
           if #record > RECORD_SIZE then
-            causes, tickets = sub(record, RECORD_SIZE + 1, RECORD_SIZE + size), sub(record, RECORD_SIZE + size + 1)
+            causes, tickets = sub(record, RECORD_SIZE + 1, RECORD_SIZE + size),
+              sub(record, RECORD_SIZE + size + 1)
           end
         else
-          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-            NOBODY, 0, 0
+          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed,
+            size = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NOBODY, 0, 0
           causes, tickets, is_there = '', '', false
         end
       end

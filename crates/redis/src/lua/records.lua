@@ -1,10 +1,12 @@
--- records: leases, entries and memories, each read at most once and written at most once.
+-- records: keeps leases, entries and memories, and reads and writes each at most once.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
--- cost   one HGET a record; one ZRANGEBYLEX a look at the order, after writing what is pending
+-- cost   one HGET for each record; one ZRANGEBYLEX for each look at the order, after writing what
+--        is pending
 --
--- A name with few rows has nothing in the order but who waits: what ends first is found by reading all.
+-- A name with few rows has only its waiters in the order. What ends first is found by reading all
+-- its rows.
 
 local MOST_LOADED = 512
 
@@ -17,11 +19,14 @@ end
 
 -- Records.
 
--- An entry is listed where `house` has put it.
+-- Notes the members under which `house` has listed an entry.
 function ledger.adopt(entry)
-  if head.wide and entry.home == 'entry' then entry.by_lease = 'm' .. entry.lease .. entry.ticket end
+  if head.wide and entry.home == 'entry' then
+    entry.by_lease = 'm' .. entry.lease .. entry.ticket
+  end
   if not entry.fence then
-    entry.by_rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket)
+    entry.by_rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS,
+      entry.ticket)
   elseif head.wide then
     entry.by_rank = pack(MEMBER, 'g', entry.fence, entry.ticket)
   end
@@ -51,7 +56,7 @@ function ledger.touch(record)
   ledger.is_dirty = true
 end
 
--- Everything there is. Only a name with few rows is read so.
+-- Reads all rows. Only a name with few rows is read like this.
 function ledger.load_all()
   if ledger.is_loaded or ledger.is_fresh then return end
   ledger.is_loaded = true
@@ -63,8 +68,8 @@ function ledger.load_all()
   end
 end
 
--- Loads the records that are listed by then, and some more, so that not every call has to. Those
--- that are listed too early are corrected.
+-- Loads the records whose bound is not after till, and some more, so that not every call has to.
+-- Records with a bound that is too low are corrected.
 function ledger.load_listed(till, least)
   local after, count = '[e', 0
   while count < max(MOST_LOADED, least) do
@@ -86,7 +91,9 @@ end
 function ledger.load_member(member)
   local _, bound, id = read(MEMBER, member)
   local record = ledger.record_of(id)
-  if not record.is_kept and not ledger.dirty_records[id] then ledger.corrupt('a record that is listed is not there') end
+  if not record.is_kept and not ledger.dirty_records[id] then
+    ledger.corrupt('a record that is listed is not there')
+  end
   local due = ledger.due_of(record)
   if record.by_due == member and due > bound then
     record.listed = nil
@@ -94,7 +101,7 @@ function ledger.load_member(member)
   end
 end
 
--- Reads all of which something may end by then.
+-- Reads all records of which something may end by then.
 function ledger.load_until(till, least)
   least = least or 0
   if ledger.loaded_till and till <= ledger.loaded_till and least == 0 then return end
@@ -102,7 +109,7 @@ function ledger.load_until(till, least)
   if head.wide then ledger.load_listed(till, least) else ledger.load_all() end
 end
 
--- The bound in the head, made exact again.
+-- Makes the bound in the head exact again.
 function ledger.sharpen()
   if ledger.is_due then ledger.load_until(head.passed) end
   if not ledger.loaded_till then return end
@@ -112,7 +119,7 @@ function ledger.sharpen()
   end
 end
 
--- Of what was read, what is due, in order.
+-- Gives the records for which find gives a time, in the order of those times.
 function ledger.sorted(find)
   local list = {}
   for id, record in pairs(ledger.records) do
@@ -145,7 +152,7 @@ function ledger.remove_lease(lease)
   ledger.touch(record)
 end
 
--- When the first lease ends, or any time after `most` from now.
+-- Gives when the first lease ends, or any later time if that is more than `most` from now.
 function ledger.first_end(most)
   local first = head.clock + most
   if head.due - head.passed >= most then return first end
@@ -199,12 +206,15 @@ function ledger.first_entry(band, above, from)
   return entry
 end
 
--- The lowest ticket under a lease.
+-- Gives the lowest ticket under a lease, so that tickets end in an order that does not depend on
+-- how they are stored.
 function ledger.first_member(lease_id)
   local first = head.wide and ledger.first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34) or nil
   if not head.wide then ledger.load_all() end
   for _, entry in pairs(ledger.entries) do
-    if entry and entry.lease == lease_id and (not first or entry.ticket < first.ticket) then first = entry end
+    if entry and entry.lease == lease_id and (not first or entry.ticket < first.ticket) then
+      first = entry
+    end
   end
   return first
 end
@@ -214,22 +224,27 @@ function ledger.first_waiter()
   return ledger.first_entry('q', 'r', 10)
 end
 
--- The holders in order of grant, from the list if they are listed.
+-- Gives the members of the holders in the order of their grants. A name that is not wide does not
+-- list them, so they are made here.
 function ledger.holders_listed(rows)
-  if head.wide then return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows)) end
+  if head.wide then
+    return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows))
+  end
   ledger.load_all()
   local holders, members = {}, {}
   for _, entry in pairs(ledger.entries) do
     if entry and entry.fence then holders[#holders + 1] = entry end
   end
-  -- By their numbers, not as members: Lua compares strings as the server's locale sorts words.
+  -- Fences are compared as numbers: Lua compares strings in the order of the server's locale.
   table.sort(holders, function(a, b) return a.fence < b.fence end)
-  for i = 1, min(#holders, rows) do members[i] = pack(MEMBER, 'g', holders[i].fence, holders[i].ticket) end
+  for i = 1, min(#holders, rows) do
+    members[i] = pack(MEMBER, 'g', holders[i].fence, holders[i].ticket)
+  end
   return members
 end
 
--- Memories of series: the last number that was granted or ended, until when, how many of its
--- tickets hold, and why those numbers ended that were not simply released.
+-- The memory of a series has the last number that was granted or ended, until when it is kept, how
+-- many tickets of the series hold, and why those numbers ended that were not simply released.
 
 function ledger.series_of(ticket)
   return sub(ticket, 1, 24) .. '00000000'

@@ -1,12 +1,13 @@
--- release: give back the permits of a ticket, or only some slots of it.
+-- release: gives back the permits of a ticket, or only some of its slots.
 -- keys   records order
 -- args   ticket slots
 -- reply  released ended unknown
--- cost   where the plain path gives up: HGET head, entry, lease and memory, one HDEL, ZREM, HSET, ZADD
+-- cost   where the plain path gives up, HGET of head, entry, lease and memory, one HDEL, ZREM, HSET
+--        and ZADD
 --
--- slots: all, or text like 0-2,5
+-- slots: all, or text like 0-2,5.
 
--- Naming slots, and not how many, makes it safe to send twice.
+-- The request names slots, and not how many, so it is safe to send twice.
 function ledger.release_some(entry, some)
   local kept, taken = ledger.slots_take(ledger.slots_of(entry.slots), some)
   if #kept == 0 then
@@ -29,7 +30,9 @@ function ledger.release(ticket, some)
     return cause and 'ended ' .. ticket .. ' ' .. cause or 'unknown ' .. ticket
   end
   if not ledger.may_end(entry) then return 'ended ' .. ticket .. ' attached' end
-  if some and entry.fence and entry.inbox == ledger.me then return ledger.release_some(entry, some) end
+  if some and entry.fence and entry.inbox == ledger.me then
+    return ledger.release_some(entry, some)
+  end
   ledger.release_all(entry, 'released')
   return format('released %s 0', ticket)
 end
@@ -37,7 +40,9 @@ end
 ledger.operations.release = function(text)
   local ticket, slots = match(text, '^(%S+) (%S+)$')
   ledger.id(ticket, 'the ticket')
-  if slots ~= 'all' and not match(slots, '^[%d,-]*$') then ledger.refuse('SEINPAALARGUMENT', 'slots cannot be read') end
+  if slots ~= 'all' and not match(slots, '^[%d,-]*$') then
+    ledger.refuse('SEINPAALARGUMENT', 'slots cannot be read')
+  end
   local some = slots ~= 'all' and ledger.slots_of(slots)
   return function() return ledger.release(ticket, some) end
 end

@@ -1,10 +1,10 @@
--- renew: extend a lease, if both sides agree on what stands under it, or by ticket.
+-- renew: extends a lease, if client and server agree on what stands under it, or by ticket.
 -- keys   records order
 -- args   lease ttl margin whom
 -- reply  renewed differs gone tickets
--- cost   everything under a lease: one HGET, one HSET, one ZREM, one ZADD; by ticket: one HGET each
+-- cost   for a whole lease one HGET, HSET, ZREM and ZADD; by ticket one HGET each
 --
--- whom: all MEMBERS DIGEST, or tickets TICKET...
+-- whom: `all MEMBERS DIGEST`, or `tickets TICKET...`.
 
 function ledger.extend(lease, renew, inbox)
   lease.inbox = inbox
@@ -18,7 +18,9 @@ end
 function ledger.renew_all(renew, members, digest)
   local lease = ledger.lease_of(renew.lease)
   if not lease then return 'gone' end
-  if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then return 'differs' end
+  if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then
+    return 'differs'
+  end
   ledger.extend(lease, renew, ledger.me)
   return format('renewed %d', renew.ttl)
 end
@@ -31,7 +33,7 @@ function ledger.move_under(entry, renew, inbox)
   ledger.put_entry(entry)
 end
 
--- Asks travel among words, as hexadecimal digits.
+-- Asks have spaces in them, so a reply of words has them as hexadecimal digits.
 function ledger.hexadecimal(text)
   return (string.gsub(text, '.', function(letter) return format('%02x', string.byte(letter)) end))
 end
@@ -42,7 +44,9 @@ function ledger.renew_ticket(ticket, renew)
   if not entry.fence then return 'waiting' end
   local asks = match(entry.about, '\29.*$')
   if entry.inbox == ledger.me and entry.lease ~= renew.lease and asks then
-    -- It stays apart until its grant ends: a late copy of a renewal would else bring it back.
+    -- A ticket with an ask stays under a lease of its own until its grant ends. Otherwise a late
+    -- copy of an earlier renewal could put it back under the session's lease, whose renewal does
+    -- not tell asks.
     local apart = ledger.lease_of(entry.lease)
     if apart then ledger.extend(apart, renew, ledger.me) end
     renew.holds_apart = true
@@ -52,11 +56,13 @@ function ledger.renew_ticket(ticket, renew)
   elseif ledger.me then
     return 'attached'
   else
-    -- The client that keeps the lease renews it, at its own pace.
+    -- Another client keeps the lease and renews it at its own pace, so the asker only learns what
+    -- is left.
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end
-  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots)) .. (asks and ':' .. ledger.hexadecimal(asks) or '')
+  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots))
+    .. (asks and ':' .. ledger.hexadecimal(asks) or '')
 end
 
 function ledger.renew_tickets(renew, tickets)
@@ -64,13 +70,16 @@ function ledger.renew_tickets(renew, tickets)
   for i, ticket in ipairs(tickets) do found[i] = ledger.renew_ticket(ticket, renew) end
   local lease = renew.holds and ledger.lease_of(renew.lease)
   if lease then ledger.extend(lease, renew, ledger.me) end
-  local left = renew.kept and min(renew.kept, (renew.holds or renew.holds_apart) and renew.ttl or UNBOUNDED) or renew.ttl
+  local left = renew.kept
+    and min(renew.kept, (renew.holds or renew.holds_apart) and renew.ttl or UNBOUNDED) or renew.ttl
   return format('tickets %d ', left) .. table.concat(found, ' ')
 end
 
 function ledger.parse_tickets(text)
   local tickets = {}
-  for ticket in string.gmatch(text, '%S+') do tickets[#tickets + 1] = ledger.id(ticket, 'a ticket') end
+  for ticket in string.gmatch(text, '%S+') do
+    tickets[#tickets + 1] = ledger.id(ticket, 'a ticket')
+  end
   if #tickets > 500 then ledger.refuse('SEINPAALARGUMENT', 'more than 500 tickets') end
   return tickets
 end
@@ -78,7 +87,9 @@ end
 ledger.operations.renew = function(text)
   local lease, ttl, margin, whom, rest = match(text, '^(%S+) (%S+) (%S+) (%a+)(.*)$')
   local renew = {
-    lease = ledger.id(lease, 'the lease'), ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
+    lease = ledger.id(lease, 'the lease'),
+    ttl = ledger.ttl_of(ttl, 'ttl'),
+    margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
   }
   if whom == 'tickets' then
     local tickets = ledger.parse_tickets(rest)
@@ -86,6 +97,7 @@ ledger.operations.renew = function(text)
   end
   local members, digest = match(rest, '^ (%S+) (%S+)$')
   if whom ~= 'all' then ledger.refuse('SEINPAALARGUMENT', 'renew cannot be read') end
-  members, digest = ledger.number(members, 0, 4294967295, 'members'), ledger.number(digest, 0, DIGESTS - 1, 'the digest')
+  members, digest = ledger.number(members, 0, 4294967295, 'members'),
+    ledger.number(digest, 0, DIGESTS - 1, 'the digest')
   return function() return ledger.renew_all(renew, members, digest) end
 end

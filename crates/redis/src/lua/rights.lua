@@ -1,29 +1,36 @@
--- rights: what this user may not do, found out without doing it.
+-- rights: finds out what this user may not do, without doing it.
 -- keys   none, so that any node of a cluster can be asked
 -- args   key channel publish listeners word...
 -- reply  a list of words
--- cost   nothing: a server of 7.0 or newer is asked, and an older one is told to do what cannot succeed
+-- cost   nothing: a server of 7.0 or newer is asked, and an older one is told to do what cannot
+--        succeed
 --
--- The key is one that nobody writes. On an old server each command has the right number of arguments and one that
--- is nonsense, so that permission is looked at and nothing happens; what only reads, reads nothing.
+-- The key is one that nobody writes. To an old server each command goes with the right number of
+-- arguments, one of which is nonsense: the server looks at the permission, and nothing happens. A
+-- command that only reads finds nothing there.
 local key, channel, publish, listeners = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local tries = {
-  { 'time' }, { 'exists', key }, { 'type', key }, { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key },
-  { 'hset', key, 'f', 'v', 'odd' }, { 'hdel', key, 'f' }, { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' },
-  { 'zrangebylex', key, '-', '+' }, { 'zremrangebylex', key, '-', '+' }, { 'unlink', key },
-  { 'pexpire', key, 'nonsense' }, { 'persist', key }, { publish, channel, '' }, { 'pubsub', listeners, channel },
+  { 'time' }, { 'exists', key }, { 'type', key },
+  { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key },
+  { 'hset', key, 'f', 'v', 'odd' }, { 'hdel', key, 'f' },
+  { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' },
+  { 'zrangebylex', key, '-', '+' }, { 'zremrangebylex', key, '-', '+' },
+  { 'unlink', key }, { 'pexpire', key, 'nonsense' }, { 'persist', key },
+  { publish, channel, '' }, { 'pubsub', listeners, channel },
 }
 local more = {
-  get = { 'get', key }, set = { 'set', key, 'v', 'nonsense' }, scan = { 'scan', '0' }, ping = { 'ping' },
-  info = { 'info', 'server' }, multi = { 'multi' }, exec = { 'exec' }, wait = { 'wait', '0', '0' },
-  sunsubscribe = { 'sunsubscribe', channel }, asking = { 'asking' }, myid = { 'cluster', 'myid' },
+  get = { 'get', key }, set = { 'set', key, 'v', 'nonsense' }, scan = { 'scan', '0' },
+  ping = { 'ping' }, info = { 'info', 'server' }, multi = { 'multi' }, exec = { 'exec' },
+  wait = { 'wait', '0', '0' }, sunsubscribe = { 'sunsubscribe', channel }, asking = { 'asking' },
+  myid = { 'cluster', 'myid' },
 }
 for i = 5, #ARGV do tries[#tries + 1] = more[ARGV[i]] end
 
 local function may(words)
   if redis.acl_check_cmd then return redis.acl_check_cmd(unpack(words)) end
   local reply = redis.pcall(unpack(words))
-  return type(reply) ~= 'table' or not reply.err or not string.find(reply.err, 'The user executing the script', 1, true)
+  return type(reply) ~= 'table' or not reply.err
+    or not string.find(reply.err, 'The user executing the script', 1, true)
 end
 
 local denied = {}

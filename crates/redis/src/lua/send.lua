@@ -1,17 +1,18 @@
--- send: how rows and members go out, of a name and of a queue alike.
+-- send: sends rows and members to the server, for names and queues alike.
 -- keys   records order
 -- args   none
 -- reply  nothing
--- cost   a command for each thousand
+-- cost   a command for each 1 000 values
 
 function ledger.send(command, key, list)
   for from = 1, #list, 1000 do
     call(command, key, unpack(list, from, min(from + 999, #list)))
-    ledger.has_written = true -- only now: the first may be refused, and then nothing is torn
+    -- This is noted only after the command: if the server refuses the first one, nothing is torn.
+    ledger.has_written = true
   end
 end
 
--- What is to be listed, each with its score, and what is to be listed no more.
+-- Gives the members to add, each behind its score, and the members to remove.
 function ledger.sort_placed()
   local add, remove = {}, {}
   for member, is_there in pairs(ledger.placed) do

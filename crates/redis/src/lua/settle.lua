@@ -1,8 +1,9 @@
--- settle: ends what has run out and serves the queue; the end of a script forgets what is old.
+-- settle: ends what has run out and serves the queue. At the end of a script it forgets what is
+--   old.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
--- cost   at most WORK tickets ended, forgotten, parked or granted; the rest is the backlog
+-- cost   at most WORK tickets are ended, forgotten, parked or granted; what is left is the backlog
 
 ledger.work, ledger.has_backlog = WORK, false
 ledger.wakeups, ledger.listeners = {}, {}
@@ -16,8 +17,9 @@ function ledger.has_work()
   return true
 end
 
--- Tells whether the name has come to this node so lately that its listeners may not be here yet. A name keeps the
--- node where it was last at home. A call that finds a client gone at another node starts the time.
+-- Tells whether the name came to this node so lately that its listeners may not be here yet. The
+-- field n has the node where the name was last at home. The first call that misses a listener at
+-- another node starts the time of settling.
 function ledger.is_settling()
   if SETTLING and ledger.settles == nil then
     local here, home = call('cluster', 'myid'), call('hget', records, 'n')
@@ -33,7 +35,8 @@ end
 
 function ledger.wake(entry, what)
   if entry.inbox then
-    ledger.wakeups[#ledger.wakeups + 1] = { ticket = entry.ticket, inbox = entry.inbox, what = what }
+    ledger.wakeups[#ledger.wakeups + 1] =
+      { ticket = entry.ticket, inbox = entry.inbox, what = what }
   end
 end
 
@@ -41,7 +44,8 @@ function ledger.limit_now()
   return head.pinned or head.stated or 1
 end
 
--- A limit that nobody pinned goes with the last holder and waiter, even if tickets are remembered.
+-- A limit that nobody pinned ends with the last holder and waiter, even while tickets are
+-- remembered.
 function ledger.drop_terms()
   if head.holders + head.waiting > 0 then return end
   head.stated = nil
@@ -54,7 +58,8 @@ function ledger.join(entry, ttl, margin)
   local lease = ledger.lease_of(entry.lease)
   if not lease then
     lease = {
-      id = entry.lease, inbox = entry.inbox, ttl = ttl, ends = head.clock + ttl, ends_wall = now + ttl,
+      id = entry.lease, inbox = entry.inbox, ttl = ttl, ends = head.clock + ttl,
+      ends_wall = now + ttl,
       members = 0, digest = 0, parked = 0,
     }
   end
@@ -87,7 +92,7 @@ function ledger.leave(entry)
   end
 end
 
--- Why a number is over; that it was released goes without saying.
+-- Notes why a number ended. One that was released has no note.
 function ledger.note(ends, number, cause)
   local at = #ends + 1
   while at > 1 and ends[at - 1][1] >= number do at = at - 1 end
@@ -96,7 +101,8 @@ function ledger.note(ends, number, cause)
   if #ends > MOST_ENDS then table.remove(ends, 1) end
 end
 
--- No ticket of this series up to this one's number is granted any more. opened: 1 for a grant, -1 for its end.
+-- From now on no ticket of this series up to this number is granted. opened: 1 for a grant, -1 for
+-- its end, 0 otherwise.
 function ledger.raise(ticket, ttl, opened, cause)
   local series, number = ledger.series_of(ticket), ledger.number_of(ticket)
   local memory = ledger.memory_of(series)
@@ -129,7 +135,8 @@ end
 function ledger.end_lease(lease)
   while true do
     local entry = ledger.first_member(lease.id)
-    if not entry and ledger.lease_of(lease.id) then ledger.remove_lease(lease) end -- damage has left it empty
+    -- Only damage leaves a lease without tickets.
+    if not entry and ledger.lease_of(lease.id) then ledger.remove_lease(lease) end
     if not entry or not ledger.has_work() then return end
     ledger.end_entry(entry, 'expired')
   end
@@ -138,16 +145,21 @@ end
 -- Time.
 
 function ledger.expire_by_clock()
-  local due = ledger.sorted(function(record) return record.lease and record.lease.ends <= head.clock and record.lease.ends end)
+  local due = ledger.sorted(function(record)
+    return record.lease and record.lease.ends <= head.clock and record.lease.ends
+  end)
   for _, found in ipairs(due) do
     if not ledger.has_work() then return end
     ledger.end_lease(found[3].lease)
   end
 end
 
--- Where somebody listens, only the ledger's clock can end a lease.
+-- If the client of a lease listens, only the ledger's clock can end the lease: the server's clock
+-- may have jumped.
 function ledger.expire_by_wall()
-  local due = ledger.sorted(function(record) return record.lease and record.lease.ends_wall <= now and record.lease.ends_wall end)
+  local due = ledger.sorted(function(record)
+    return record.lease and record.lease.ends_wall <= now and record.lease.ends_wall
+  end)
   for _, found in ipairs(due) do
     local lease = found[3].lease
     if not ledger.has_work() then return end
@@ -160,7 +172,7 @@ function ledger.expire_by_wall()
   end
 end
 
--- Nothing ends in the middle of a call, so what is due was so from the beginning.
+-- No time passes within a call, so what is due was due when the call began.
 function ledger.expire()
   if not ledger.is_due or head.holders + head.waiting == 0 then return end
   ledger.load_until(head.passed)
@@ -171,10 +183,13 @@ end
 function ledger.forget()
   if head.past == 0 then return end
   local over = head.past - MOST_MEMORIES
-  if ledger.is_due or over > 0 then ledger.load_until(head.passed, over > 0 and over + WORK or 0) end
+  if ledger.is_due or over > 0 then
+    ledger.load_until(head.passed, over > 0 and over + WORK or 0)
+  end
   local due = ledger.sorted(function(record)
     local memory = record.memory
-    return memory and memory.open == 0 and (memory['until'] <= head.clock or over > 0) and memory['until']
+    return memory and memory.open == 0 and (memory['until'] <= head.clock or over > 0)
+      and memory['until']
   end)
   for _, found in ipairs(due) do
     local memory = found[3].memory
@@ -194,7 +209,8 @@ end
 
 function ledger.hold(entry, slots)
   if head.held == 0 and head.top > 0 then
-    head.top = 0 -- all are free: as one range
+    -- All slots are free, so they become one range.
+    head.top = 0
     ledger.clear_free_slots()
   end
   entry.slots = slots and ledger.take_these(slots) or ledger.take_slots(entry.permits)
@@ -231,7 +247,8 @@ function ledger.park(entry)
   end
 end
 
--- A lease made for a waiter ends no later than its place would have: it has not been heard from since.
+-- A lease that is made for a waiter ends no later than its place would have, because the client has
+-- not been heard from since.
 function ledger.grant_waiter(entry, slots)
   local place = ledger.lease_of(entry.lease)
   local ends, ends_wall = place.ends, place.ends_wall
@@ -247,7 +264,8 @@ function ledger.grant_waiter(entry, slots)
   end
   ledger.put_entry(entry)
   ledger.open(entry)
-  ledger.wake(entry, format('granted %s %d %s %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now()))
+  ledger.wake(entry,
+    format('granted %s %d %s %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now()))
 end
 
 function ledger.serve()

@@ -1,8 +1,8 @@
--- slots: which permits of a name are whose, as text like 0-2,5, and the ranges that are free.
+-- slots: keeps which slots are held, as text like 0-2,5, and which ranges are free.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
--- cost   the number of ranges touched
+-- cost   grows with the number of ranges that are touched
 
 function ledger.slots_of(text)
   local slots = {}
@@ -15,7 +15,8 @@ end
 function ledger.slots_text(slots)
   local parts = {}
   for i, range in ipairs(slots) do
-    parts[i] = range[1] == range[2] and format('%d', range[1]) or format('%d-%d', range[1], range[2])
+    parts[i] = range[1] == range[2] and format('%d', range[1])
+      or format('%d-%d', range[1], range[2])
   end
   return table.concat(parts, ',')
 end
@@ -26,7 +27,7 @@ function ledger.slots_count(slots)
   return count
 end
 
--- Adds a range and joins what touches; the ranges stay ascending.
+-- Adds a range, and joins it with those that it touches. The ranges stay ascending.
 function ledger.slots_insert(slots, first_slot, last_slot)
   local joined, kept = { first_slot, last_slot }, {}
   for _, range in ipairs(slots) do
@@ -41,7 +42,7 @@ function ledger.slots_insert(slots, first_slot, last_slot)
   return kept
 end
 
--- The rest of `slots` without `others`, and the slots that were taken.
+-- Gives what is left of `slots` without `others`, and the slots that both have.
 function ledger.slots_take(slots, others)
   local kept, taken = {}, {}
   for _, range in ipairs(slots) do
@@ -59,21 +60,24 @@ function ledger.slots_take(slots, others)
   return kept, taken
 end
 
--- Few free ranges stand in the head. Once there were many, all are in the order, until nothing is held.
+-- Few free ranges stand in the head. Once there are many, all stand in the order, until nothing is
+-- held.
 function ledger.push_free_slots(first_slot, last_slot)
   ledger.is_dirty = true
   if not head.spread then
     head.free = ledger.slots_insert(head.free, first_slot, last_slot)
     if #head.free <= MOST_FREE then return end
     head.spread = true
-    for _, range in ipairs(head.free) do ledger.placed[pack(FREE, 'f', range[1], range[2])] = true end
+    for _, range in ipairs(head.free) do
+      ledger.placed[pack(FREE, 'f', range[1], range[2])] = true
+    end
     head.free = {}
   else
     ledger.placed[pack(FREE, 'f', first_slot, last_slot)] = true
   end
 end
 
--- Below the top, what is not held is free: without that, there is nothing to look for.
+-- All slots below the top are held or free. If all are held, there is no free range to look for.
 function ledger.pop_free_slots(in_hand)
   if head.top <= head.held + in_hand then return nil end
   if not head.spread then
@@ -98,7 +102,7 @@ function ledger.clear_free_slots()
   head.spread = false
 end
 
--- The lowest free slots.
+-- Takes the lowest free slots, and then those from the top on.
 function ledger.take_slots(count)
   local slots, missing = {}, count
   while missing > 0 do

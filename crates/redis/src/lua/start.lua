@@ -5,7 +5,7 @@
 -- cost   one HGET, and what settling costs
 
 ledger.operations = {}
--- The inbox of who asks; nothing for nobody, who is an operator.
+-- The inbox of the client that asks; nothing for an operator, who has none.
 ledger.me = asker ~= '' and asker or nil
 
 function ledger.ttl_of(text, what)
@@ -18,7 +18,8 @@ end
 
 function ledger.start()
   if asker ~= '' then ledger.id(asker, 'the inbox') end
-  local seen = ledger.number(packed_seen and format('%.0f', packed_seen) or fence_seen, 0, MOST_FENCE_SEEN, 'the fence seen')
+  local seen = ledger.number(packed_seen and format('%.0f', packed_seen) or fence_seen, 0,
+    MOST_FENCE_SEEN, 'the fence seen')
   if given_now ~= '' then ledger.number(given_now, 0, UNBOUNDED, 'now') end
   ledger.read_head()
   advance_clock(head)
@@ -27,7 +28,7 @@ function ledger.start()
   ledger.settle()
 end
 
--- How a ticket that is not here has ended, or false.
+-- Says how a ticket that is not here has ended, or false if nothing is known of it.
 function ledger.cause_of(ticket)
   local memory, number = ledger.memory_of(ledger.series_of(ticket)), ledger.number_of(ticket)
   if not memory or number > memory.last then return false end
@@ -37,12 +38,12 @@ function ledger.cause_of(ticket)
   return 'released'
 end
 
--- A client ends its own grants only; who asks as nobody ends any.
+-- A client may end its own grants and any waiting ticket. An operator may end all.
 function ledger.may_end(entry)
   return not entry.fence or not ledger.me or entry.inbox == ledger.me
 end
 
--- An owner whose ticket somebody else gives back is told.
+-- Gives a ticket back. If another client has it, that client is told.
 function ledger.release_all(entry, cause)
   if cause == 'released' and entry.fence then
     NOTE_HOLD{ head.recent, now - entry.since }

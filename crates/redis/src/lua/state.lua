@@ -1,26 +1,35 @@
--- state: what is kept of one name, and how it is read.
+-- state: says what is kept of one name, and reads its head.
 -- keys   records order
 -- args   now inbox fence_seen
 -- reply  nothing; the pieces after this one build on it
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
--- cost   one HGET; of a name that is not there one EXISTS
+-- cost   one HGET; for a name without a head one EXISTS
 --
--- records (hash)  h: the head  a: what of it stands apart  s: the names of slots, if they have names  n: in a cluster, the node where the name is at home, and until when it settles there
---                  rLEASE: a record, of a lease and of the series whose number 0 it is, with tickets of both
---                  tTICKET: an entry by itself: who waits, and who holds where no record has room
--- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
---   q RANK TICKET (who waits)  k RANK TICKET (parked)  f FIRST LAST (free slots, if spread)
---   and if wide: e DUE LEASE (records, by a lower bound of when something of them ends)  m LEASE TICKET (entries
---   by themselves)  g FENCE TICKET (who holds)
---   z (in clusters, so that the key is always there)
--- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
--- formats numbers slowly and, above 2^31, not always as integers.
+-- records is a hash with these fields:
+--   h: the head. a: what stands apart from it (see forms). s: the names of the slots, if they have
+--     names. n: in a cluster, the node where the name is at home, and until when it settles there.
+--   rLEASE: a record, which has a lease, the memory of the series whose number 0 is the lease's id,
+--     and tickets of both.
+--   tTICKET: an entry, which is a waiter, or a holder for which no record has room.
+--
+-- order is a sorted set. All scores are 0, and a member is a letter and then numbers of eight bytes
+-- or ids:
+--   q RANK TICKET: a waiter. k RANK TICKET: a parked waiter.
+--   f FIRST LAST: free slots, if the name is spread.
+--   e DUE LEASE, if the name is wide: a record, by a lower bound of when something of it ends.
+--   m LEASE TICKET, if the name is wide: an entry. g FENCE TICKET: a holder.
+--   z: in a cluster, so that the key is always there.
+--
+-- Times are microseconds. Lua's numbers are exact up to 2^53. Only strings go to commands, because
+-- Redis formats numbers slowly and, above 2^31, not always as integers.
 
--- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
--- are captured, and a hundred of them cost more than everything else that a call does. What is captured most
--- stands last, where the walk begins.
+-- Functions and state are fields of this table. Whenever a function captures a local, Lua walks the
+-- list of all locals that are captured so far, and a hundred of them would cost more than
+-- everything else that a call does. The table is the local that is captured most, so it stands
+-- last, where the walk begins.
 local ledger = {
-  records = {}, entries = {}, dirty_records = {}, dirty_entries = {}, gone = {}, placed = {}, is_dirty = false,
+  records = {}, entries = {}, dirty_records = {}, dirty_entries = {}, gone = {}, placed = {},
+  is_dirty = false,
   has_written = false, has_removed = false, is_fresh = false, may_grow = true, had_order = false,
 }
 local head
@@ -36,8 +45,8 @@ end
 function ledger.number(text, least, most, what)
   local n = text and match(text, '^%-?%d+$') and tonumber(text)
   if not n or n < least or n > most then
-    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
-      .. ', not ' .. sub(tostring(text), 1, 40))
+    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to '
+      .. format('%.0f', most) .. ', not ' .. sub(tostring(text), 1, 40))
   end
   return n
 end
@@ -49,18 +58,21 @@ function ledger.id(text, what)
   return text
 end
 
--- A head begins with the number of its format.
+-- A head begins with the number of its format, which says whether another version of the program
+-- wrote it.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  local is_ours = (written >= VERSION and written <= NAMED_VERSION) or (written >= APART_VERSION and written <= LINE_VERSION)
+  local is_ours = (written >= VERSION and written <= NAMED_VERSION)
+    or (written >= APART_VERSION and written <= LINE_VERSION)
   if written > 0 and written < 32 and not is_ours then
-    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
+    ledger.refuse('SEINPAALFORMAT',
+      format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
 end
 
--- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
--- evicted or deleted, and that is dropped.
+-- A key of somebody else is never taken for ours. Without a head, nothing may be there but an order
+-- whose records were evicted or deleted, and that order is dropped.
 function ledger.start_afresh()
   ledger.is_fresh = true
   head = blank_head()
@@ -69,7 +81,8 @@ function ledger.start_afresh()
     ledger.corrupt('the key is somebody else\'s')
   end
   local first = call('zrangebylex', order, '-', '+', 'limit', '0', '1')[1] or ''
-  if first ~= 'z' and (not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17)) then
+  if first ~= 'z'
+      and (not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17)) then
     ledger.corrupt('the key is somebody else\'s')
   end
   call('unlink', order)
@@ -79,7 +92,7 @@ function ledger.has_order()
   return ALWAYS_LISTED or head.waiting > 0 or head.wide or head.spread
 end
 
--- Nothing of a line stands as rows yet: all of it is as if it had just been put.
+-- A line has no rows on the server, so all that it has counts as changed, and is written as rows.
 function ledger.read_line(text)
   local is_whole, line_head, fields = pcall(unfold_line, text)
   if not is_whole then ledger.corrupt('the head of the name') end

@@ -1,13 +1,15 @@
--- step: the end of every script: executes the requests in order, writes, wakes and answers.
+-- step: ends every script of names: executes the requests in order, writes, wakes and answers.
 -- keys   records order
 -- args   now inbox fence_seen request...
 -- reply  done now backlog look_in, and one answer a request
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
--- cost   one HSET, one ZADD, one PUBLISH a wakeup; one PEXPIRE a key when its end is too near
+-- cost   one HSET, one ZADD, one PUBLISH for each wakeup; one PEXPIRE for each key that would
+--        expire too early
 --
--- A request is its operation, a space and the operation's arguments. A script has the operations that were
--- put before this piece: one, or all of them. Each first reads its arguments, so that what is wrong with
--- them is said before anything is written, and gives what executes it.
+-- A request is its operation, a space and the operation's arguments. A script has the operations of
+-- the pieces before this one: one, or all. Each reads its arguments first and gives a function that
+-- executes it, so that a mistake in the arguments of any request is answered before anything is
+-- written.
 
 local MOST_REQUESTS = ledger.most_requests or 64
 local growing = ledger.growing or { acquire = true, wish = true, ask = true, configure = true }
@@ -32,7 +34,7 @@ function ledger.is_blank()
   return head.holders + head.waiting + head.past == 0 and not head.pinned and not head.paused
 end
 
--- Nobody is here: the clock may run freely and slots start from the bottom.
+-- Nobody holds or waits: the ledger's clock may run freely, and slots start from the bottom again.
 function ledger.rest()
   head.bound, head.longest = UNBOUNDED, 0
   ledger.drop_terms()
@@ -43,7 +45,7 @@ function ledger.rest()
   if head.wide and head.rows <= MOST_ROWS / 2 then ledger.narrow() end
 end
 
--- Takes the rows off the list, since so few are left that none needs it.
+-- Takes the rows out of the order, because so few are left that reading all is cheap.
 function ledger.narrow()
   ledger.flush()
   ledger.load_all()
@@ -56,12 +58,14 @@ function ledger.narrow()
   end
 end
 
--- An order that was made anew has no end of its own yet.
+-- A key of the order that was made anew, or that a removal emptied meanwhile, has no expiry yet.
 function ledger.expire_keys(milliseconds)
   local has_order = ledger.has_order()
   if milliseconds then call('pexpire', records, milliseconds) end
-  if has_order and head.deadline > 0 and (milliseconds or not ledger.had_order or ledger.has_removed) then
-    call('pexpire', order, milliseconds or format('%d', max(floor((head.deadline - now) / 1000), 1)))
+  if has_order and head.deadline > 0
+      and (milliseconds or not ledger.had_order or ledger.has_removed) then
+    call('pexpire', order,
+      milliseconds or format('%d', max(floor((head.deadline - now) / 1000), 1)))
   end
 end
 
@@ -83,7 +87,8 @@ function ledger.keep(is_idle)
 end
 
 function ledger.finish()
-  ledger.forget() -- last, so that it never takes a waiter's share of the work
+  -- This comes last, so that it never takes a waiter's share of the work.
+  ledger.forget()
   local look = ledger.look_in()
   local is_idle = head.holders == 0 and head.waiting == 0
   if is_idle then ledger.rest() end
@@ -104,8 +109,12 @@ function ledger.run()
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')
-    if sub(ARGV[i], 1, 8) == 'acquire:' then operation, text = 'acquire', ledger.acquire_text(ARGV[i]) end
-    if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
+    if sub(ARGV[i], 1, 8) == 'acquire:' then
+      operation, text = 'acquire', ledger.acquire_text(ARGV[i])
+    end
+    if not ledger.operations[operation or ''] then
+      ledger.refuse('SEINPAALARGUMENT', 'no such operation here')
+    end
     requests[#requests + 1] = ledger.operations[operation](text)
   end
   ledger.may_grow = ledger.grows()

@@ -1,10 +1,13 @@
--- together: acquires of several names, all granted or none.
+-- together: acquires several names: all are granted or none.
 -- keys   those of each name, name after name
--- args   names, and for each name: how many arguments acquire has, these, and the line that cancels it
--- reply  granted and an answer a name, or refused, which name from 0, and the answer of that name
--- cost   that of an acquire a name
+-- args   names, and for each name: how many arguments acquire has, these, and the line that cancels
+--        it
+-- reply  granted and an answer for each name; or refused, which name (from 0), and the answer of
+--        that name
+-- cost   an acquire for each name
 --
--- Before this piece stand the scripts of acquire and cancel, each made a function of its keys and arguments.
+-- The scripts of acquire and cancel stand before this piece, each made a function of its keys and
+-- arguments.
 
 local names, at, calls = tonumber(ARGV[1]), 2, {}
 local width = #KEYS / names
@@ -16,7 +19,8 @@ for i = 1, names do
   at = at + count + 2
 end
 
--- With the line of acquire, or another in its place. A copy: scripts may change theirs.
+-- Gives the arguments of a call, with its acquire or with another request in its place. It copies
+-- them, because a script may change its own.
 local function arguments(call, line)
   local copy = {}
   for i, argument in ipairs(call.args) do copy[i] = argument end

@@ -1,24 +1,34 @@
--- write: a group of commands, applied in one step while tickets hold, once for its id.
+-- write: applies a group of commands in one step while tickets hold, and once only for the group's
+--   id.
 -- keys   records order id key...
 -- args   now inbox held not_after command...
 -- reply  done partial refused lost late
 -- error  SEINPAALCORRUPT SEINPAALARGUMENT, and what the server says to the first write
--- cost   one HMGET a ticket, one HGET the head and a lease elsewhere; one TYPE a key; two SET for the id; the commands
+-- cost   one HMGET for each ticket, one HGET for the head and for a lease elsewhere; one TYPE for
+--        each key; two SET for the id; the commands
 --
--- held: pairs of ticket and fence. A command, with a key each: its name, its shape, how many arguments, those.
--- shape, four letters: the type it wants and the type it leaves (s h l e z: string, hash, list, set, sorted
--- set; - any or the same; n none), whether it counts (i, f: the value; j, g: a hash's field), and w if it writes.
--- Nothing is written before the id, and nothing of the group unless every command has been looked at.
+-- held: pairs of ticket and fence. A command has one key; its arguments here are its name, its
+-- shape, how many arguments follow, and these.
+--
+-- A shape is four letters: the type that the key must have and the type that it has afterwards (s h
+-- l e z: string, hash, list, set, sorted set; - any or the same; n none); whether the command
+-- counts (i and f: the value; j and g: a field of a hash); and w if it writes.
+--
+-- Nothing is written before the id, and nothing of the group until every command has been looked
+-- at.
 
 local TYPES = { s = 'string', h = 'hash', l = 'list', e = 'set', z = 'zset', n = 'none' }
 local id, not_after = KEYS[3], tonumber(ARGV[4] or '?')
-if not now or not not_after then return redis.error_reply('SEINPAALARGUMENT the clock or the deadline') end
+if not now or not not_after then
+  return redis.error_reply('SEINPAALARGUMENT the clock or the deadline')
+end
 
 local function plain_error(reply)
   return (string.gsub(string.gsub(reply.err, '^%-', ''), '[\r\n]', ' '))
 end
 
--- Rule by rule as the ledger would: a lease that another client renews counts by the wall clock, too.
+-- Decides as the ledger would, rule by rule: a lease that another client renews counts by the wall
+-- clock, too.
 local function is_held(head, ticket, fence)
   local id = sub(ticket, 1, 24) .. '00000000'
   local found = call('hmget', records, 'r' .. id, 't' .. ticket)
@@ -69,21 +79,22 @@ local function is_integer(text)
   return text == '0' or (#text <= 20 and match(text, '^%-?[1-9]%d*$'))
 end
 
--- Why a command that counts cannot.
+-- Says why a command that counts cannot work, if it cannot.
 local function not_a_number(command, letter, value)
   if value then
-    -- The value that the group itself has put there.
+    -- The group itself has put this value there.
   elseif letter == 'i' or letter == 'f' then
     if call('strlen', command.key) > 400 then return 'the value is not a number' end
     value = call('get', command.key)
   else
     value = call('hget', command.key, command.words[3] or '')
   end
-  local is_number = not value or is_integer(value) or ((letter == 'f' or letter == 'g') and tonumber(value))
+  local is_number = not value or is_integer(value)
+    or ((letter == 'f' or letter == 'g') and tonumber(value))
   return not is_number and 'the value is not a number'
 end
 
--- The first command that cannot work, and why.
+-- Gives the first command that cannot work, and why.
 local function misfit(list)
   local types, is_changed, values = {}, {}, {}
   for i, command in ipairs(list) do
@@ -120,14 +131,16 @@ local function write()
   local lifetime = format('%d', floor((not_after - now) / 1000) + 1000)
   local before = call('get', id)
   if before then
-    call('pexpire', id, lifetime) -- a write, so that waiting for replicas covers a repeated request
+    -- This is a write, so that waiting for replicas covers a repeated request, too.
+    call('pexpire', id, lifetime)
     return cmsgpack.unpack(before)
   end
   if not are_all_held() then return { 'lost', 0, '', {} } end
   local list = commands()
   local wrong, why = misfit(list)
   if wrong then return { 'refused', wrong, why, {} } end
-  local begun = try('set', id, cmsgpack.pack({ 'partial', 0, 'the script ended early', {} }), 'px', lifetime)
+  local begun = try('set', id, cmsgpack.pack({ 'partial', 0, 'the script ended early', {} }),
+    'px', lifetime)
   if begun.err then return redis.error_reply(plain_error(begun)) end
   local answer = apply(list)
   if answer[1] == 'refused' then

@@ -70,6 +70,7 @@ const START_AND_ONE: usize = 160;
 
 fn put(line: &mut Vec<u8>, request: &Request) {
     match request {
+        // The numbers of the kinds are those of `forms.lua`.
         Request::Push(push) => put_push(line, push),
         Request::Finish { delivery, how: How::Acknowledge } => {
             line.push(2);

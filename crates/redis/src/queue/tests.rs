@@ -17,10 +17,13 @@ const PIECES: [(&str, &str); 24] = pieces![
     "refusal", "queue/step"
 ];
 
-fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
+/// What a header says in this field, whose further lines are indented as far as its first.
+fn field(source: &str, field: &str) -> Option<String> {
     let start = format!("-- {field} ");
-    let header = source.lines().take_while(|line| line.starts_with("--"));
-    header.filter_map(|line| line.strip_prefix(&start)).next().map(str::trim)
+    let mut lines = source.lines().take_while(|line| line.starts_with("--"));
+    let first = lines.find_map(|line| line.strip_prefix(&start))?;
+    let more = lines.map_while(|line| line.strip_prefix("--        "));
+    Some([first].into_iter().chain(more).map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
 #[test]
@@ -28,7 +31,7 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
     for (path, source) in PIECES {
         let name = path.trim_start_matches("queue/");
         assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
-        assert_eq!(field(source, "keys"), Some("records order"), "{name}");
+        assert_eq!(field(source, "keys").as_deref(), Some("records order"), "{name}");
         for said in ["args", "reply", "cost"] {
             assert!(field(source, said).is_some(), "{name} does not say its {said}");
         }

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, LimitRule, Name, OnMismatch, Replies, Reply, Request, SlotNames,
-    Ticket, time::Micros,
+    Acquire, Batch, Configure, Limit, Name, OnMismatch, Replies, Reply, Request, SlotNames, Ticket,
+    time::Micros,
 };
 
 use super::{
@@ -31,6 +31,19 @@ pub(super) struct Yield {
     pub(super) backlog: bool,
     pub(super) replies: Vec<Option<Reply>>,
     pub(super) looks: Vec<Ticket>,
+}
+
+impl Yield {
+    /// Takes what a node says besides its answers to the lines.
+    fn hear(&mut self, answer: &NodeAnswer) {
+        self.now = self.now.max(answer.now);
+        self.backlog |= answer.backlog;
+        for ticket in &answer.state.looks {
+            if !self.looks.contains(ticket) {
+                self.looks.push(*ticket);
+            }
+        }
+    }
 }
 
 impl Quorum {
@@ -114,19 +127,7 @@ impl Quorum {
             self.take_back(header, open, &gathering);
             return Err(error);
         }
-        for answer in gathering.answers().flatten() {
-            given.now = given.now.max(answer.now);
-            given.backlog |= answer.backlog;
-            given.looks.extend(
-                answer
-                    .state
-                    .looks
-                    .iter()
-                    .filter(|t| !given.looks.contains(t))
-                    .copied()
-                    .collect::<Vec<_>>(),
-            );
-        }
+        gathering.answers().flatten().for_each(|answer| given.hear(answer));
         let mut hurry = true;
         let mut fixes = Fixes::new(self.nodes.len());
         for item in std::mem::take(open) {
@@ -147,40 +148,30 @@ impl Quorum {
     fn lines(&self, header: &CallHeader<'_>, open: &mut [OpenMatter]) -> Vec<String> {
         let mut lines = Vec::new();
         for item in open {
-            let OpenMatter { matter, line: at, .. } = item;
-            match matter {
+            // A limit that the request sets stands before its vote, on each node.
+            if let Some(limit) = limit_to_set(&item.matter) {
+                lines.push(format!("set {} limit {limit}", self.next_fence(header.fence_seen)));
+            }
+            item.line = lines.len();
+            match &mut item.matter {
                 Matter::Take(ballot) => {
-                    if let Some(LimitRule { limit, on_mismatch: OnMismatch::Set }) =
-                        ballot.ask.limit
-                    {
-                        lines.push(format!(
-                            "set {} limit {limit}",
-                            self.next_fence(header.fence_seen)
-                        ));
-                    }
-                    *at = lines.len();
                     if ballot.fence == 0 {
                         ballot.fence = self.next_fence(header.fence_seen);
                     }
                     lines.push(ballot_line("take", ballot));
                 }
                 Matter::Attach(transfer) => {
-                    *at = lines.len();
                     transfer.fence = self.next_fence(header.fence_seen);
                     let words = attach_words(&transfer.ask);
                     lines.push(format!("attach {} {words}", transfer.fence));
                 }
                 Matter::Set(settings) => {
-                    *at = lines.len();
                     let version = self.next_fence(header.fence_seen);
                     let line =
                         |(what, value): &(&str, String)| format!("set {version} {what} {value}");
                     lines.extend(settings.iter().map(line));
                 }
-                Matter::Plain(request) => {
-                    *at = lines.len();
-                    lines.push(line(request));
-                }
+                Matter::Plain(request) => lines.push(line(request)),
             }
         }
         lines
@@ -294,4 +285,14 @@ fn undecided(reply: Result<Reply, &Request>) -> Result<Reply, StoreError> {
         let message = "the nodes of the quorum do not agree: try again";
         StoreError::new(StoreErrorKind::Unreachable, Certainty::Unknown, message)
     })
+}
+
+fn limit_to_set(matter: &Matter) -> Option<Limit> {
+    match matter {
+        Matter::Take(ballot) => {
+            let rule = ballot.ask.limit.filter(|rule| rule.on_mismatch == OnMismatch::Set);
+            rule.map(|rule| rule.limit)
+        }
+        _ => None,
+    }
 }

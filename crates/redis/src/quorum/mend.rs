@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use seinpaal_proto::{Acquire, LimitRule, OnMismatch, Reply, Request, TicketReply, Whom};
+use seinpaal_proto::{
+    Acquire, LimitRule, Name, OnMismatch, Renew, Reply, Request, TicketReply, Whom,
+};
 
 use super::{
     Quorum,
@@ -40,26 +42,30 @@ impl Quorum {
         if missing.is_empty() {
             return;
         }
-        let table = self.table();
-        let held: Vec<HeldGrant> = match (&renew.whom, reply) {
-            (Whom::All { .. }, Reply::Renewed { .. }) => {
-                table.under(header.name, renew.lease, MOST_MENDED)
-            }
-            (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
-                .iter()
-                .zip(found)
-                .filter(|(_, found)| matches!(found, TicketReply::Held { .. }))
-                .filter_map(|(ticket, _)| table.held(header.name, *ticket).cloned())
-                .take(MOST_MENDED)
-                .collect(),
-            _ => return,
-        };
-        for held in held {
+        for held in self.renewed(header.name, renew, reply) {
             let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
             let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {
                 fixes.lines[*node].push(ballot_line("mend", &ballot));
             }
+        }
+    }
+
+    /// The grants of this session that a renewal has extended.
+    fn renewed(&self, name: &Name, renew: &Renew, reply: &Reply) -> Vec<HeldGrant> {
+        let table = self.table();
+        match (&renew.whom, reply) {
+            (Whom::All { .. }, Reply::Renewed { .. }) => {
+                table.under(name, renew.lease, MOST_MENDED)
+            }
+            (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
+                .iter()
+                .zip(found)
+                .filter(|(_, found)| matches!(found, TicketReply::Held { .. }))
+                .filter_map(|(ticket, _)| table.held(name, *ticket).cloned())
+                .take(MOST_MENDED)
+                .collect(),
+            _ => Vec::new(),
         }
     }
 

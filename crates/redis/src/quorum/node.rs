@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use redis::Script;
 use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
 
 use super::answer::NodeAnswer;
@@ -17,7 +16,7 @@ use crate::{
     link::ConnectOptions,
     misconfigured,
     replicas::REPLICATION_TIMEOUT,
-    script::ledger,
+    script::{hash_of, ledger},
     servers::PAGE_ROOM,
 };
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
@@ -58,7 +57,8 @@ pub(super) struct QuorumNode {
     pub(super) connection: Connection,
     pub(super) shown: String,
     keys: Keys,
-    script: Script,
+    /// The hash of the node script.
+    hash: String,
     /// Whether the node let its last caller wait in vain. Nobody waits for such a node until it
     /// answers again.
     is_silent: AtomicBool,
@@ -87,13 +87,7 @@ impl QuorumNode {
             replication_timeout: REPLICATION_TIMEOUT,
         };
         let connection = Connection::begin(options);
-        Self {
-            connection,
-            shown,
-            keys,
-            script: Script::new(&SOURCE),
-            is_silent: AtomicBool::new(false),
-        }
+        Self { connection, shown, keys, hash: hash_of(&SOURCE), is_silent: AtomicBool::new(false) }
     }
 
     /// Executes lines, whole or not at all.
@@ -104,7 +98,7 @@ impl QuorumNode {
     ) -> Result<NodeAnswer, StoreError> {
         let mut keys = self.keys.of(&envelope.name).to_vec();
         keys.push(self.keys.node_marker());
-        let text = Text { hash: self.script.get_hash(), source: &SOURCE };
+        let text = Text { hash: &self.hash, source: &SOURCE };
         let arguments = arguments(envelope, lines);
         let value = self.connection.evaluate_text(text, &keys, &arguments, NODE_ROOM).await?;
         // An answer, even one that cannot be read, shows that the node is worth waiting for.

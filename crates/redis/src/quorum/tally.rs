@@ -61,6 +61,7 @@ impl<'a> ReplyTally<'a> {
             return Some(Reply::Renewed { valid_for: Some(valid_for) });
         }
         let gone = self.count(|reply| matches!(reply, Reply::Gone));
+        // After `Differs` the session asks ticket by ticket, which tells what is left.
         Some(if gone >= self.majority() { Reply::Gone } else { Reply::Differs })
     }
 
@@ -72,6 +73,7 @@ impl<'a> ReplyTally<'a> {
         });
         let mut valid: Vec<Micros> = valid.collect();
         valid.sort_unstable_by(|a, b| b.cmp(a));
+        // A majority has renewed it for this long or longer.
         valid.get(self.majority() - 1).copied()
     }
 
@@ -97,6 +99,8 @@ impl<'a> ReplyTally<'a> {
             columns.iter_mut().zip(tickets).for_each(|(column, ticket)| column.push(ticket));
         }
         let tickets = columns.iter().map(|column| self.ticket(column)).collect();
+        // One time stands for all tickets, and each ticket may have another majority. So the
+        // shortest counts.
         Some(Reply::Tickets { valid_for: valid.into_iter().min(), tickets })
     }
 

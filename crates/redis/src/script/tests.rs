@@ -53,10 +53,13 @@ const PIECES: [(&str, &str); 42] = [
     ("asking", include_str!("../lua/asking.lua")),
 ];
 
-fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
+/// What a header says in this field, whose further lines are indented as far as its first.
+fn field(source: &str, field: &str) -> Option<String> {
     let start = format!("-- {field} ");
-    let header = source.lines().take_while(|line| line.starts_with("--"));
-    header.filter_map(|line| line.strip_prefix(&start)).next().map(str::trim)
+    let mut lines = source.lines().take_while(|line| line.starts_with("--"));
+    let first = lines.find_map(|line| line.strip_prefix(&start))?;
+    let more = lines.map_while(|line| line.strip_prefix("--        "));
+    Some([first].into_iter().chain(more).map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
 fn batch(requests: Vec<Request>) -> Batch {
@@ -93,7 +96,7 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
             "together" | "bundle" => "those of each name, name after name",
             _ => "records order",
         };
-        assert_eq!(field(source, "keys"), Some(keys), "{name}");
+        assert_eq!(field(source, "keys").as_deref(), Some(keys), "{name}");
         for said in ["args", "reply", "cost"] {
             assert!(field(source, said).is_some(), "{name} does not say its {said}");
         }
@@ -103,8 +106,8 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
 #[test]
 fn headers_agree_with_the_table() {
     for row in &SCRIPTS {
-        assert_eq!(field(row.own, "args"), Some(row.args), "{}", row.name);
-        assert_eq!(field(row.own, "reply"), Some(row.reply), "{}", row.name);
+        assert_eq!(field(row.own, "args").as_deref(), Some(row.args), "{}", row.name);
+        assert_eq!(field(row.own, "reply").as_deref(), Some(row.reply), "{}", row.name);
     }
 }
 
@@ -200,6 +203,20 @@ fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
         assert_eq!(row.source.matches("'time'").count(), 1, "{}", row.name);
         let keys = if row.operation == ScriptKind::Write { 5 } else { 2 };
         assert_eq!(row.source.matches("KEYS[").count(), keys, "{}", row.name);
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_100_columns() {
+    let quorum = [
+        include_str!("../quorum/lua/guard.lua"),
+        include_str!("../quorum/lua/node.lua"),
+        include_str!("../quorum/lua/take.lua"),
+    ];
+    let sources = SCRIPTS.iter().map(|row| row.source).chain(PIECES.map(|(_, source)| source));
+    for source in sources.chain(quorum).chain([QUEUE]) {
+        let wide = source.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None, "cargo fmt leaves scripts as they are");
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a user may not do, asked when a connection is opened: each thing by its name, and what it
 //! costs.
 
-use redis::{Cmd, Script, Value};
+use redis::{Cmd, Value};
 
 use super::{LookedAt, ServerKind};
-use crate::{error, transport::CallError};
+use crate::{error, script::hash_of, transport::CallError};
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 const SOURCE: &str = include_str!("../lua/rights.lua");
@@ -48,7 +48,7 @@ const WISHED: [(&str, &str); 10] = [
 
 /// The commands that ask. On one server they are those that the scripts need anyhow.
 pub(super) fn questions(subject: &LookedAt<'_>) -> Vec<Cmd> {
-    let (mut load, hash) = (redis::cmd("SCRIPT"), Script::new(SOURCE).get_hash().to_owned());
+    let (mut load, hash) = (redis::cmd("SCRIPT"), hash_of(SOURCE));
     load.arg("LOAD").arg(SOURCE);
     match subject.kind {
         ServerKind::Server => vec![load, asking("EVALSHA", &hash, subject)],

@@ -67,6 +67,7 @@ impl Frames {
                 return Err(Stop::TooLarge);
             }
             if self.open.is_empty() && matches!(self.at, FramePosition::Type) {
+                // The room is for each answer by itself, and the next one begins here.
                 (self.bytes, self.elements) = (0, 0);
                 self.whole += 1;
             }
@@ -104,10 +105,12 @@ impl Frames {
         let number = self.number();
         match kind {
             b'$' | b'!' | b'=' => {
+                // A length below zero stands for nothing, and no bytes follow it.
                 let Some(length) = number else {
                     self.end_element();
                     return Ok(());
                 };
+                // CR and LF stand behind the bytes.
                 let with_end = length.checked_add(2).ok_or(Stop::TooLarge)?;
                 if self.bytes.saturating_add(with_end) > room {
                     return Err(Stop::TooLarge);
@@ -115,10 +118,13 @@ impl Frames {
                 self.at = FramePosition::Bulk(with_end);
             }
             b'*' | b'~' | b'>' => self.open_list(number.unwrap_or(0), room)?,
+            // A map has a key and a value for each entry. Attributes are a map, too, and behind
+            // them comes the element that they describe.
             b'%' => self.open_list(number.unwrap_or(0).saturating_mul(2), room)?,
             b'|' => {
                 self.open_list(number.unwrap_or(0).saturating_mul(2).saturating_add(1), room)?;
             }
+            // A server that lets nobody in, as in protected mode, says so before it is asked.
             b'-' if self.open.is_empty() && self.whole == 0 => {
                 seen.refusal = Some(self.text());
                 self.end_element();

@@ -104,6 +104,7 @@ impl Pump {
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let visit = PumpVisit::begin(&self.bell);
         ask();
+        // What was put in has rung the bell, which the other guest hears.
         if visit.is_none() {
             return;
         }
@@ -139,6 +140,7 @@ impl Pump {
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
         if polled.is_pending() {
             *work = Some(future);
+            // It has neither ended nor panicked, so the task need not hear of it.
             mem::forget(end);
         }
         polled

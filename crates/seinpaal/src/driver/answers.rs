@@ -67,6 +67,7 @@ impl Driver {
         match news {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => {
+                // Wakeups may have been lost while the store was not heard.
                 self.statistics.looked_again();
                 figures::reconnected();
                 self.session.look_again(now);

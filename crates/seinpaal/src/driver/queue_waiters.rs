@@ -159,6 +159,7 @@ impl QueueWaiters {
         }
         let is_taken =
             self.pops.get(&pop).is_some_and(|taker| taker.to.send(Handed::Items(items)).is_ok());
+        // A caller that wanted one answer has it now.
         if self.pops.get(&pop).is_some_and(|taker| !taker.goes_on) {
             self.remove(pop);
         }

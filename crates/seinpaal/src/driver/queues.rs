@@ -80,6 +80,7 @@ impl QueueSessions {
             }
             QueueCommand::Unpop { number } => waiters.unpop(number),
             QueueCommand::Finish { delivery, how, reply } => {
+                // The program is done with the item, so nothing is told of its lease any more.
                 waiters.leases.remove(&delivery);
                 waiters.finishes.extend(reply.map(|reply| (delivery, reply)));
                 waiters.session.finish(delivery, how);

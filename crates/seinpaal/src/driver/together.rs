@@ -16,6 +16,7 @@ impl Driver {
     pub(super) fn make_steps(&mut self, calls: &mut Vec<Call>) {
         for tickets in std::mem::take(&mut self.together) {
             let is_one = |call: &Call| asks_only(call).is_some_and(|t| tickets.contains(&t));
+            // A step takes whole batches, so each request must have a batch of its own.
             if calls.iter().filter(|call| is_one(call)).count() == tickets.len() {
                 let ones = calls.extract_if(.., |call| is_one(call)).collect();
                 self.make_together(ones);

@@ -39,8 +39,7 @@ impl Permit {
     /// # Errors
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
     /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does
-    /// not answer within
-    /// 5 s (it is released as soon as the store can be told).
+    /// not answer within 5 s (it is released as soon as the store can be told).
     ///
     /// # Examples
     /// See [`Semaphore::attach`](crate::Semaphore::attach).

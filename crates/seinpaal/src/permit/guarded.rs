@@ -22,8 +22,7 @@ impl Permit {
     ///
     /// # Errors
     /// [`GuardedError`]. Only [`Partial`](GuardedError::Partial) and
-    /// [`Unknown`](GuardedError::Unknown) leave
-    /// anything written or possibly written.
+    /// [`Unknown`](GuardedError::Unknown) leave anything written or possibly written.
     ///
     /// # Examples
     /// ```no_run

@@ -69,8 +69,7 @@ impl Permit {
     /// # Errors
     /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer (it is released);
     /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does
-    /// not
-    /// answer within 5 s (then everything is given back in the background).
+    /// not answer within 5 s (then everything is given back in the background).
     ///
     /// # Examples
     /// ```

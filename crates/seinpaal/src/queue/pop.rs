@@ -34,8 +34,7 @@ pub struct Pop(Described<PopOne, Result<Item, PopError>>);
 /// A request for an item that does not wait: `Ok(None)` if there is none to be had now.
 ///
 /// It is a [`Store`](PopError::Store) error if the store does not answer within the
-/// [timeout](Self::timeout). See
-/// [`Pop`] for everything else.
+/// [timeout](Self::timeout). See [`Pop`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryPop(Described<PopNow, Result<Option<Item>, PopError>>);
 

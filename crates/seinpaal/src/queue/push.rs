@@ -40,8 +40,7 @@ pub struct Push {
 ///
 /// # Cancel safety
 /// Dropping the future before it is polled pushes nothing. After that the item may be pushed or
-/// not: use
-/// [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
+/// not: use [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
 ///
 /// # If the store is unreachable
 /// It is tried again for as long as the connection's patience lasts, and is done once however often

@@ -23,8 +23,7 @@ impl Queue {
     /// # If the store is unreachable
     /// The request is sent again for as long as the connection's
     /// [patience](crate::Builder::patience) lasts, and is done once, however often it was sent.
-    /// Then
-    /// the error says whether it was not done, or nobody can say.
+    /// Then the error says whether it was not done, or nobody can say.
     ///
     /// # Errors
     /// [`QueueError`] for bad input or a store that does not answer.

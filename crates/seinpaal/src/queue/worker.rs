@@ -140,8 +140,7 @@ where
     }
 
     /// The same until `shutdown` is done: then no item is taken any more, running handlers may go
-    /// on for the
-    /// [grace](Self::grace) period, and what they have not done by then is given back.
+    /// on for the [grace](Self::grace) period, and what they have not done by then is given back.
     ///
     /// # Cancel safety
     /// As [`run`](Self::run).

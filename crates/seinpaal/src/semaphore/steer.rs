@@ -19,8 +19,7 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad
-    /// input, or
-    /// for a store that does not answer within 5 s (then the change may have been made).
+    /// input, or for a store that does not answer within 5 s (then the change may have been made).
     ///
     /// # Examples
     /// ```
@@ -37,20 +36,17 @@ impl Semaphore {
 
     /// Gives the slots names, from slot 0 up, and sets the limit to the number of names as
     /// [`set_limit`](Self::set_limit) does. There are 1 to 1000 names, all different, of 1 to 64
-    /// bytes.
-    /// They have no commas and no control characters, and neither begin nor end with a space. A
-    /// permit then [says](crate::Permit::slot_name) what its slot is called, and a request can
-    /// [wish](crate::Acquire::slot) for one. While anybody holds or waits, names can only be added
-    /// at
-    /// the end. Setting or unsetting the limit removes the names.
+    /// bytes. They have no commas and no control characters, and neither begin nor end with a
+    /// space. A permit then [says](crate::Permit::slot_name) what its slot is called, and a request
+    /// can [wish](crate::Acquire::slot) for one. While anybody holds or waits, names can only be
+    /// added at the end. Setting or unsetting the limit removes the names.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
     /// [`AdminError::SlotsInUse`] while somebody goes by other names; [`AdminError::Store`] on a
-    /// quorum,
-    /// which keeps no names; as [`set_limit`](Self::set_limit).
+    /// quorum, which keeps no names; as [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// ```

@@ -118,8 +118,7 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing
-    /// changes; as
-    /// [`set_limit`](Self::set_limit).
+    /// changes; as [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// See [`renew_ticket`](Self::renew_ticket).

@@ -1,5 +1,8 @@
 //! A server, the store under test and the ledger of queues, which are given the same events.
 
+#[path = "bench/keys.rs"]
+mod keys;
+
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -26,12 +29,6 @@ use super::{
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}:q";
-/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be:
-/// `forms.lua`.
-const HEAD: usize = 162;
-const LISTED: usize = 16;
-const MOST_LISTED: usize = 64;
-
 /// A server, the store under test, and who else is connected.
 pub(super) struct Bench {
     _server: RedisServer,
@@ -158,47 +155,6 @@ impl Bench {
         ))
     }
 
-    /// Nothing is left of a queue that costs nothing, and what is worth keeping does not expire.
-    async fn compare_keys(&mut self, model: &mut Model) -> Option<String> {
-        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
-        let expected = if model.state.is_empty() { 0 } else { 2 };
-        let head: Option<Vec<u8>> =
-            redis::cmd("HGET").arg(&[KEY, "h"]).query_async(&mut self.ears).await.unwrap();
-        let Some(head) = head.filter(|_| keys == expected) else {
-            model.remembered = 0;
-            return (keys != expected).then(|| format!("{keys} keys are left, not {expected}"));
-        };
-        let is_plain = head[1] == 0;
-        let listed = if is_plain { (head.len() - HEAD) / LISTED } else { 0 };
-        self.listed += u64::from(listed > 0);
-        self.filled += u64::from(listed == MOST_LISTED);
-        if listed > MOST_LISTED {
-            return Some(format!("{listed} deliveries are listed"));
-        }
-        if let Some(difference) = self.uncounted(&head).await {
-            return Some(difference);
-        }
-        let ends = self.ends().await;
-        let should_end = is_plain && !is_kept(&head);
-        if is_kept(&head) && ends != [false; 2] || should_end && ends != [true; 2] {
-            return Some(format!("whether the keys expire: {ends:?}"));
-        }
-        let memory = field(&head, 18);
-        (memory < model.remembered as f64)
-            .then(|| format!("remembered until {memory}, not {}", model.remembered))
-    }
-
-    /// Each item that the head counts has a record and a payload, and there are no others.
-    async fn uncounted(&mut self, head: &[u8]) -> Option<String> {
-        let fields: Vec<Vec<u8>> =
-            redis::cmd("HKEYS").arg(KEY).query_async(&mut self.ears).await.unwrap();
-        let of = |letter| fields.iter().filter(|field| field[0] == letter).count();
-        let counted = [6, 8, 9, 10].map(|at| field(head, at)).iter().sum::<f64>();
-        let found = [of(b'i'), of(b'p')];
-        (found.map(|found| found as f64) != [counted; 2])
-            .then(|| format!("{found:?} items and payloads, not {counted}"))
-    }
-
     /// The answer of the script that was called last to these arguments.
     pub(super) async fn evaluate(&mut self, arguments: &[Vec<u8>]) -> redis::RedisResult<Value> {
         let log = redis::cmd("SLOWLOG").arg("GET").arg(1000).to_owned();
@@ -210,16 +166,6 @@ impl Bench {
         let mut call = redis::cmd("EVALSHA");
         call.arg(hashes.next().expect("a call")).arg(2).arg(KEY).arg(format!("{KEY}:o"));
         call.arg(arguments).query_async(&mut self.ears).await
-    }
-
-    /// Which of the keys expire.
-    async fn ends(&mut self) -> [bool; 2] {
-        let mut ends = [false; 2];
-        for (end, key) in ends.iter_mut().zip([KEY.to_owned(), format!("{KEY}:o")]) {
-            let left: i64 = redis::cmd("PTTL").arg(key).query_async(&mut self.ears).await.unwrap();
-            *end = left >= 0;
-        }
-        ends
     }
 
     /// Everything that is left: what is dead, and what is popped when nothing holds it back.
@@ -260,17 +206,6 @@ impl Bench {
         }
         history
     }
-}
-
-/// A field of a head, in the order of docs/internals/stores/redis.md.
-fn field(head: &[u8], at: usize) -> f64 {
-    f64::from_le_bytes(head[2 + 8 * at..][..8].try_into().unwrap())
-}
-
-/// Returns whether there are items, or limits.
-fn is_kept(head: &[u8]) -> bool {
-    let (limits, items) = ([0, 1], [6, 8, 9, 10]);
-    limits.iter().any(|at| field(head, *at) >= 0.0) || items.iter().any(|at| field(head, *at) > 0.0)
 }
 
 pub(super) fn everything() -> Pop {

@@ -84,7 +84,7 @@ async fn no_more_is_listed_than_may_be_when_items_are_popped_alone() {
     history.extend((0..66).map(|_| long_call(1, Ask::Push(a_push()))));
     history.push(long_call(1, Ask::Pop(everything())));
     history.extend((0..2).map(|_| long_call(1, Ask::Pop(one()))));
-    let has_room = ", #listed + most * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES";
+    let has_room = ",\n        #listed + most * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES";
     finds(&history, (has_room, ", true")).await;
 }
 
@@ -202,7 +202,7 @@ async fn an_item_that_was_given_back_is_not_taken_for_one_in_work() {
     history.push(long_call(4, Ask::Pop(one())));
     history.push(long_call(1, Ask::GiveBack(0, 0)));
     history.push(long_call(1, Ask::Acknowledge(0)));
-    finds(&history, ("and byte(item) == 119 and", "and")).await;
+    finds(&history, ("and byte(item) == 119\n          and", "and")).await;
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn what_is_renewed_while_the_list_is_full_stands_in_the_order() {
     history.extend(looks);
     finds(&history, ("        if ttl and not has_room then\n", "        if false then\n")).await;
     finds(&history, ("if has_room then listed = left", "if true then listed = left")).await;
-    let has_room = ", #left + asked * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES";
+    let has_room = ",\n      #left + asked * LISTED_BYTES <= MOST_LISTED * LISTED_BYTES";
     finds(&history, (has_room, ", true")).await;
 }
 

@@ -56,10 +56,13 @@ fn pushes() -> Vec<(Vec<Vec<u8>>, Mistake)> {
     let many = a_push_of(0, 3, "").repeat(65);
     let payloads = std::iter::repeat_with(payload).take(65);
     vec![
-        (vec![push(next(), 0, 3, &long), payload()], (" and #about <= MOST_TEXT and", " and")),
+        (
+            vec![push(next(), 0, 3, &long), payload()],
+            (" and #about <= MOST_TEXT\n        and", " and"),
+        ),
         (vec![push(next(), 101, 3, ""), payload()], ("and priority <= 100 and", "and")),
-        (vec![push(next(), -101, 3, ""), payload()], (" and priority >= -100\n", "\n")),
-        (vec![push(next(), 0, 0, ""), payload()], ("and most >= 1 and", "and")),
+        (vec![push(next(), -101, 3, ""), payload()], (" and priority >= -100 ", "\n")),
+        (vec![push(next(), 0, 0, ""), payload()], ("and most >= 1\n        and", "and")),
         (vec![push(next(), 0, 1_000_001, ""), payload()], (" and most <= MOST_DELIVERIES\n", "\n")),
         (
             vec![push(next(), 0, 3, ""), vec![0; 1_048_577]],
@@ -102,11 +105,11 @@ fn pops_and_renewals() -> Vec<(Vec<Vec<u8>>, Mistake)> {
     };
     let mut requests = vec![
         (vec![pop(0, ttl, 0.0, "")], ("or items < 1 or", "or")),
-        (vec![pop(65, ttl, 0.0, "")], ("or items > MOST_ITEMS or", "or")),
+        (vec![pop(65, ttl, 0.0, "")], ("or items > MOST_ITEMS\n        or", "or")),
         (vec![pop(1, ttl, 0.0, &long)], (" or #about > MOST_TEXT then", " then")),
     ];
     requests.extend(of_a_pop(
-        ("MOST_ITEMS or not (ttl >= MIN_TTL and ttl", "MOST_ITEMS or not (ttl"),
+        ("MOST_ITEMS\n        or not (ttl >= MIN_TTL and ttl", "MOST_ITEMS\n        or not (ttl"),
         ("ttl <= MAX_TTL and margin >= 0) or #about", "margin >= 0) or #about"),
         (" and margin >= 0) or #about", ") or #about"),
     ));

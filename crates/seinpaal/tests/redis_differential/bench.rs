@@ -6,6 +6,8 @@ mod aging;
 mod clocks;
 #[path = "bench/keys.rs"]
 mod keys;
+#[path = "bench/left.rs"]
+mod left;
 #[path = "bench/lists.rs"]
 mod lists;
 #[path = "bench/messages.rs"]
@@ -24,13 +26,13 @@ use std::{
 use aging::Aging;
 use messages::{channel, channel_of, message};
 use redis::{AsyncConnectionConfig, PushInfo, aio::MultiplexedConnection};
-use seen::{Seen, is_of};
+use seen::{Seen, admits_nobody, is_of};
 use seinpaal::store::{
     Store, StoreError,
     redis::{RedisRig, RedisStore},
     url::StoreUrl,
 };
-use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Request, Whom, execute};
+use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Request, execute};
 use tokio::sync::mpsc;
 
 use super::{
@@ -135,31 +137,6 @@ impl Bench {
             }
         }
         self.compare_ends(&mut model).await
-    }
-
-    /// Runs a history, and says how many of its calls were counted by the scripts.
-    pub(super) async fn tallied(&mut self, history: &[Event]) -> usize {
-        self.begin_anew().await;
-        let mut model = Model::default();
-        for (i, event) in history.iter().enumerate() {
-            let next = next_step(&history[i + 1..]);
-            assert_eq!(self.compare(&mut model, event, next).await, None);
-        }
-        let tally: Option<usize> =
-            redis::cmd("GET").arg("tally").query_async(&mut self.ears).await.unwrap();
-        tally.unwrap_or(0)
-    }
-
-    /// For how many milliseconds the name stays, after a history.
-    pub(super) async fn left_after(&mut self, history: &[Event]) -> i64 {
-        assert_eq!(self.tallied(history).await, 0);
-        redis::cmd("PTTL").arg(KEY).query_async(&mut self.ears).await.unwrap()
-    }
-
-    /// Runs a history, and says how long the value is that it leaves.
-    pub(super) async fn length_after(&mut self, history: &[Event]) -> usize {
-        assert_eq!(self.tallied(history).await, 0);
-        redis::cmd("HSTRLEN").arg(KEY).arg("h").query_async(&mut self.ears).await.unwrap()
     }
 
     async fn begin_anew(&mut self) {
@@ -289,19 +266,6 @@ impl Bench {
         }
         history
     }
-}
-
-/// Returns whether the lean path may execute it without a look at the guard, for which it does not
-/// count then.
-fn admits_nobody(batch: &Batch) -> bool {
-    batch.requests.iter().all(|request| match request {
-        Request::Release { slots, .. } => slots.is_none(),
-        Request::Renew(renew) => match &renew.whom {
-            Whom::All { .. } => true,
-            Whom::Tickets(tickets) => tickets.len() == 1,
-        },
-        _ => false,
-    })
 }
 
 /// The step of the call that comes next, if nothing else comes before it.

@@ -44,7 +44,7 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("or not string.find(marker, ' 0 ', 1, true)", ""),
         ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
         ("granted, from = true, LINE_SIZE + 1", "from = LINE_SIZE + 1"),
-        ("= 1, 0, nil, waiting > 0, nil,", "= 1, 0, nil, false, nil,"),
+        ("=\n      1, 0, nil, waiting > 0, nil,", "= 1, 0, nil, false, nil,"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {

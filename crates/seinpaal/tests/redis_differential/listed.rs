@@ -64,7 +64,7 @@ async fn a_mistake_in_the_list_does_not_stay_hidden() {
         ("and pinned < 0 and stated >= 0 and size < 256", "and pinned < 0 and size < 256"),
         ("holders, 0, recent, false)", "holders, 0, 0, false)"),
         ("_, left, _, recent = read(FIRST", "_, left, recent = read(FIRST"),
-        ("holders, waiting, recent,\n", "holders, waiting, 0,\n"),
+        ("holders, waiting,\n    recent, ", "holders, waiting, 0,\n"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {

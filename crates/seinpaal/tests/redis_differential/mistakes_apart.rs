@@ -48,16 +48,16 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         HoldingRows,
     ),
     (
-        "fence, bound, deadline, new_ttl,\n        clock + new_ttl, now + new_ttl)",
+        "fence, bound, deadline, new_ttl, clock + new_ttl, now + new_ttl)",
         "fence, bound, deadline, new_ttl,\n        ends, now + new_ttl)",
         HoldingRows,
     ),
     (
-        "fence, bound, deadline, new_ttl,\n        clock + new_ttl, now + new_ttl)",
+        "fence, bound, deadline, new_ttl, clock + new_ttl, now + new_ttl)",
         "fence, bound, deadline, new_ttl,\n        clock + new_ttl, ends_wall)",
         HoldingRows,
     ),
-    ("fence, bound, deadline, new_ttl,\n", "fence, UNBOUNDED, deadline, new_ttl,\n", HoldingRows),
+    ("fence, bound, deadline, new_ttl, ", "fence, UNBOUNDED, deadline, new_ttl,\n", HoldingRows),
     (
         "pack(LONE_MORE, 0, last, till, byte(kind)",
         "pack(LONE_MORE, 0, last, clock, byte(kind)",
@@ -123,7 +123,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
     ("passed = wall + ahead, bound", "passed = wall, bound", HoldingRows),
     ("flags = its_flags, rows = its_rows }", "flags = its_flags, rows = 1 }", HoldingRows),
     ("flags = its_flags, rows = its_rows }", "rows = its_rows }", HoldingRows),
-    ("its_listed, size)\n    .. rest", "0, size)\n    .. rest", HoldingRows),
+    ("its_listed, size) .. rest", "0, size)\n    .. rest", HoldingRows),
     ("    ledger.is_apart = string.byte(text) >= APART_VERSION\n", "", Holding),
     ("  if is_apart or apart then\n", "  if apart then\n", Holding),
     ("  if is_apart or apart then\n", "  if is_apart then\n", HoldingRows),

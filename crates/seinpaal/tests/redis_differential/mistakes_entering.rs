@@ -7,7 +7,7 @@ use super::mistakes::Drawn::{self, Line, Pair};
 pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     // Where a lone value becomes a line.
     (
-        "members, ends, ends_wall, top = 45, 0, 0, UNBOUNDED,",
+        "members, ends, ends_wall, top =\n          45, 0, 0, UNBOUNDED,",
         "members, ends, ends_wall, top = 45, 0, 0, 0,",
         Line(2),
     ),
@@ -28,7 +28,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Pair,
     ),
     (
-        "slot, ttl, since, its_fence) .. sub(text, at - about, at - 1)\n        end",
+        "slot, ttl, since, its_fence)\n            .. sub(text, at - about, at - 1)\n        end",
         "0, ttl, since, its_fence) .. sub(text, at - about, at - 1)\n        end",
         Line(2),
     ),
@@ -47,7 +47,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "      local left = UNBOUNDED\n      if members",
         Line(2),
     ),
-    ("kind, 1, members, #free / 8, size, limit", "kind, 1, members, 0, size, limit", Pair),
+    ("kind, 1, members,\n        #free / 8, size, limit", "kind, 1, members, 0, size, limit", Pair),
     // In the clock, and in what has run out.
     (
         "    if step < 0 then break end\n    clock = clock + (step < bound and step or bound)\n",
@@ -64,7 +64,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "    if now >= due then\n",
         Line(3),
     ),
-    ("    if now >= due then\n      -- It is", "    if now > due then\n      -- It is", Line(3)),
+    ("    if now >= due then\n      -- Due", "    if now > due then\n      -- Due", Line(3)),
     ("          if ends - clock < left then left = ends - clock end\n", "", Line(3)),
     ("          if ends_wall - now < left then left = ends_wall - now end\n", "", Line(3)),
     (
@@ -150,7 +150,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     ("              slot = low\n              if low", "              if low", Line(3)),
     (
-        "if low + permits <= high then free = pack('<I4I4', low + permits, high) else ranges = ranges - 1 end",
+        "if low + permits <= high then\n                free = pack('<I4I4', low + permits, high)\n              else\n                ranges = ranges - 1\n              end",
         "ranges = ranges - 1",
         Line(3),
     ),
@@ -197,7 +197,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     // Where somebody stands in line.
     ("              if waiting >= most then break end\n", "", Line(3)),
-    ("deadline, 0, recent,\n        LINE_SIZE", "deadline, 0, 0,\n        LINE_SIZE", Line(3)),
+    ("deadline, 0,\n        recent, LINE_SIZE", "deadline, 0, 0,\n        LINE_SIZE", Line(3)),
     (
         "if arrival < clock then arrival = clock else arrival = arrival + 1 end",
         "arrival = arrival + 1",
@@ -228,12 +228,12 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     ("                if id ~= known then break end\n", "", Line(3)),
     (
-        "DIGESTS, clock + place_ttl, now + place_ttl, id)",
+        "DIGESTS, clock + place_ttl,\n                now + place_ttl, id)",
         "DIGESTS, clock + ttl, now + place_ttl, id)",
         Line(3),
     ),
     (
-        "DIGESTS, clock + place_ttl, now + place_ttl, id)",
+        "DIGESTS, clock + place_ttl,\n                now + place_ttl, id)",
         "DIGESTS, clock + place_ttl, now + ttl, id)",
         Line(3),
     ),
@@ -265,7 +265,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     // In the places, which stand behind those who wait.
     (
-        "while place <= #text - tail and byte(text, place) ~= mine do place",
+        "while place <= #text - tail and byte(text, place) ~= mine do\n              place",
         "while place <= #text - tail do place",
         Line(3),
     ),

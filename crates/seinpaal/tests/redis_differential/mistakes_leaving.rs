@@ -155,8 +155,8 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     (
-        "            if at >= line_at then break end\n            -- What",
-        "            -- What",
+        "            if at >= line_at then break end\n            -- If",
+        "            -- If",
         Line(3),
     ),
     ("            if asked and asked < at + LINE_TICKET_SIZE + size then break end\n", "", Line(3)),
@@ -202,14 +202,14 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, recent,",
+        "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival,\n          recent,",
         "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, 0,",
         Line(3),
     ),
     // Where it is written, and looked in.
     ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
     (
-        "deadline, arrival, recent, line_at, waiting, uses, places, kind,\n",
+        "deadline, arrival,\n          recent, line_at, waiting, uses, places, kind, ",
         "deadline, arrival, 0, line_at, waiting, uses, places, kind,\n",
         Line(3),
     ),

@@ -7,11 +7,11 @@ use super::mistakes::Drawn::{self, FewInLine, Line, TightLine};
 pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     // Where a line is taken apart.
     (
-        "pack(TICKET, number, permits, ttl, since, its_fence, slot, size) .. sub(text, at - size, at - 1)\n  end",
+        "pack(TICKET, number, permits, ttl, since, its_fence, slot, size)\n      .. sub(text, at - size, at - 1)\n  end",
         "pack(TICKET, number, permits, ttl, its_fence, its_fence, slot, size) .. sub(text, at - size, at - 1)\n  end",
         Line(3),
     ),
-    ("    tickets[of] = (tickets[of] or '') ..", "    tickets[of] =", Line(1)),
+    ("    tickets[of] = (tickets[of] or '')\n      ..", "    tickets[of] =", Line(1)),
     (
         "past, rows, memory, longest = past + 1, rows + 1, max(memory, till), max(longest, ttl)",
         "past, rows, memory, longest = past, rows + 1, max(memory, till), max(longest, ttl)",
@@ -40,18 +40,18 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     ("    rows, longest = rows + 1, max(longest, ttl)\n", "    rows = rows + 1\n", Line(3)),
     ("    causes_at = causes_at + causes\n", "", Line(3)),
     (
-        "fence = fence, due = due, deadline = deadline, memory = memory, longest",
+        "fence = fence, due = due, deadline = deadline,\n    memory = memory, longest",
         "fence = fence, due = UNBOUNDED, deadline = deadline, memory = memory, longest",
         Line(3),
     ),
     (
-        "arrival = arrival, recent = recent, held = held, holders = holders, waiting = waiting,",
-        "recent = recent, held = held, holders = holders, waiting = waiting,",
+        "arrival = arrival, recent = recent, held = held,\n    holders = holders, waiting = waiting,",
+        "recent = recent, held = held,\n    holders = holders, waiting = waiting,",
         Line(3),
     ),
     ("arrival = arrival, recent = recent,", "arrival = arrival,", Line(3)),
     (
-        "top = top, rows = rows + waiting }, ranges) .. free,",
+        "top = top, rows = rows + waiting }, ranges)\n    .. free,",
         "top = held, rows = rows + waiting }, 0),",
         Line(3),
     ),
@@ -69,13 +69,13 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     ),
     // Where rows become a line.
     (
-        "rows > MOST_FOLDED or flags > 0 or deadline <= 0 or",
+        "rows > MOST_FOLDED or flags > 0 or deadline <= 0\n        or",
         "rows > MOST_FOLDED or deadline <= 0 or",
         FewInLine,
     ),
-    ("flags > 0 or deadline <= 0 or (holders", "flags > 0 or (holders", Line(3)),
+    ("flags > 0 or deadline <= 0\n        or (holders", "flags > 0 or (holders", Line(3)),
     (
-        "deadline <= 0 or (holders + waiting > 0 and stated < 0) then break end",
+        "deadline <= 0\n        or (holders + waiting > 0 and stated < 0) then\n      break\n    end",
         "deadline <= 0 then break end",
         Line(3),
     ),
@@ -85,7 +85,7 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     ("is_small and owner == its[1] and owner", "is_small and owner", Line(3)),
     ("next_lease == series .. '00000000' and size", "size", Line(3)),
     (" and size < 256\n", "\n", Line(3)),
-    ("digest_of(ticket), rank, since, its_margin", "0, rank, since, its_margin", Line(3)),
+    ("digest_of(ticket), rank, since,\n        its_margin", "0, rank, since, its_margin", Line(3)),
     (
         "is_small and place[1] == its.waits and place[5] == owner\n",
         "is_small and place[5] == owner\n",
@@ -102,7 +102,7 @@ pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "bound, now + due - passed, deadline, arrival",
+        "bound, now + due - passed,\n      deadline, arrival",
         "bound, UNBOUNDED, deadline, arrival",
         Line(3),
     ),

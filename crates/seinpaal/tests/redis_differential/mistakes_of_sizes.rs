@@ -12,7 +12,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         Sizes(3),
     ),
     (
-        "if ARGV[2] or byte(line) < 3 or waiting > 0 then limit",
+        "if ARGV[2] or byte(line) < 3 or waiting > 0 then\n      limit",
         "if ARGV[2] or byte(line) < 3 then limit",
         Sizes(3),
     ),
@@ -29,11 +29,11 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
     ("#free / 8, till, waiting > 0\n", "#free / 8, till, false\n", Sizes(3)),
     // Where a line gives what is free to whoever waits.
     (
-        "            if LISTENERS and inbox ~= sub(who, 1, 32) then\n              local listeners = try('pubsub', LISTENERS, channel)[2]\n              if not listeners or listeners == 0 then break end\n            end\n            if wanted > limit then",
-        "            if wanted > limit then",
+        "            if LISTENERS and inbox ~= sub(who, 1, 32) then\n              local listeners = try('pubsub', LISTENERS, channel)[2]\n              if not listeners or listeners == 0 then break end\n            end\n            -- The limit",
+        "            -- The limit",
         Sizes(3),
     ),
-    ("            if wanted > limit then break end -- a limit that was lowered\n", "", Sizes(4)),
+    ("            if wanted > limit then break end\n", "", Sizes(4)),
     (
         "            if wanted > limit - held then break end\n            local free_at",
         "            local free_at",
@@ -51,11 +51,15 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
     ),
     ("is_done = low + wanted - 1 <= high", "is_done = true", Sizes(3)),
     (
-        "pack('<I4I4', low + wanted, high) else ranges = ranges - 1 end\n              free = free",
+        "pack('<I4I4', low + wanted, high)\n              else\n                ranges = ranges - 1\n              end\n              free = free",
         "pack('<I4I4', low + wanted, high) else ranges = ranges end\n              free = free",
         Sizes(3),
     ),
-    ("if low + wanted <= high then free", "if low + wanted < high then free", Sizes(3)),
+    (
+        "if low + wanted <= high then\n                free",
+        "if low + wanted < high then free",
+        Sizes(3),
+    ),
     (
         "              if place_ends < ends then ends = place_ends end\n              if place_wall < ends_wall then ends_wall = place_wall end\n              if now + ttl < due then due = now + ttl end\n            end\n            if its_number > last then last = its_number end\n            if clock + ttl > till then till = clock + ttl end\n            fence = fence < now and now or fence + 1\n            local left",
         "              if now + ttl < due then due = now + ttl end\n            end\n            if its_number > last then last = its_number end\n            if clock + ttl > till then till = clock + ttl end\n            fence = fence < now and now or fence + 1\n            local left",
@@ -97,7 +101,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         Sizes(3),
     ),
     (
-        "sub(text, 1, h + 55) .. pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS,",
+        "sub(text, 1, h + 55)\n              .. pack('<BdI4ddd', members + 1, (digest + its_mixed) % DIGESTS,",
         "sub(text, 1, h + 55) .. pack('<BdI4ddd', members + 1, digest,",
         Sizes(3),
     ),
@@ -117,7 +121,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         Sizes(3),
     ),
     (
-        "slot, wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]\n            serves",
+        "slot,\n              wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]\n            serves",
         "slot, slot + wanted - 1, limit) .. KEYS[1]\n            serves",
         Sizes(3),
     ),
@@ -138,7 +142,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
     ),
     // The same at rows.
     (
-        "has_queued and {} or try('zrangebylex', order, '[q', '(r', 'limit', handed",
+        "has_queued and {}\n        or try('zrangebylex', order, '[q', '(r', 'limit', handed",
         "try('zrangebylex', order, '[q', '(r', 'limit', handed",
         SizesInRows(3),
     ),
@@ -189,11 +193,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         "if permits <= going - held then",
         SizesInRows(3),
     ),
-    (
-        "            if permits <= going - held then break end -- it passes the line\n",
-        "",
-        SizesInRows(3),
-    ),
+    ("            if permits <= going - held then break end\n", "", SizesInRows(3)),
     ("has_queued, is_blocked = true, true", "has_queued, is_blocked = true, false", SizesInRows(3)),
     (
         "holders, held, is_blocked = holders - 1, held - permits, false",

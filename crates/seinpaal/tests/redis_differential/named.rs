@@ -13,7 +13,7 @@ use super::{
 const MISTAKES: &[(&str, &str)] = &[
     ("if range[2] >= #names then return slots end", ""),
     ("if #wishes > ask.permits then", "if #wishes > ask.permits + 1 then"),
-    ("if last and last[2] + 1 == slot then last[2] = slot else", "do"),
+    ("if last and last[2] + 1 == slot then\n      last[2] = slot\n    else", "do"),
     ("if range[1] < slot then below[i]", "if range[1] + 1 < slot then below[i]"),
     ("if other[1] ~= range[1] then kept", "if true then kept"),
     (
@@ -29,10 +29,10 @@ const MISTAKES: &[(&str, &str)] = &[
     ("  room.permits = room.permits - permits\n", ""),
     ("  if not ledger.admits() then return nil end\n", ""),
     (
-        "ledger.wishes_in(waiter)) == 'stops' then return nil",
+        "ledger.wishes_in(waiter)) == 'stops' then\n      return nil",
         "ledger.wishes_in(waiter)) == 'waits' then return nil",
     ),
-    ("waiter.permits > ledger.limit_now() and 'end' or waiter.inbox", "waiter.inbox"),
+    ("waiter.permits > ledger.limit_now() and 'end'\n      or waiter.inbox", "waiter.inbox"),
     ("not ledger.is_listening(waiter.inbox) and 'park'", "false"),
     ("if what == 'stops' or (what == 'takes'", "if what == 'waits' or (what == 'takes'"),
     ("if head.holders + head.waiting == 0 or not head.names then", "if not head.names then"),

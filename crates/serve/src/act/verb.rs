@@ -63,6 +63,15 @@ impl Verb {
         matches!(self, Self::Limit | Self::QueueLimit | Self::Reserve)
     }
 
+    /// What the number is that is asked for; empty if none is.
+    pub(crate) fn number_asked(self) -> &'static str {
+        match self {
+            Self::Reserve => "How many",
+            verb if verb.asks_number() => "New limit",
+            _ => "",
+        }
+    }
+
     /// Returns whether it is for a while.
     pub(crate) fn asks_length(self) -> bool {
         self == Self::Reserve

@@ -169,16 +169,10 @@ fn columns(state: ItemState, has_payloads: bool) -> Vec<(&'static str, bool)> {
 }
 
 fn row(item: &ListedItem, has_payloads: bool) -> ItemCells {
-    let group = || words("group", item.group.as_ref().map_or_else(String::new, |it| shown(it)));
-    let payload = || ItemCell::Payload {
-        text: has_payloads.then(|| preview(item)),
-        bytes: grouped(item.bytes),
-    };
-    let since = |at: SystemTime| SystemTime::now().duration_since(at).unwrap_or_default();
     let cells = match &item.state {
         ListedState::InWork { worker, worked_for, valid_for, .. } => vec![
             words("", shown(&format!("{} {}@{}", worker.client, worker.pid, worker.host))),
-            group(),
+            group(item),
             number("delivery", item.attempt.to_string()),
             number("worked for", age(*worked_for)),
             number("lease left", lease_left(*valid_for)),
@@ -188,26 +182,45 @@ fn row(item: &ListedItem, has_payloads: bool) -> ItemCells {
             vec![
                 number("deliveries", item.attempt.to_string()),
                 ItemCell::History(ends.collect()),
-                number("died", format!("{} ago", age(since(*died_at)))),
-                group(),
-                payload(),
+                ago("died", *died_at),
+                group(item),
+                payload(item, has_payloads),
             ]
         }
-        state => {
-            let when = match state {
-                ListedState::Delayed { due_at } => {
-                    let left = due_at.duration_since(SystemTime::now()).unwrap_or_default();
-                    number("due in", age(left))
-                }
-                _ => number("pushed", format!("{} ago", age(since(item.pushed_at)))),
-            };
-            let deliveries = format!("{} of {}", item.attempt, item.deliveries);
-            let priority = number("priority", item.priority.to_string());
-            let labels = words("labels", labels(item));
-            vec![when, group(), labels, number("deliveries", deliveries), priority, payload()]
-        }
+        state => vec![
+            when(item, state),
+            group(item),
+            words("labels", labels(item)),
+            number("deliveries", format!("{} of {}", item.attempt, item.deliveries)),
+            number("priority", item.priority.to_string()),
+            payload(item, has_payloads),
+        ],
     };
     ItemCells { id: item.id.0, cells }
+}
+
+/// When a delayed item is due, and for how long a ready one has been there.
+fn when(item: &ListedItem, state: &ListedState) -> ItemCell {
+    match state {
+        ListedState::Delayed { due_at } => {
+            let left = due_at.duration_since(SystemTime::now()).unwrap_or_default();
+            number("due in", age(left))
+        }
+        _ => ago("pushed", item.pushed_at),
+    }
+}
+
+fn ago(label: &'static str, at: SystemTime) -> ItemCell {
+    let since = SystemTime::now().duration_since(at).unwrap_or_default();
+    number(label, format!("{} ago", age(since)))
+}
+
+fn group(item: &ListedItem) -> ItemCell {
+    words("group", item.group.as_ref().map_or_else(String::new, |it| shown(it)))
+}
+
+fn payload(item: &ListedItem, is_shown: bool) -> ItemCell {
+    ItemCell::Payload { text: is_shown.then(|| preview(item)), bytes: grouped(item.bytes) }
 }
 
 fn words(label: &'static str, text: String) -> ItemCell {

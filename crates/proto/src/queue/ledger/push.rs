@@ -45,6 +45,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             rank: 0,
             attempt: 0,
             history: DeliveryHistory::default(),
+            // It is in no order yet. The caller puts it into one.
             standing: Standing::Ready { open: false },
         };
         item.rank = rank(id, &item);

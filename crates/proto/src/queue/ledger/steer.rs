@@ -19,6 +19,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Configure::Limit(limit) => self.head.limit = limit.map(|limit| limit.get()),
             Configure::GroupLimit(limit) => {
                 self.head.group_limit = limit.map(|limit| limit.get());
+                // Groups that were full may have room now.
                 self.reopen_all()?;
             }
             Configure::Pause(reason) => self.head.paused = Some(reason.clone()),

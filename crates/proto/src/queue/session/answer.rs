@@ -86,6 +86,7 @@ impl Session {
                 self.end_wishes(left);
                 self.go_on(heard.now);
             }
+            // This is no answer to a pop, so the pop is sent again after a pause.
             (DraftEntry::Pop { .. }, _) => {
                 self.pop_due = true;
                 self.retry_at = Some(heard.now + self.pause());
@@ -122,6 +123,7 @@ impl Session {
             let until = certain.map(|certain| at + certain);
             self.work.change(delivery, |held| held.believe(at, certain));
             self.work.renew_at(delivery, next_renewal(at, ttl, certain, draw));
+            // An answer that comes after the end has renewed nothing. The alarm tells of the loss.
             if until.is_none_or(|until| until > heard.now) {
                 self.events.push_back(Event::Renewed { delivery, valid_until: until });
             }
@@ -143,6 +145,7 @@ impl Session {
         for item in items {
             let delivery = item.delivery;
             self.see(delivery.fence.0);
+            // A wakeup has said already that this one is over.
             if self.lost_early.contains(&delivery) {
                 continue;
             }

@@ -131,6 +131,7 @@ impl Poppers {
             demand.ttl = demand.ttl.min(popper.wish.ttl);
             demand.waits |= !matches!(popper.wish.until, Until::Answered(_));
             demand.drains |= popper.wish.drains;
+            // The poppers behind these are asked for when this pop has been answered.
             if demand.items == Batch::MOST_ITEMS {
                 break;
             }

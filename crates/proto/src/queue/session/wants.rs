@@ -49,6 +49,7 @@ impl Session {
             self.work.change(delivery, |held| held.leave(how, false));
             self.finishes.push_back(delivery);
         } else {
+            // It was lost before the program was done with it.
             self.events.push_back(Event::Finished { delivery, end: DeliveryEnd::Lost });
         }
     }

@@ -53,6 +53,7 @@ pub(super) struct DeliveriesInHand {
 
 impl HeldDelivery {
     pub(super) fn new(ttl: Micros) -> Self {
+        // Nothing is believed yet: the answer of the store says until when.
         Self { ttl, until: Some(0), danger_at: 0, in_danger: false, renew_at: None, leaving: None }
     }
 
@@ -138,6 +139,7 @@ impl DeliveriesInHand {
         if held.is_over(now) {
             return Some((delivery, Alarm::Lost));
         }
+        // From now on the alarm of this delivery is its end.
         self.change(delivery, |held| held.in_danger = true);
         Some((delivery, Alarm::Danger))
     }

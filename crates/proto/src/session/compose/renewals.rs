@@ -14,7 +14,7 @@ use super::{
     Draft,
 };
 use crate::{
-    id::Ticket,
+    id::{LeaseId, Ticket},
     name::Name,
     planted::{Bug, planted},
     request::{Batch, Renew, Request, Whom},
@@ -69,10 +69,7 @@ impl Session {
             // A permit that is granted now under an old lease is not proved for long enough, and
             // would cost a renewal of its own. So the lease is renewed in the same call.
             let is_joined = as_a_whole && joined.contains(&lease) && of.is_worth_renewing(now);
-            // A lease that is due soon goes along, so that a client's leases are renewed together.
-            let soon = now + of.ttl / 12;
-            let is_overdue = of.renewals.is_overdue(now);
-            let is_due = is_joined || is_overdue || of.due.is_some_and(|due| due <= soon);
+            let is_due = is_joined || of.is_due(now);
             let calls = if as_a_whole { 1 } else { of.held.len().div_ceil(Batch::MOST_TICKETS) };
             if !is_due || !draft.has_room_for(calls) {
                 continue;
@@ -81,21 +78,14 @@ impl Session {
             let (ttl, margin) = (of.ttl, config.stated_margin(of.ttl));
             let renew = |whom| Request::Renew(Renew { lease, ttl, margin, whom });
             if as_a_whole {
-                let members = u32::try_from(of.held.len()).unwrap_or(u32::MAX);
-                let whom = Whom::All { members, digest: digest(of.held.iter()) };
-                let tickets = of.held.iter().copied().collect();
-                draft.push(BatchPart::Lease { lease, tickets }, renew(whom));
+                draft.renew_whole(lease, of, renew);
                 continue;
             }
             // A ticket that is being given back stands under the lease until the store confirms
             // that, so it counts above. By name it is not renewed any more.
             let is_held = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Held);
             let held: Vec<Ticket> = of.held.iter().filter(is_held).copied().collect();
-            for some in held.chunks(Batch::MOST_TICKETS) {
-                let tickets = some.to_vec();
-                let whom = Whom::Tickets(tickets.clone());
-                draft.push(BatchPart::Tickets { lease, tickets }, renew(whom));
-            }
+            draft.renew_by_name(lease, &held, renew);
         }
     }
 
@@ -130,5 +120,22 @@ impl Session {
         let whom = Whom::All { members, digest: digest(desk.places.iter()) };
         let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
         draft.push(BatchPart::Places, Request::Renew(renew));
+    }
+}
+
+impl Draft {
+    fn renew_whole(&mut self, lease: LeaseId, of: &LeaseDesk, renew: impl Fn(Whom) -> Request) {
+        let members = u32::try_from(of.held.len()).unwrap_or(u32::MAX);
+        let whom = Whom::All { members, digest: digest(of.held.iter()) };
+        let tickets = of.held.iter().copied().collect();
+        self.push(BatchPart::Lease { lease, tickets }, renew(whom));
+    }
+
+    fn renew_by_name(&mut self, lease: LeaseId, held: &[Ticket], renew: impl Fn(Whom) -> Request) {
+        for some in held.chunks(Batch::MOST_TICKETS) {
+            let tickets = some.to_vec();
+            let whom = Whom::Tickets(tickets.clone());
+            self.push(BatchPart::Tickets { lease, tickets }, renew(whom));
+        }
     }
 }

@@ -38,6 +38,8 @@ impl Session {
 
     /// Drafts a request for each ticket in the outbox, as far as the batch has room.
     pub(super) fn draft_tickets(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
+        // Only answers tell the store's clock, so requests before the first answer have no
+        // deadline.
         let store_now = self.store_clock.map(|(clock, sent)| clock + (now - sent));
         let config = self.config.clone();
         let desk = self.desk(name);
@@ -75,6 +77,8 @@ fn request_for(
             (BatchPart::Detach(ticket), Request::Detach { ticket, ttl, margin })
         }
         (Phase::Leaving, TicketExit::Cancel) => {
+            // Nobody knows whether the attach was executed. The store is to end the ticket only if
+            // it was, and to refuse the attach if it still arrives.
             let is_unsure = record.is_attaching && record.granted.is_none();
             let attach = is_unsure.then_some(record.lease);
             (BatchPart::Cancel(ticket), Request::Cancel { ticket, remember: ttl, attach })

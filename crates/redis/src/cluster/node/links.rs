@@ -24,6 +24,7 @@ impl ClusterNode {
             return Ok(link.clone());
         }
         sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
+        // Wakeups have a link of their own, so the older protocol is enough here.
         Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
     }
 

@@ -1,9 +1,9 @@
--- finish: these operations renew deliveries, and end one.
+-- finish: renews deliveries, or ends one.
 -- keys   records order
 -- args   RENEW, DONE  giveback: number fence delay  fail: number fence delay reason
 -- reply  renewed acknowledged returned died lost
 -- error  SEINPAALARGUMENT
--- cost   one HGET a delivery, two more if the item has a group
+-- cost   one HGET for each delivery, two more if the item has a group
 
 function ledger.delivery_of(text)
   local number, fence, rest = match(text, '^(%d+) (%d+) ?(.*)$')
@@ -21,7 +21,7 @@ ledger.readers[DONE] = function(at)
   end, next_at, 'acknowledge'
 end
 
--- It does not count as a delivery.
+-- Gives a delivery back. It does not count as one.
 function ledger.operations.giveback(text)
   local number, fence, rest, shown = ledger.delivery_of(text)
   local delay = ledger.moment(rest, 'the delay')
@@ -47,14 +47,14 @@ function ledger.operations.fail(text)
   end
 end
 
--- Under the session that asks: so a delivery can be handed to another process.
+-- The delivery goes under the session that asks, so that it can be handed to another process.
 function ledger.extend(item, ttl, margin)
   item.by, item.ttl, item.ends, item.ends_wall = asker, ttl, head.clock + ttl, now + ttl
   head.bound = min(head.bound, margin)
   ledger.put_item(item)
 end
 
--- Of what is lost the places in the request are said.
+-- Renews deliveries, and answers with the places in the request of those that are lost.
 function ledger.renew(ttl, margin, deliveries)
   local lost = {}
   for at = 1, #deliveries, LISTED_BYTES do

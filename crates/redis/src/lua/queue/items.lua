@@ -1,8 +1,8 @@
--- items: this piece reads and writes items, groups and payloads, each at most once.
+-- items: reads and writes items, groups and payloads, each at most once.
 -- keys   records order
 -- args   session
 -- reply  nothing
--- cost   one HGET a record
+-- cost   one HGET for each record
 
 function ledger.has_work()
   if ledger.work == 0 then
@@ -13,7 +13,8 @@ function ledger.has_work()
   return true
 end
 
--- The next number: it grows strictly, and because it follows the clock, also over a loss of memory.
+-- Gives the next number. Numbers grow strictly, and because they follow the clock they do so even
+-- after a loss of memory.
 function ledger.next_number()
   head.last = max(head.last + 1, now)
   return head.last
@@ -21,7 +22,8 @@ end
 
 -- Items.
 
--- Where an item of this standing stands in the order: two members at most, and what they begin with.
+-- Says where an item of this standing stands in the order: at most two members, and the letters
+-- with which each is looked up.
 function ledger.stands(item)
   local standing, number = item.standing, item.number
   if standing == 'w' then
@@ -61,7 +63,8 @@ function ledger.put_item(item)
   ledger.items[item.number] = item
   ledger.dirty_items[item.number] = true
   if item.standing == 'w' then
-    head.first_end, head.first_wall = min(head.first_end, item.ends), min(head.first_wall, item.ends_wall)
+    head.first_end, head.first_wall = min(head.first_end, item.ends),
+      min(head.first_wall, item.ends_wall)
   elseif item.standing == 'd' then
     head.first_due = min(head.first_due, item.at)
   end
@@ -77,10 +80,12 @@ function ledger.remove_item(item)
   ledger.write('p' .. id, false)
 end
 
--- What is listed behind the head: from here on the order has it.
+-- Moves the items that are listed behind the head into the order.
 function ledger.spread(text)
   local fields = {}
-  for at = HEAD_BYTES + 1, #text, LISTED_BYTES do fields[#fields + 1] = 'i' .. sub(text, at, at + 7) end
+  for at = HEAD_BYTES + 1, #text, LISTED_BYTES do
+    fields[#fields + 1] = 'i' .. sub(text, at, at + 7)
+  end
   for i, stored in ipairs(call('hmget', records, unpack(fields))) do
     local item = ledger.take_item(read(NUMBER, fields[i], 2), stored or '')
     if item.standing ~= 'w' then ledger.corrupt('an item that is listed is not in work') end
@@ -89,7 +94,7 @@ function ledger.spread(text)
   end
 end
 
--- The first item that begins with these letters, and nothing if there is none.
+-- Gives the first item whose member begins with these letters, or nothing.
 function ledger.first_item(prefix, at_once)
   local member = ledger.first(prefix, at_once)
   if not member then return nil end
@@ -98,7 +103,7 @@ function ledger.first_item(prefix, at_once)
   return item
 end
 
--- One that the head says is there.
+-- Gives the first item whose member begins with these letters. The head says that there is one.
 function ledger.sure_item(prefix)
   return ledger.first_item(prefix) or ledger.corrupt('an item that is counted is not there')
 end
@@ -112,10 +117,12 @@ function ledger.payload_of(item)
   return ledger.record('p' .. pack(NUMBER, item.number)) or ''
 end
 
--- Nobody works on an item of which nothing is left: an empty payload would be taken for one that was pushed.
+-- Gives the payload of an item to work on. Without one the call fails, because a worker would take
+-- an empty payload for one that was pushed.
 function ledger.whole_payload_of(item)
   local payload = ledger.record('p' .. pack(NUMBER, item.number))
-  return payload or ledger.corrupt(format('the payload of item %d is gone: cancel that item', item.number))
+  return payload
+    or ledger.corrupt(format('the payload of item %d is gone: cancel that item', item.number))
 end
 
 -- Groups.
@@ -143,7 +150,7 @@ function ledger.put_group(group)
   ledger.write('g' .. group.name, is_kept and pack(GROUP, group.in_work, group.ready, group.front))
 end
 
--- The first group after this name that has ready items and none in the order of all.
+-- Gives the first group after this name that has ready items and none of them in the order of all.
 function ledger.full_group_after(name)
   local after, found = 'f' .. name, nil
   local from, page = after, ledger.is_fresh and {} or nil
@@ -156,7 +163,9 @@ function ledger.full_group_after(name)
   end
   for _, member in ipairs(ledger.pending.f or {}) do
     local is_nearer = not found or ledger.precedes(member, found)
-    if ledger.placed[member] and ledger.precedes(after, member) and is_nearer then found = member end
+    if ledger.placed[member] and ledger.precedes(after, member) and is_nearer then
+      found = member
+    end
   end
   return found and ledger.group_of(sub(found, 2))
 end

@@ -1,18 +1,20 @@
--- list: this operation reads a page of the items of one state, and changes nothing.
+-- list: reads a page of the items of one state. It changes nothing.
 -- keys   records order
 -- args   list: rows place
 -- reply  items place, and for each item a line and the beginning of its payload
 -- error  SEINPAALARGUMENT
--- cost   one or two ZRANGEBYLEX, and two HGET a row; at most MOST_ROWS rows and MOST_PAYLOAD bytes of payload
+-- cost   one or two ZRANGEBYLEX, and two HGET for each row; at most MOST_ROWS rows and MOST_PAYLOAD
+--        bytes of payload
 --
--- A place is LETTER:KEY:NUMBER:GROUP, where the letter is that of the order. A page has what stands behind it. The ready
--- items of groups (g) come first, and then those of the order of all (o) that have no group. A place that is given back
--- is where the next page begins, and - says that there is none.
+-- A place is LETTER:KEY:NUMBER:GROUP, where the letter is that of the order. A page has what stands
+-- behind the place. Of the ready items, those of groups (g) come first, and then those of the order
+-- of all (o) that have no group. The answer has the place where the next page begins, or - if there
+-- is none.
 
 local MOST_ROWS = 1000
 local LISTS = { o = 'o', g = 'or', d = 'd', e = 'w', x = 'x' }
 
--- What the members of this order that stand behind the place come after.
+-- Gives what the members behind the place come after in their order.
 function ledger.behind(place)
   local key, number = place.key, place.number
   if place.letter == 'x' then return pack(NUMBER, number) end
@@ -24,22 +26,30 @@ end
 
 function ledger.place_of(letter, item)
   local key = item.rank
-  if letter == 'd' then key = item.at elseif letter == 'e' then key = item.ends elseif letter == 'x' then key = 0 end
-  return { letter = letter, key = key, number = item.number, group = letter == 'g' and item.group or '' }
+  if letter == 'd' then
+    key = item.at
+  elseif letter == 'e' then
+    key = item.ends
+  elseif letter == 'x' then
+    key = 0
+  end
+  return { letter = letter, key = key, number = item.number,
+    group = letter == 'g' and item.group or '' }
 end
 
--- What is said of it in its state: when it is due or died, or who works on it.
+-- Gives what a row says of the item's state: when it is due or died, or who works on it.
 function ledger.said_of(item)
   if item.standing == 'd' or item.standing == 'x' then return format('%d', item.at) end
   if item.standing ~= 'w' then return '-' end
-  return format('%d:%d:%d:%s', item.fence, max(now - item.since, 0), max(item.ends - head.clock, 0), item.by)
+  return format('%d:%d:%d:%s', item.fence, max(now - item.since, 0),
+    max(item.ends - head.clock, 0), item.by)
 end
 
 function ledger.item_row(item)
   local worked_about = item.standing == 'w' and item.worked_about or ''
-  return format('%s %d %d %d %d %d %d %s %d %d %d ', item.standing, item.number, item.attempt, item.most, item.priority,
-    item.pushed, item.bytes, ledger.said_of(item), #item.group, #item.about, #item.history)
-    .. item.group .. item.about .. item.history .. worked_about
+  return format('%s %d %d %d %d %d %d %s %d %d %d ', item.standing, item.number, item.attempt,
+    item.most, item.priority, item.pushed, item.bytes, ledger.said_of(item), #item.group,
+    #item.about, #item.history) .. item.group .. item.about .. item.history .. worked_about
 end
 
 function ledger.item_listed_in(letter, member)
@@ -51,11 +61,13 @@ function ledger.item_listed_in(letter, member)
 end
 
 function ledger.page(answer, place)
-  answer[1] = 'items ' .. (place and format('%s:%d:%d:%s', place.letter, place.key, place.number, place.group) or '-')
+  answer[1] = 'items '
+    .. (place and format('%s:%d:%d:%s', place.letter, place.key, place.number, place.group) or '-')
   return answer
 end
 
--- Whoever asks for more rows, or for items with more payload, than one call may read gets fewer, and asks again.
+-- Gives a page. A client that asks for more rows, or more payload, than one call may read gets
+-- fewer, and asks again.
 function ledger.list_items(at, left)
   local answer, room = { '' }, MOST_PAYLOAD
   while true do

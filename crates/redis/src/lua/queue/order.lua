@@ -1,11 +1,11 @@
--- order: this piece keeps the order of all items that are ready.
+-- order: keeps the order of all items that are ready.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- cost   for an item of a group, its group and the group's first item
 --
--- An item that has no group stands in the order of all. Of the items of a group the first one stands there, while the
--- group has room.
+-- An item without a group stands in the order of all. Of the items of a group only the first stands
+-- there, and only while the group has room.
 
 function ledger.rank(at, item) return at - item.priority * AGING end
 
@@ -43,14 +43,16 @@ function ledger.make_ready(item)
   group.ready = group.ready + 1
   local front = group.front ~= 0 and ledger.item_of(group.front)
   if front then
-    local is_before = item.rank < front.rank or (item.rank == front.rank and item.number < front.number)
+    local is_before = item.rank < front.rank
+      or (item.rank == front.rank and item.number < front.number)
     if is_before then ledger.shut(front, group) end
   end
   ledger.open_first(group)
   ledger.put_group(group)
 end
 
--- An item was taken out of the order, in which it stood like this. Its group's next one takes its place.
+-- An item was taken out of the order, where it was open or not. The next item of its group takes
+-- its place.
 function ledger.leave_ready(item, was_open, into_work)
   head.ready = max(head.ready - 1, 0)
   if was_open then head.open = max(head.open - 1, 0) end
@@ -63,7 +65,7 @@ function ledger.leave_ready(item, was_open, into_work)
   ledger.put_group(group)
 end
 
--- An item of this group is not in work any more.
+-- One item of this group less is in work.
 function ledger.make_room(name)
   if name == '' then return end
   local group = ledger.group_of(name)
@@ -72,7 +74,8 @@ function ledger.make_room(name)
   ledger.put_group(group)
 end
 
--- The next item to deliver. Fronts of groups that are full since the limit was lowered are passed.
+-- Gives the next item to deliver. It passes the first items of groups that have no room since the
+-- limit was lowered.
 function ledger.next_open(at_once)
   while head.open > 0 do
     local item = ledger.first_item('o', at_once)
@@ -85,7 +88,7 @@ function ledger.next_open(at_once)
   end
 end
 
--- After the limit of groups was changed: those that were full and have room now come in again.
+-- After the limit of groups was changed, lets those groups in again that have room now.
 function ledger.reopen()
   while head.reopen do
     local group = ledger.full_group_after(head.reopen)
@@ -100,7 +103,7 @@ function ledger.reopen()
   end
 end
 
--- Items that fell due enter the order where they were due.
+-- Puts items that fell due into the order, as if they had been pushed when they were due.
 function ledger.take_due()
   while head.delayed > 0 and head.first_due <= now do
     local item = ledger.sure_item('d')
@@ -134,7 +137,7 @@ function ledger.remove_waiting(item)
   end
 end
 
--- The item is in no order until it is put into one.
+-- Takes an item out of work. It is in no order until it is put into one.
 function ledger.stop_work(item)
   head.in_work = max(head.in_work - 1, 0)
   ledger.make_room(item.group)

@@ -1,11 +1,11 @@
--- pop: this operation takes items to work on, or a place in line.
+-- pop: gives a worker items to work on, or a place in line.
 -- keys   records order
 -- args   POP
 -- reply  popped
 -- error  SEINPAALARGUMENT
--- cost   two ZRANGEBYLEX; two HGET an item
+-- cost   two ZRANGEBYLEX; two HGET for each item
 --
--- The answer has, of each item, a line and the payload.
+-- For each item the answer has a line and the payload.
 
 function ledger.deliver(item, ask)
   head.in_work = head.in_work + 1
@@ -24,8 +24,8 @@ function ledger.popped(items)
   for i, item in ipairs(items) do
     local left = max(item.ends - head.clock, 0)
     least = least and min(least, left) or left
-    answer[2 * i] = format('%d %d %d %d %d %d %d ', item.number, item.fence, item.attempt, item.most, item.priority,
-      item.pushed, #item.group) .. item.group .. item.about
+    answer[2 * i] = format('%d %d %d %d %d %d %d ', item.number, item.fence, item.attempt,
+      item.most, item.priority, item.pushed, #item.group) .. item.group .. item.about
     answer[2 * i + 1] = ledger.whole_payload_of(item)
     kept[i] = format('%d:%d', item.number, item.fence)
   end
@@ -33,7 +33,7 @@ function ledger.popped(items)
   return answer, 'popped ' .. concat(kept, ',')
 end
 
--- The answer to a pop was lost: the same items again, but for those that are over.
+-- Answers a pop whose answer was lost, with the same items but for those that are over.
 function ledger.deliver_again(line)
   local items = {}
   for number, fence in string.gmatch(line, '(%d+):(%d+)') do
@@ -63,8 +63,10 @@ end
 ledger.readers[POP] = function(at)
   local _, items, ttl, margin, wait, drains, about, next_at = ledger.take(POP_TERMS, at)
   local ask = {
-    items = ledger.number(items, 1, MOST_ITEMS, 'the number of items'), ttl = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'),
-    margin = ledger.moment(margin, 'the margin'), wait = wait == 1, drains = drains == 1 and '0' or '1', about = about,
+    items = ledger.number(items, 1, MOST_ITEMS, 'the number of items'),
+    ttl = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'),
+    margin = ledger.moment(margin, 'the margin'), wait = wait == 1,
+    drains = drains == 1 and '0' or '1', about = about,
   }
   ledger.check_text(about, MOST_TEXT, 'what is said about a worker')
   return function() return ledger.pop(ask) end, next_at, 'pop'

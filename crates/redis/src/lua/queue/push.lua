@@ -1,4 +1,4 @@
--- push: this operation puts an item in.
+-- push: puts an item into the queue.
 -- keys   records order
 -- args   PUSH or PUSH_MORE, and the payload by itself
 -- reply  pushed duplicate
@@ -15,7 +15,8 @@ end
 function ledger.new_item(ask)
   local number = ledger.next_number()
   local item = {
-    number = number, standing = 'r', priority = ask.priority, most = ask.most, bytes = #ask.payload, attempt = 0,
+    number = number, standing = 'r', priority = ask.priority, most = ask.most, bytes = #ask.payload,
+    attempt = 0,
     pushed = now, group = ask.group, key = ask.key, about = ask.about, history = '',
   }
   item.rank = ledger.rank(number, item)
@@ -26,7 +27,9 @@ function ledger.push(ask)
   local known = ask.key ~= '' and ledger.key_of(ask.key)
   if known and known.till > now then return format('duplicate %d', known.number) end
   local item = ledger.new_item(ask)
-  if ask.key ~= '' and ask.window > 0 then ledger.put_key(ask.key, now + ask.window, item.number) end
+  if ask.key ~= '' and ask.window > 0 then
+    ledger.put_key(ask.key, now + ask.window, item.number)
+  end
   ledger.write('p' .. pack(NUMBER, item.number), ask.payload)
   if ask.due then ledger.delay(item, ask.due) else ledger.make_ready(item) end
   return format('pushed %d', item.number)
@@ -35,13 +38,17 @@ end
 function ledger.read_push(at)
   local kind, priority, most, about, next_at = ledger.take(PUSH_TERMS, at)
   local how, due, window, group, key = 0, 0, 0, '', ''
-  if kind == PUSH_MORE then how, due, window, group, key, next_at = ledger.take(MORE_TERMS, next_at) end
+  if kind == PUSH_MORE then
+    how, due, window, group, key, next_at = ledger.take(MORE_TERMS, next_at)
+  end
   ledger.payloads = ledger.payloads + 1
   local ask = {
-    payload = ARGV[1 + ledger.payloads] or ledger.refuse('SEINPAALARGUMENT', 'a push has a payload'),
+    payload = ARGV[1 + ledger.payloads]
+    or ledger.refuse('SEINPAALARGUMENT', 'a push has a payload'),
     priority = ledger.number(priority, -100, 100, 'the priority'), due = ledger.due_of(how, due),
     most = ledger.number(most, 1, MOST_DELIVERIES, 'the most deliveries'),
-    window = ledger.number(window, 0, MAX_WINDOW, 'the window'), group = group, key = key, about = about,
+    window = ledger.number(window, 0, MAX_WINDOW, 'the window'), group = group, key = key,
+    about = about,
   }
   ledger.check_text(ask.payload, MOST_BYTES, 'a payload')
   ledger.check_text(group, 512, 'the name of a group')

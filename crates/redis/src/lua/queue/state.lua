@@ -1,23 +1,36 @@
--- state: what is kept of one queue, and how it is read and written.
+-- state: says what is kept of one queue, and reads and writes it.
 -- keys   records order
 -- args   session
 -- reply  nothing; the pieces after this one build on it
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
--- cost   one HGET a record, one ZRANGEBYLEX for some members of the order; all writes in one go at the end
+-- cost   one HGET for each record, one ZRANGEBYLEX for some members of the order; all writes
+--        together at the end
 --
--- records (hash)  h: the head; after a plain one the numbers and fences of up to 64 items in work that are not in the order
---                  n: in a cluster, the node where the queue is at home, and until when it settles
---                  iID: an item  pID: its payload  gGROUP: counts  lINBOX: a place  sINBOX: a session  kKEY: a key
--- order (zset, all scores 0)  one letter, and numbers of eight bytes, inboxes or names:
---   o RANK ID open  g GROUP 0 RANK ID ready in a group  d DUE ID  e END ID  w WALLEND ID  x ID dead
---   c GROUP  f GROUP full  l DRAINS UNTIL INBOX WANT in line  k SINCE INBOX DRAINS UNTIL WANT called
---   s UNTIL INBOX (or earlier than it ends: see time)  t UNTIL KEY  z (so that the key outlives its members)
+-- records is a hash with these fields:
+--   h: the head, and behind one without MORE the numbers and fences of up to 64 items in work that
+--     are not in the order. n: in a cluster, the node where the queue is at home, and until when it
+--     settles there.
+--   iID: an item. pID: its payload. gGROUP: the counts of a group. lINBOX: the place of a worker.
+--     sINBOX: a session. kKEY: a key.
+--
+-- order is a sorted set. All scores are 0, and a member is a letter and then numbers of eight
+-- bytes, inboxes or names:
+--   o RANK ID: an open item, which is one in the order of all. g GROUP 0 RANK ID: a ready item of a
+--     group. d DUE ID: a delayed item.
+--   e END ID and w WALLEND ID: an item in work. x ID: a dead item.
+--   c GROUP: a group. f GROUP: a group that has ready items, and none of them open.
+--   l DRAINS UNTIL INBOX WANT: a worker in line. k SINCE INBOX DRAINS UNTIL WANT: a worker that was
+--     called.
+--   s UNTIL INBOX: a session, at its end or earlier (see time). t UNTIL KEY: a key.
+--   z: a member that is always there, so that the key outlives the others.
+--
 -- Changes are kept here until the end of the script, and looks at the order see them.
 
--- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
--- are captured, from the last one on.
+-- Functions and state are fields of this table: whenever a function captures a local, Lua walks the
+-- list of all locals that are captured so far, from the last one on.
 local ledger = {
-  items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {}, windows = {},
+  items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {},
+  windows = {},
   is_fresh = false, has_written = false, may_grow = false,
   work = WORK, room = MOST_PAYLOAD, has_backlog = false, wakeups = {}, listeners = {},
 }
@@ -31,17 +44,19 @@ function ledger.corrupt(what)
   ledger.refuse('SEINPAALCORRUPT', what)
 end
 
--- A head begins with the number of its format.
+-- A head begins with the number of its format, which says whether another version of the program
+-- wrote it.
 function ledger.unreadable(text)
   local written = byte(text) or 0
   if written > 0 and written < 32 and written ~= VERSION then
-    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
+    ledger.refuse('SEINPAALFORMAT',
+      format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the queue')
 end
 
--- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
--- evicted or deleted, and that is dropped.
+-- A key of somebody else is never taken for ours. Without a head, nothing may be there but an order
+-- whose records were evicted or deleted, and that order is dropped.
 function ledger.start_afresh()
   ledger.is_fresh = true
   head = blank_head()
@@ -49,7 +64,9 @@ function ledger.start_afresh()
   if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
     ledger.corrupt('the key is somebody else\'s')
   end
-  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then ledger.corrupt('the key is somebody else\'s') end
+  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then
+    ledger.corrupt('the key is somebody else\'s')
+  end
   call('unlink', order)
 end
 
@@ -72,13 +89,13 @@ function ledger.record(field)
   return text
 end
 
--- A text, or false to remove it.
+-- Writes a text, or removes the record if that is false.
 function ledger.write(field, text)
   ledger.fields[field], ledger.changed[field] = text, true
 end
 
--- The order. What was added and taken away in this call lies over what is stored, by the letters that
--- members begin with.
+-- The order. What this call has added and removed lies over what is stored. Both are looked up by
+-- the letters with which members begin.
 
 function ledger.precedes(a, b)
   for i = 1, min(#a, #b) do
@@ -102,7 +119,7 @@ function ledger.remove(member)
   ledger.placed[member] = false
 end
 
--- Has an object stand there with this member and no longer with the one before.
+-- Gives an object this member in the order, in the place of the one that it had.
 function ledger.place(object, slot, prefix, member)
   local old = object[slot]
   if old == member then return end
@@ -115,8 +132,8 @@ function ledger.first_stored(prefix, at_once)
   local window = ledger.windows[prefix]
   if not window then
     local last = #prefix
-    window = { at = 1, from = '[' .. prefix, to = '(' .. sub(prefix, 1, last - 1) .. char(byte(prefix, last) + 1),
-      is_whole = ledger.is_fresh }
+    window = { at = 1, from = '[' .. prefix, to = '(' .. sub(prefix, 1, last - 1)
+      .. char(byte(prefix, last) + 1), is_whole = ledger.is_fresh }
     ledger.windows[prefix] = window
   end
   while true do
@@ -142,26 +159,31 @@ function ledger.first_pending(prefix)
     table.sort(list, ledger.precedes)
     list.first, list.is_sorted = 1, true
   end
-  while list[list.first] and ledger.placed[list[list.first]] == false do list.first = list.first + 1 end
+  while list[list.first] and ledger.placed[list[list.first]] == false do
+    list.first = list.first + 1
+  end
   return list[list.first]
 end
 
--- The first member that begins with these letters.
+-- Gives the first member that begins with these letters.
 function ledger.first(prefix, at_once)
   local stored, pending = ledger.first_stored(prefix, at_once or '4'), ledger.first_pending(prefix)
   if stored and pending then return ledger.precedes(pending, stored) and pending or stored end
   return stored or pending
 end
 
--- Up to so many members that begin with this letter, after that text; what is pending is written first.
+-- Gives up to so many members that begin with this letter, behind that text. It writes what is
+-- pending first.
 function ledger.members(letter, after, most)
   ledger.flush()
   if ledger.is_fresh then return {} end
-  return call('zrangebylex', order, '(' .. letter .. after, '(' .. char(byte(letter) + 1), 'limit', '0', most)
+  return call('zrangebylex', order, '(' .. letter .. after, '(' .. char(byte(letter) + 1),
+    'limit', '0', most)
 end
 
--- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
--- is short. A script that only makes the queue grow begins with the head instead, and so is refused whole.
+-- Writing. Removals go first. They free memory, and after one Redis lets a script write even when
+-- memory is short. A script that only makes the queue grow begins with the head instead, so that
+-- the server refuses it whole.
 
 function ledger.collect_records(set, del)
   for number in pairs(ledger.dirty_items) do
@@ -183,7 +205,10 @@ function ledger.collect_records(set, del)
 end
 
 function ledger.flush(with_head)
-  if not with_head and not next(ledger.dirty_items) and not next(ledger.changed) and not next(ledger.placed) then return end
+  if not with_head and not next(ledger.dirty_items) and not next(ledger.changed)
+      and not next(ledger.placed) then
+    return
+  end
   local set, del = {}, {}
   local is_growth = ledger.may_grow and not ledger.has_written
   if ledger.is_fresh and not ledger.has_written then
@@ -198,11 +223,14 @@ function ledger.flush(with_head)
   ledger.collect_records(set, del)
   local add, remove = ledger.sort_placed()
   if is_growth then ledger.send('hset', records, set) end
-  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  if not is_growth and not ledger.has_written and #del + #remove == 0 then
+    call('hdel', records, '-')
+  end
   ledger.send('zrem', order, remove)
   ledger.send('hdel', records, del)
   if not is_growth then ledger.send('hset', records, set) end
   ledger.send('zadd', order, add)
-  ledger.dirty_items, ledger.changed, ledger.placed, ledger.pending, ledger.windows = {}, {}, {}, {}, {}
+  ledger.dirty_items, ledger.changed, ledger.placed, ledger.pending, ledger.windows =
+    {}, {}, {}, {}, {}
   ledger.is_fresh = false
 end

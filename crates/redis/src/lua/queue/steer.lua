@@ -1,13 +1,14 @@
--- steer: these operations are what people ask for: limits, pauses, cancelling, dead letters.
+-- steer: does what people ask for: limits, pauses, cancelling, dead letters.
 -- keys   records order
--- args   cancel: number, waiting if it spares what is in work  replay, drop: number  purge: what  configure: what value
+-- args   cancel: number, and `waiting` to spare what is in work; replay, drop: number; purge: what;
+--        configure: what value
 -- reply  cancelled unknown replayed dropped purged configured
 -- error  SEINPAALARGUMENT
--- cost   as many items as one call does
+-- cost   grows with the items that one call ends
 
 local WAS = { o = 'ready', r = 'ready', d = 'delayed', w = 'in-work' }
 
--- Gives an operation about the item of a number.
+-- Gives an operation about the item with a number.
 function ledger.about_item(execute)
   return function(text)
     local number = ledger.item_number(text)
@@ -16,7 +17,9 @@ function ledger.about_item(execute)
 end
 
 function ledger.cancel(item, shown, spares_work)
-  if not item or item.standing == 'x' or (item.standing == 'w' and spares_work) then return 'unknown ' .. shown end
+  if not item or item.standing == 'x' or (item.standing == 'w' and spares_work) then
+    return 'unknown ' .. shown
+  end
   ledger.forget_key_of(item)
   local was = WAS[item.standing]
   if item.standing == 'w' then
@@ -32,11 +35,14 @@ end
 function ledger.operations.cancel(text)
   local shown, which = match(text, '^(%d+) ?(%a*)$')
   local number = ledger.item_number(shown)
-  if which ~= '' and which ~= 'waiting' then ledger.refuse('SEINPAALARGUMENT', 'cancel, or cancel what is waiting') end
+  if which ~= '' and which ~= 'waiting' then
+    ledger.refuse('SEINPAALARGUMENT', 'cancel, or cancel what is waiting')
+  end
   return function() return ledger.cancel(ledger.item_of(number), shown, which == 'waiting') end
 end
 
--- At the end of the line, with all its deliveries before it. What happened stays in its history.
+-- Replays a dead item: it goes to the end of the line, with all its deliveries before it. What
+-- happened stays in its history.
 ledger.operations.replay = ledger.about_item(function(item, shown)
   if not item or item.standing ~= 'x' then return 'unknown ' .. shown end
   head.dead = max(head.dead - 1, 0)
@@ -64,7 +70,8 @@ function ledger.next_to_purge(what)
   return head.delayed > 0 and ledger.first_item('d', '64')
 end
 
--- Whoever purges asks again; nobody else has to.
+-- Removes all waiting or all dead items, as many as one call may. The client that purges asks again
+-- for the rest, so the call has no backlog of its own.
 function ledger.purge(what)
   local removed, had_backlog = 0, ledger.has_backlog
   while true do
@@ -85,7 +92,9 @@ function ledger.purge(what)
 end
 
 function ledger.operations.purge(what)
-  if what ~= 'waiting' and what ~= 'dead' then ledger.refuse('SEINPAALARGUMENT', 'purge waiting or dead') end
+  if what ~= 'waiting' and what ~= 'dead' then
+    ledger.refuse('SEINPAALARGUMENT', 'purge waiting or dead')
+  end
   return function() return ledger.purge(what) end
 end
 
@@ -106,12 +115,15 @@ function change.resume() head.paused = nil end
 
 function ledger.operations.configure(text)
   local what, value = match(text, '^(%a+) (.*)$')
-  if not change[what or ''] then ledger.refuse('SEINPAALARGUMENT', 'limit, group, pause or resume') end
+  if not change[what or ''] then
+    ledger.refuse('SEINPAALARGUMENT', 'limit, group, pause or resume')
+  end
   local is_limit = what == 'limit' or what == 'group'
   if is_limit and value ~= '-' then ledger.number(value, 0, MOST_LIMIT, 'a limit') end
   return function()
     change[what](value)
-    local limit, group = head.limit and format('%d', head.limit), head.group_limit and format('%d', head.group_limit)
+    local limit, group = head.limit and format('%d', head.limit),
+      head.group_limit and format('%d', head.group_limit)
     return 'configured ' .. (limit or '-') .. ' ' .. (group or '-')
   end
 end

@@ -1,13 +1,14 @@
--- step: every script ends here. This piece executes the requests in order, writes, wakes and answers.
+-- step: ends every script of queues: executes the requests in order, writes, wakes and answers.
 -- keys   records order
 -- args   START and the requests
 -- reply  done now backlog look_in, and one answer a request
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
--- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH a wakeup; PERSIST or PEXPIRE of both
---        keys when the queue gets its first item or loses its last
+-- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH for each wakeup;
+--        PERSIST or PEXPIRE of both keys when the queue gets its first item or loses its last
 --
--- Each request is read before anything is written, so that what is wrong with it is said before. It gives a function that
--- executes it. That function gives the answer, and what is kept of the answer if that is something else.
+-- Each request is read before anything is written, so that a mistake in any of them is answered
+-- before. Reading gives a function that executes the request. That function gives the answer, and
+-- also what is kept of the answer if that differs.
 
 local MOST_REQUESTS = 64
 local READS = { inspect = true, list = true }
@@ -17,7 +18,8 @@ function ledger.read_requests()
   local requests, at = {}, START_BYTES + 1
   ledger.may_grow = at <= #line
   while at <= #line do
-    local reader = ledger.readers[byte(line, at)] or ledger.refuse('SEINPAALARGUMENT', 'no such request')
+    local reader = ledger.readers[byte(line, at)]
+      or ledger.refuse('SEINPAALARGUMENT', 'no such request')
     local execute, next_at, operation = reader(at)
     requests[#requests + 1], at = { execute = execute, reads = READS[operation] }, next_at
     ledger.may_grow = ledger.may_grow and GROWS[operation]
@@ -36,8 +38,9 @@ function ledger.start()
   ledger.reopen()
 end
 
--- Each batch of a session is done once: what arrives again is answered as before, and what a later one has
--- overtaken is refused, as is what arrives too late to be known.
+-- Each batch of a session is executed once. A batch that arrives again is answered as before. One
+-- that a later batch has overtaken is refused, and so is one that arrives so late that it may have
+-- been forgotten.
 function ledger.first_time(known, requests)
   local answer, lines = { '' }, {}
   for i, request in ipairs(requests) do
@@ -48,7 +51,7 @@ function ledger.first_time(known, requests)
   return answer
 end
 
--- The straight path keeps answers packed.
+-- Gives the kept answers as lines. The straight path has packed its own.
 function ledger.lines_of(kept)
   local lines, at, kind = {}, 1, byte(kept)
   while kind and kind <= RENEW do
@@ -57,14 +60,17 @@ function ledger.lines_of(kept)
       _, first, pushed, at = read(KEPT_PUSHED, kept, at)
       for item = first, first + pushed - 1 do lines[#lines + 1] = format('pushed %d', item) end
     elseif kind == DONE then
-      lines[#lines + 1], at = format('acknowledged %d', read(NUMBER, kept, at + 1)), at + 1 + LISTED_BYTES
+      lines[#lines + 1], at = format('acknowledged %d', read(NUMBER, kept, at + 1)),
+        at + 1 + LISTED_BYTES
     elseif kind == RENEW then
       _, ttl, at = read(KEPT_RENEWED, kept, at)
       lines[#lines + 1] = format('renewed %d ', ttl)
     else
       local items = {}
       _, entries, at = read(KEPT_POPPED, kept, at)
-      for place = 1, #entries, LISTED_BYTES do items[#items + 1] = format('%d:%d', read(DELIVERY, entries, place)) end
+      for place = 1, #entries, LISTED_BYTES do
+        items[#items + 1] = format('%d:%d', read(DELIVERY, entries, place))
+      end
       lines[#lines + 1] = 'popped ' .. concat(items, ',')
     end
     kind = byte(kept, at)
@@ -105,18 +111,22 @@ end
 -- The end.
 
 function ledger.is_blank()
-  local counted = head.ready + head.delayed + head.in_work + head.dead + head.idle + head.called + head.sessions + head.keys
+  local counted = head.ready + head.delayed + head.in_work + head.dead + head.idle + head.called
+    + head.sessions + head.keys
   return counted == 0 and not head.limit and not head.group_limit and not head.paused
 end
 
 function ledger.rest()
-  if head.in_work == 0 then head.bound, head.first_end, head.first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED end
+  if head.in_work == 0 then
+    head.bound, head.first_end, head.first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED
+  end
   if head.delayed == 0 then head.first_due = UNBOUNDED end
   if head.sessions == 0 then head.first_session = UNBOUNDED end
   if head.keys == 0 then head.first_key = UNBOUNDED end
 end
 
--- Nothing that anybody would miss expires. What is only remembered does, a little after it would be forgotten.
+-- Says how the expiry of the keys changes. Nothing that anybody would miss expires. What is only
+-- remembered does, a little after it would be forgotten.
 function ledger.deadline()
   local items = head.ready + head.delayed + head.in_work + head.dead
   if items > 0 or head.limit or head.group_limit or head.paused then
@@ -159,9 +169,13 @@ function ledger.finish(replies)
 end
 
 function ledger.run()
-  if not match(asker, '^%x+$') or #asker ~= 32 then ledger.refuse('SEINPAALARGUMENT', 'the session') end
+  if not match(asker, '^%x+$') or #asker ~= 32 then
+    ledger.refuse('SEINPAALARGUMENT', 'the session')
+  end
   for _, sent in ipairs({ number, not_after, seen }) do
-    if not (sent >= 0 and sent <= UNBOUNDED) then ledger.refuse('SEINPAALARGUMENT', 'the number, the deadline or the number seen') end
+    if not (sent >= 0 and sent <= UNBOUNDED) then
+      ledger.refuse('SEINPAALARGUMENT', 'the number, the deadline or the number seen')
+    end
   end
   ledger.moment(now, 'now')
   local requests = ledger.read_requests()

@@ -1,15 +1,16 @@
--- straight: the straight path begins here. This piece reads the clock, the head and the session.
+-- straight: begins the straight path of queues: reads the clock, the head and the session.
 -- keys   records order
 -- args   START and the requests, packed one after the other; after that the payload of each push
 -- reply  nothing; the next four pieces are the same block, and answer
 -- error  SEINPAALARGUMENT
 -- cost   one TIME, and one HGET each for the head and the session
 --
--- What goes on all the time at a queue in a plain state is done here: pushes alone, or the end or renewal of deliveries
--- with at most one pop after it. In a plain state the queue is there, no worker is in line, no lease has run out, no item
--- has fallen due, and nothing is to be forgotten. The path makes no function, because making functions is most of what the
--- rest costs. What is not plain breaks out of the block before anything is written, and the
--- rest of the script begins anew with what was read.
+-- The straight path does what is usual at a queue in a plain state: pushes alone, or the end or
+-- renewal of deliveries with at most one pop after it. In a plain state the queue is there, no
+-- worker is in line, no lease has run out, no item has fallen due, and nothing is to be forgotten.
+-- The path makes no function, because making functions is most of what the general path costs. What
+-- is not plain breaks out of the block before anything is written, and the general path begins anew
+-- with what was read.
 
 local line, order, records = ARGV[1] or '', KEYS[2], KEYS[1]
 local try, read, pack, sub, byte = redis.pcall, struct.unpack, struct.pack, string.sub, string.byte
@@ -27,7 +28,7 @@ repeat
   if not text or #text < HEAD_BYTES or (known and #known < SESSION_BYTES) then break end
   local version, has_more, FIELDS_OF_HEAD = read(HEAD, text)
   if version ~= VERSION or has_more ~= 0 then break end
-  -- What is to be written. Tables have room from the start: to grow is dear.
+  -- What is to be written. The tables get room here, because a table that grows is dear.
   local set, add, del, remove = { nil, nil, nil, nil, nil, nil, nil, nil }, nil, nil, nil
   local before, _, stands = 0, 0, not_after
   if known then
@@ -37,12 +38,19 @@ repeat
     sessions, add = sessions + 1, { '0', 's' .. pack(NUMBER, not_after) .. sub(field, 2) }
     if not_after < first_session then first_session = not_after end
   end
-  if not (number > before and not_after >= stands) or number > UNBOUNDED or not_after > UNBOUNDED then break end
+  if not (number > before and not_after >= stands) or number > UNBOUNDED
+      or not_after > UNBOUNDED then
+    break
+  end
   local passed = now - wall
   if passed < 0 then passed = 0 elseif passed > bound then passed = bound end
   clock, wall = clock + passed, now
-  -- What there is none of never ends. No session stands before the first one: so the deadline has not passed either.
-  if first_end <= clock or first_wall <= now or first_due <= now or first_session < now or first_key <= now then break end
+  -- A bound of something that is not there is UNBOUNDED. No session ends before first_session, so
+  -- the deadline of this batch has not passed either.
+  if first_end <= clock or first_wall <= now or first_due <= now or first_session < now
+      or first_key <= now then
+    break
+  end
   if not (seen <= MOST_SEEN) then break end
   if seen > last then last = seen end
   if not_after > memory then memory = not_after end

@@ -1,15 +1,17 @@
--- straight_end: the straight path ends here. This piece writes and answers.
+-- straight_end: ends the straight path: writes and answers.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- error  SEINPAALTORN
--- cost   one HSET; one ZADD, HDEL and ZREM if there is something for them; PERSIST or PEXPIRE of both keys when the queue
---        gets its first item or loses its last
+-- cost   one HSET; one ZADD, HDEL and ZREM if there is something for them; PERSIST or PEXPIRE of
+--        both keys when the queue gets its first item or loses its last
 --
--- A batch that only makes the queue grow begins with a write that grows, and any other with a removal: see state. The
--- first write may be refused, and then the rest of the script says so. After it there is no way back.
+-- A batch that only makes the queue grow begins with a write that grows, and any other with a
+-- removal (see state). The server may refuse the first write, and then the general path says so.
+-- After it there is no way back.
 
-  if what then break end -- something else
+  -- A request follows that the straight path does not know.
+  if what then break end
   local lasts, milliseconds
   if ready + delayed + in_work + dead > 0 or limit >= 0 or group_limit >= 0 then
     if deadline > 0 then lasts, deadline = true, 0 end
@@ -44,6 +46,8 @@
     try('pexpire', order, milliseconds)
   end
   local failed = type(second) == 'table' and second or type(third) == 'table' and third
-  if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
+  if failed then
+    return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' '))
+  end
   return answer
 until true

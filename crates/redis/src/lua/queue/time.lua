@@ -1,11 +1,13 @@
--- time: this piece ends the leases that have run out, and forgets sessions and keys that are old.
+-- time: ends the leases that have run out, and forgets old sessions and keys.
 -- keys   records order
 -- args   session
 -- reply  nothing
--- cost   at most WORK items ended and FORGET sessions and keys forgotten, and as many more as there are requests; the rest is the backlog
+-- cost   at most WORK items are ended, and FORGET sessions and keys forgotten, and one more of each
+--        for each request; what is left is the backlog
 
--- Tells whether the queue has come to this node so lately that its listeners may not be here yet. A queue keeps the
--- node where it was last at home. A call that finds a client gone at another node starts the time.
+-- Tells whether the queue came to this node so lately that its listeners may not be here yet. The
+-- field n has the node where the queue was last at home. The first call that misses a listener at
+-- another node starts the time of settling.
 function ledger.is_settling()
   if SETTLING and ledger.settles == nil then
     local here, home = call('cluster', 'myid'), ledger.record('n')
@@ -27,7 +29,8 @@ function ledger.wake_lost(item)
   ledger.wake(item.by, format('lost %d %d', item.number, item.fence))
 end
 
--- A delivery has not led to anything. What happened is a line of its history, in which there are eight.
+-- Ends a delivery in vain. What happened becomes a line of the item's history, which has at most
+-- eight.
 function ledger.fail(item, delay, ending)
   local past = format('%d\31%d\31', item.attempt, now) .. ending
   local _, ends = string.gsub(item.history, '\30', '')
@@ -62,7 +65,8 @@ function ledger.expire_by_clock()
   end
 end
 
--- Where somebody listens, only the ledger's clock can end a lease.
+-- If the worker of a lease listens, only the ledger's clock can end the lease: the server's clock
+-- may have jumped.
 function ledger.expire_by_wall()
   while head.in_work > 0 and head.first_wall <= now do
     local item = ledger.sure_item('w')
@@ -77,8 +81,9 @@ function ledger.expire_by_wall()
   end
 end
 
--- Sessions. The order has each at the end it had when it was last put there, or later at that: so a session
--- that goes on costs nothing there until that time has come.
+-- Sessions. The order has a session at the end that it had when it was put there, while later
+-- batches move that end. So a session that goes on costs nothing there until the earlier end has
+-- come.
 
 function ledger.write_session(inbox, number, till, stands, lines)
   ledger.write('s' .. inbox, pack(SESSION, number, till, stands) .. lines)
@@ -116,7 +121,8 @@ function ledger.forget_sessions(left)
     head.first_session = read(NUMBER, member, 2)
     if head.first_session >= now then return end
     local inbox = sub(member, 10)
-    local known = ledger.session_of(inbox) or ledger.corrupt('a session that is listed is not there')
+    local known = ledger.session_of(inbox)
+      or ledger.corrupt('a session that is listed is not there')
     ledger.remove(member)
     if known.till > known.stands then
       ledger.stand_session(inbox, known.till)
@@ -155,7 +161,7 @@ function ledger.put_key(key, till, number)
   head.first_key, head.memory = min(head.first_key, till), max(head.memory, till)
 end
 
--- A cancelled item may be pushed again.
+-- Forgets the key of a cancelled item, so that it may be pushed again.
 function ledger.forget_key_of(item)
   local known = item.key ~= '' and ledger.key_of(item.key)
   if not known or known.number ~= item.number then return end

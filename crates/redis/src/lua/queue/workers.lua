@@ -1,20 +1,23 @@
--- workers: this piece chooses the workers that are called for available items, and the one that watches for what happens
---   by itself.
+-- workers: chooses the workers that are called for available items, and the one that watches for
+--   what happens by itself.
 -- keys   records order
 -- args   session
 -- reply  nothing
--- cost   with workers in line or called, one ZRANGEBYLEX for each of both and one PUBSUB for the first in line
+-- cost   if workers are in line or called, one ZRANGEBYLEX for each of the two, and one PUBSUB for
+--        the first in line
 
 local IN_LINE, CALLED = '>c1c1I8c32I4', '>c1I8c32c1I8I4'
 
--- Places. The record of a place is its member of the order. Those that drain, with a 0, stand first.
+-- Places. The record of a place is its member of the order. Workers that drain the queue have a 0
+-- there, and so stand first.
 
 function ledger.parse_place(member)
   local place, ok, _ = { member = member }
   if sub(member, 1, 1) == 'l' then
     ok, _, place.drains, place.till, place.inbox, place.want = pcall(read, IN_LINE, member)
   else
-    ok, _, place.since, place.inbox, place.drains, place.till, place.want = pcall(read, CALLED, member)
+    ok, _, place.since, place.inbox, place.drains, place.till, place.want =
+      pcall(read, CALLED, member)
   end
   if not ok then ledger.corrupt('the place of a worker') end
   return place
@@ -60,15 +63,16 @@ function ledger.first_place(letter, counted)
   return ledger.parse_place(member)
 end
 
--- A place that ends later than any can was given before the clock was set back.
+-- A place that ends later than a new one would was given before the clock was set back.
 function ledger.is_in_time(place)
   local is_watch = head.watch == place.inbox and place.inbox ~= asker
   local has_overslept = is_watch and head.watch_at + CALL_WAIT < now
   return now < place.till and place.till <= now + PLACE_TTL and not has_overslept
 end
 
--- The first in line that anybody can reach. Those who cannot be lose their place, as do those whose place
--- has ended and a watch that has not looked; when they are back they ask again.
+-- Gives the first worker in line that can be reached. A worker that cannot be reached loses its
+-- place, and so does one whose place has ended, or a watch that has not looked in time. When it is
+-- back it asks again.
 function ledger.first_reachable()
   while true do
     local place = ledger.first_place('l', head.idle)
@@ -89,12 +93,13 @@ end
 
 -- Calling.
 
--- Whether another item may be in work.
+-- Tells whether another item may be in work.
 function ledger.delivers()
   return not head.paused and (not head.limit or head.in_work < head.limit)
 end
 
--- How many items could be delivered now. Of a group one is counted: whoever takes it makes the next available.
+-- Gives how many items could be delivered now. Of a group it counts one: the worker that takes it
+-- makes the next one available.
 function ledger.available()
   if not ledger.delivers() then return 0 end
   return head.limit and min(head.open, head.limit - head.in_work) or head.open
@@ -109,7 +114,7 @@ function ledger.call_worker(place)
   ledger.wake(place.inbox, 'called')
 end
 
--- Whoever was called and has not come is not waited for, and is heard when it asks again.
+-- Skips workers that have not answered a call within a second. They can ask again at any time.
 function ledger.forget_unanswered_calls()
   while true do
     local place = ledger.first_place('k', head.called)
@@ -138,8 +143,8 @@ end
 
 -- Watching.
 
--- When something can next happen though nobody asks for anything. Looking at least every `bound` keeps the
--- ledger's clock at full speed.
+-- Gives when something can next happen though nobody asks for anything. A look at least once every
+-- `bound` keeps the ledger's clock at full speed.
 function ledger.next_event()
   local at = UNBOUNDED * 2
   if head.delayed > 0 and ledger.delivers() then at = ledger.sure_item('d').at end

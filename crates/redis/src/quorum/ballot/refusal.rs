@@ -116,6 +116,7 @@ impl Ballot {
         let held = held.unwrap_or_else(|| median(answers, |refusal| refusal.held));
         BallotVerdict::Refused(match self.ask.enqueue {
             Enqueue::Yes { .. } if why != Busy::TooManyWaiting => {
+                // The request itself waits, even if the median node does not count it yet.
                 Reply::Queued { ticket, waiting: waiting.max(1), limit }
             }
             _ => Reply::Busy { ticket, why, limit, held, waiting },

@@ -1,13 +1,17 @@
--- guard: a node that may have forgotten leases admits nobody until the last of them has ended.
+-- guard: keeps a node that may have forgotten leases from admitting anybody until the last of them
+--   has ended.
 -- keys   records order marker
 -- args   guard how
 -- reply  guard
--- cost   one INFO, one HMGET; one HSET while guarded; one PTTL now and then
+-- cost   one INFO, one HMGET; one HSET while guarded; one PTTL, and PEXPIRE when half of the
+--        marker's life is over
 --
--- guard: for how long the node is to abstain, of which a ttl may be four fifths; 0: not at all.
--- how: `go`, or `new` if no node has a marker, or `look`, which only asks what is there.
--- The marker is a hash. run: the run of the server that wrote it  guard: as above  left: how much of the guard is left
--- wall: the time of that count. Each call takes off at most a fifth, so that one step of the clock does no harm.
+-- guard: for how long the node is to abstain, 0 for not at all. A ttl may be four fifths of it.
+-- how: `go`; `new` if no node has a marker; or `look`, which only asks what is there.
+--
+-- The marker is a hash. run: the run of the server that wrote it. guard: as above. left: how much
+-- of the guard is left. wall: when that was counted. Each call counts at most a fifth as passed, so
+-- that one step of the clock does no harm.
 
 local marker = KEYS[3]
 local DAY = 86400000
@@ -23,17 +27,19 @@ end
 
 function ledger.write_marker(run, guard, left)
   ledger.guard_left = max(left, 0)
-  call('hset', marker, 'run', run, 'guard', format('%d', guard), 'left', format('%d', ledger.guard_left), 'wall',
-    format('%d', now))
+  call('hset', marker, 'run', run, 'guard', format('%d', guard), 'left',
+    format('%d', ledger.guard_left), 'wall', format('%d', now))
   ledger.keep_marker(guard)
 end
 
 function ledger.read_marker()
   local found = call('hmget', marker, 'run', 'guard', 'left', 'wall')
-  return { run = found[1], guard = tonumber(found[2] or 0), left = tonumber(found[3] or 0), wall = tonumber(found[4] or 0) }
+  return { run = found[1], guard = tonumber(found[2] or 0), left = tonumber(found[3] or 0),
+    wall = tonumber(found[4] or 0) }
 end
 
--- Leases that this run of the server could have forgotten are younger than it, if no node has a marker.
+-- If no node has a marker, the nodes are new to the store. What this run of the server could have
+-- forgotten was there before it started, so the guard counts from its start.
 function ledger.begin_guard(run, guard, is_new, uptime)
   ledger.write_marker(run, guard, is_new and guard - uptime * 1000000 or guard)
 end
@@ -46,10 +52,12 @@ end
 
 function ledger.guard(guard, how)
   local info = call('info', 'server')
-  local run, uptime = match(info, 'run_id:(%x+)'), tonumber(match(info, 'uptime_in_seconds:(%d+)') or 0)
+  local run, uptime = match(info, 'run_id:(%x+)'),
+    tonumber(match(info, 'uptime_in_seconds:(%d+)') or 0)
   local found = ledger.read_marker()
   if how == 'look' then
-    return format('guard %s %s %d 0', run or '-', found.run and (found.run == run and 'same' or 'other') or 'none', found.guard)
+    return format('guard %s %s %d 0', run or '-',
+      found.run and (found.run == run and 'same' or 'other') or 'none', found.guard)
   end
   if found.run and found.guard ~= guard then
     ledger.guard_left = max(found.left, 1)
@@ -68,7 +76,7 @@ ledger.operations.guard = function(text)
   if not guard then ledger.refuse('SEINPAALARGUMENT', 'guard cannot be read') end
   guard = ledger.number(guard, 0, MAX_TTL * 2, 'the guard')
   return function()
-    -- Fences of a name that was forgotten were no greater than the clock then (see `state`).
+    -- The fences of a name that was forgotten were not greater than the clock was then.
     if ledger.is_fresh then head.fence = max(head.fence, now - 1) end
     local answer = ledger.guard(guard, how)
     guarded_for = ledger.guard_left

@@ -1,12 +1,13 @@
--- node: what a node of a quorum does otherwise than a server by itself. It never grants of its own accord, but says which
---   waiter is next; and each setting of a name has a version.
+-- node: makes a node of a quorum out of the ledger. A node never grants of its own accord, but says
+--   which waiter is next; and each setting of a name has a version.
 -- keys   records order marker
 -- args   set: version what value; state: nothing
 -- reply  set stale other-kind state
--- cost   set: one HGET, two HSET; state: one HGET, one ZRANGEBYLEX when something was freed
+-- cost   set: one HGET, two HSET; state: one HGET, and one ZRANGEBYLEX if something was freed
 --
--- The field v of the records has the versions of the limit that is stated, of the one that is pinned, and of the pause, as
--- three numbers. A limit that an acquire states in passing has no version, and a setting that is over has none any more.
+-- The field v of the records has three numbers: the versions of the limit that is stated, of the
+-- one that is pinned, and of the pause. A limit that an acquire states in passing has no version,
+-- and a stated limit that is over loses its version.
 
 local HINTED = 16
 
@@ -14,8 +15,9 @@ ledger.has_freed = false
 
 function ledger.serve() end
 
--- A node remembers each ticket by itself: a vote that was taken back may come again, though a later ticket of the same
--- series is over already, and the other nodes may have heard of them in another order.
+-- A node remembers each ticket by itself, and not series: a vote that was taken back may come again
+-- when a later ticket of the same series is over already, and other nodes may hear of them in
+-- another order.
 function ledger.series_of(ticket)
   return ticket
 end
@@ -26,13 +28,13 @@ function ledger.free_slots(slots)
   free_slots(slots)
 end
 
--- A waiter that leaves may have kept others back.
+-- Those behind a waiter that leaves may fit now.
 function ledger.leave(entry)
   ledger.has_freed = true
   leave(entry)
 end
 
--- The next waiter that fits is told to ask. The answer tells the asker's own tickets.
+-- Tells a waiter that fits to ask. The asker's own tickets are told in the answer.
 function ledger.hint(waiter, looks)
   if waiter.inbox == asker then
     looks[#looks + 1] = waiter.ticket
@@ -82,7 +84,9 @@ local settings = {
 function ledger.set(version, what, value)
   local setting = settings[what]
   ledger.drop_terms()
-  if (what == 'limit' or what == 'pin') and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
+  if (what == 'limit' or what == 'pin') and (head.kind == 'm' or head.kind == 'r') then
+    return 'other-kind - ' .. head.kind .. ' s'
+  end
   local versions = ledger.versions()
   local register, change = setting[1], setting[2]
   if version < versions[register] then return format('stale %d', versions[register]) end
@@ -102,12 +106,13 @@ ledger.operations.set = function(text)
   return function() return ledger.set(version, what, value) end
 end
 
--- The asker's tickets that may be had now, then what is set, last the reason of the pause.
+-- Answers with what is set, the asker's tickets that may be had now, and the reason of the pause.
 ledger.operations.state = function()
   return function()
     ledger.drop_terms()
     local looks, versions = ledger.hints(), ledger.versions()
-    return format('state %d %d %d %d %d %d %s %s', head.fence, versions.limit, head.stated or -1, versions.pin,
-      head.pinned or -1, versions.pause, #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
+    return format('state %d %d %d %d %d %d %s %s', head.fence, versions.limit,
+      head.stated or -1, versions.pin, head.pinned or -1, versions.pause,
+      #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
   end
 end

@@ -1,12 +1,15 @@
--- take: a node votes for a ticket to have slots, those that the ticket names or the lowest free ones, under a fence that
---   the client names.
+-- take: has a node vote for a ticket to hold slots, under a fence that the client chooses: those
+--   that the client names, or the lowest free ones.
 -- keys   records order marker
--- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach: fence and its own
+-- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach:
+--        fence and its own
 -- reply  took not ended too-late other-kind other-limit too-many unknown
--- cost   HGET head, entry, past and lease, one HSET, one ZADD; of a refusal also one HGET a holder, at most 64
+-- cost   HGET of head, entry, memory and lease, one HSET, one ZADD; to refuse, one HGET for each of
+--        at most 64 holders, too
 --
--- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is renewed, released and
--- evicted like any other. The fences that a node votes for only grow.
+-- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is
+-- renewed, released and evicted as they are. The fences for which a node votes only grow.
+--
 -- mend writes down what a majority has voted for. yield takes back a vote that was in vain.
 
 local LISTED = 64
@@ -26,7 +29,7 @@ function ledger.free_ranges()
   return ranges
 end
 
--- These slots, or false if one of them is not free. Every free range is written anew.
+-- Takes these slots, or gives false if one of them is not free. It writes every free range anew.
 function ledger.take_given(slots)
   local free, last = ledger.free_ranges(), slots[#slots][2]
   local top = max(head.top, last + 1)
@@ -41,8 +44,8 @@ function ledger.take_given(slots)
   return taken and ledger.slots_text(taken)
 end
 
--- FENCE:SLOTS of every holder, with + at the end if there are too many. Without the slots it reads
--- no entry.
+-- Gives FENCE:SLOTS of every holder, with + at the end if there are more. Without has_slots it
+-- leaves the slots out and reads no entry.
 function ledger.holders_text(has_slots)
   local texts = {}
   for _, member in ipairs(ledger.rows_of('g', 'h', LISTED)) do
@@ -54,12 +57,13 @@ function ledger.holders_text(has_slots)
   return table.concat(texts, ' ')
 end
 
--- A holder of slots above a lowered limit counts, too: the asker adds up what all nodes know.
+-- Where slots above a lowered limit are held, the answer has all holders: the asker adds up what
+-- the nodes know of them.
 function ledger.took(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left,
-    ledger.holders_text(head.top > ledger.limit_now()))
+  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots,
+    ledger.limit_now(), left, ledger.holders_text(head.top > ledger.limit_now()))
 end
 
 function ledger.stand_as_asked(ask, entry)
@@ -74,13 +78,16 @@ function ledger.stand_as_asked(ask, entry)
 end
 
 function ledger.refuse_vote(ask, entry, why)
-  if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then why = 'too-many-waiting' end
+  if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then
+    why = 'too-many-waiting'
+  end
   if ask.enqueue and why ~= 'fence' and why ~= 'too-many-waiting' then ledger.keep_terms(ask) end
-  return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(), head.held, head.waiting,
-    ledger.guard_left, ledger.holders_text(true))
+  return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(),
+    head.held, head.waiting, ledger.guard_left, ledger.holders_text(true))
 end
 
--- The first to come says which lock it is, and the limit. What was set before, by those who have gone, is over.
+-- Keeps the kind and the limit of the first request. A limit that was set for earlier holders is
+-- over, and so is its version.
 function ledger.keep_terms(ask)
   head.kind = ask.kind
   local stated = ask.stated or (not head.pinned and 1) or nil
@@ -98,14 +105,17 @@ function ledger.keep_terms(ask)
   end
 end
 
--- A newcomer leaves as many permits free as those want who wait here and can be reached.
+-- Gives how many permits a newcomer has to leave free: as many as the waiters want that can be
+-- reached.
 function ledger.wanted_by_others()
   if head.waiting == 0 then return 0 end
   if head.waiting > LISTED then return MOST_PERMITS end
   local wanted = 0
   for _, member in ipairs(ledger.rows_of('q', 'r', LISTED)) do
     local waiter = ledger.entry_of(sub(member, 10))
-    if waiter and waiter.inbox and ledger.is_listening(waiter.inbox) then wanted = wanted + waiter.permits end
+    if waiter and waiter.inbox and ledger.is_listening(waiter.inbox) then
+      wanted = wanted + waiter.permits
+    end
   end
   return wanted
 end
@@ -114,7 +124,9 @@ function ledger.why_not(ask, entry, limit)
   if ledger.guard_left > 0 then return 'guarded' end
   if head.paused then return 'paused' end
   if ask.permits > limit - head.held then return 'full' end
-  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then return 'late' end
+  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then
+    return 'late'
+  end
   if ask.fence <= head.fence then return 'fence' end
   if ask.slots and ask.slots[#ask.slots][2] >= limit then return 'full' end
 end
@@ -122,10 +134,15 @@ end
 function ledger.vote(ask, entry)
   local slots
   if head.held == 0 and head.top > 0 then
-    head.top = 0 -- all are free: as one range
+    -- All slots are free, so they become one range.
+    head.top = 0
     ledger.clear_free_slots()
   end
-  if ask.slots then slots = ledger.take_given(ask.slots) else slots = ledger.take_slots(ask.permits) end
+  if ask.slots then
+    slots = ledger.take_given(ask.slots)
+  else
+    slots = ledger.take_slots(ask.permits)
+  end
   if not slots then return nil end
   if entry then
     ledger.part(entry)
@@ -134,22 +151,28 @@ function ledger.vote(ask, entry)
   end
   local vote = ledger.new_entry(ask, ask.lease)
   vote.slots, vote.fence = slots, ask.fence
-  head.holders, head.held, head.fence = head.holders + 1, head.held + ask.permits, max(head.fence, ask.fence)
+  head.holders, head.held, head.fence = head.holders + 1, head.held + ask.permits,
+    max(head.fence, ask.fence)
   local lease = ledger.join(vote, ask.ttl, ask.margin)
-  lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl), max(lease.ends_wall, now + ask.ttl)
+  lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl),
+    max(lease.ends_wall, now + ask.ttl)
   ledger.put_lease(lease)
   ledger.put_entry(vote)
   ledger.keep_terms(ask)
   return ledger.took(vote)
 end
 
--- A vote of an earlier try: the same one stands, an older one makes way, a newer one is not touched.
+-- Looks at a vote of an earlier try: if it is the same, it stands; an older one makes way; a newer
+-- one is not touched.
 function ledger.earlier(ask, entry)
   if not entry or not entry.fence then return nil, entry end
-  if entry.fence == ask.fence and (not ask.slots or ledger.slots_text(ask.slots) == entry.slots) then
+  if entry.fence == ask.fence
+      and (not ask.slots or ledger.slots_text(ask.slots) == entry.slots) then
     return ledger.took(entry)
   end
-  if entry.fence > ask.fence then return 'not ' .. format('%s stale %d 0 0 0 0 ', ask.ticket, entry.fence) end
+  if entry.fence > ask.fence then
+    return 'not ' .. format('%s stale %d 0 0 0 0 ', ask.ticket, entry.fence)
+  end
   ledger.leave(entry)
 end
 
@@ -168,7 +191,9 @@ function ledger.take(ask)
   local stating, refusal = ledger.stating(ask)
   if refusal then return refusal end
   local limit = head.pinned or stating or ledger.limit_now()
-  if ask.permits > limit and limit > 0 then return format('too-many %s %d %d', ask.ticket, ask.permits, limit) end
+  if ask.permits > limit and limit > 0 then
+    return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
+  end
   local why = ledger.why_not(ask, entry, limit)
   if why then return ledger.refuse_vote(ask, entry, why) end
   return ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
@@ -187,7 +212,8 @@ function ledger.yield(ask)
   local entry, had_freed = ledger.entry_of(ask.ticket), ledger.has_freed
   if entry and entry.fence and entry.fence <= ask.fence then
     ledger.leave(entry)
-    ledger.has_freed = had_freed -- nobody was kept out by it who is not told by its own failure
+    -- A client that this vote kept out learns so from its own failure, so it needs no hint.
+    ledger.has_freed = had_freed
     if ask.enqueue then ledger.enqueue(ask, {}) end
   end
   return 'cancelled ' .. ask.ticket
@@ -199,7 +225,8 @@ function ledger.parse_take(text)
     ledger.refuse('SEINPAALARGUMENT', 'take cannot be read')
   end
   local ask = ledger.parse_acquire(rest)
-  ask.slots, ask.fence = slots ~= 'any' and ledger.slots_of(slots) or nil, ledger.number(fence, 0, UNBOUNDED, 'the fence')
+  ask.slots, ask.fence = slots ~= 'any' and ledger.slots_of(slots) or nil,
+    ledger.number(fence, 0, UNBOUNDED, 'the fence')
   return ask
 end
 
@@ -210,7 +237,7 @@ for _, operation in ipairs({ 'take', 'mend', 'yield' }) do
   end
 end
 
--- The ticket changes hands under the asker's fence. Which slots it has is as this node has voted.
+-- Hands the ticket over under the asker's fence. It keeps the slots for which this node has voted.
 function ledger.transfer(ask)
   if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
   local entry, refusal = ledger.held_entry(ask.ticket)
@@ -219,11 +246,13 @@ function ledger.transfer(ask)
   local is_same = entry.lease == ask.lease and entry.inbox == ledger.me
   if is_same and entry.fence == ask.fence then return ledger.took(entry) end
   if ask.fence <= head.fence then
-    return format('not %s fence %d %d %d %d 0 ', ask.ticket, head.fence, ledger.limit_now(), head.held, head.waiting)
+    return format('not %s fence %d %d %d %d 0 ', ask.ticket, head.fence, ledger.limit_now(),
+      head.held, head.waiting)
   end
   head.fence = ask.fence
   if is_same then
-    entry.fence = ask.fence -- the same attach, put to the vote again
+    -- This is the same attach, put to the vote again.
+    entry.fence = ask.fence
     ledger.put_entry(entry)
   else
     ledger.hand_over(entry, ask, ask.fence)

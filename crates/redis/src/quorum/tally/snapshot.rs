@@ -12,19 +12,10 @@ use super::{QuorumSettings, ReplyTally};
 impl ReplyTally<'_> {
     /// The snapshot that a majority shows, or may show if the nodes that did not answer agree.
     pub(super) fn snapshot(&self, rows: usize) -> Snapshot {
-        let seen: Vec<&Snapshot> = self
-            .replies()
-            .filter_map(|reply| match reply {
-                Reply::Snapshot(snapshot) => Some(snapshot),
-                _ => None,
-            })
-            .collect();
+        let seen: Vec<&Snapshot> = self.replies().filter_map(snapshot_in).collect();
         let settings =
             QuorumSettings::of(self.answers.iter().map(|(answer, _)| *answer), self.majority());
-        let is_whole = seen.iter().all(|s| {
-            s.holders.len() == s.holders_total as usize
-                && s.waiters.len() == s.waiting_total as usize
-        });
+        let is_whole = seen.iter().all(|snapshot| lists_all(snapshot));
         let mut holders = self.holders(&seen);
         let mut waiters = self.waiters(&seen, &holders);
         let held = holders.iter().map(|row| row.slots.count()).sum();
@@ -101,6 +92,19 @@ impl ReplyTally<'_> {
         rows.sort_by_key(|(places, _)| places.iter().sum::<usize>() * 1000 / places.len());
         rows.into_iter().map(|(_, row)| row.clone()).collect()
     }
+}
+
+fn snapshot_in(reply: &Reply) -> Option<&Snapshot> {
+    match reply {
+        Reply::Snapshot(snapshot) => Some(snapshot),
+        _ => None,
+    }
+}
+
+/// Returns whether a node has listed all of its rows.
+fn lists_all(snapshot: &Snapshot) -> bool {
+    snapshot.holders.len() == snapshot.holders_total as usize
+        && snapshot.waiters.len() == snapshot.waiting_total as usize
 }
 
 /// Nodes are read one after the other, so some may show an earlier holder. One holder has a slot:

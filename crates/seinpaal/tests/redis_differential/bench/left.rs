@@ -1,0 +1,30 @@
+//! What a history leaves: counts of the scripts, and the name's keys.
+
+use super::{Bench, Event, KEY, Model, next_step};
+
+impl Bench {
+    /// Runs a history, and says how many of its calls were counted by the scripts.
+    pub(in super::super) async fn tallied(&mut self, history: &[Event]) -> usize {
+        self.begin_anew().await;
+        let mut model = Model::default();
+        for (i, event) in history.iter().enumerate() {
+            let next = next_step(&history[i + 1..]);
+            assert_eq!(self.compare(&mut model, event, next).await, None);
+        }
+        let tally: Option<usize> =
+            redis::cmd("GET").arg("tally").query_async(&mut self.ears).await.unwrap();
+        tally.unwrap_or(0)
+    }
+
+    /// For how many milliseconds the name stays, after a history.
+    pub(in super::super) async fn left_after(&mut self, history: &[Event]) -> i64 {
+        assert_eq!(self.tallied(history).await, 0);
+        redis::cmd("PTTL").arg(KEY).query_async(&mut self.ears).await.unwrap()
+    }
+
+    /// Runs a history, and says how long the value is that it leaves.
+    pub(in super::super) async fn length_after(&mut self, history: &[Event]) -> usize {
+        assert_eq!(self.tallied(history).await, 0);
+        redis::cmd("HSTRLEN").arg(KEY).arg("h").query_async(&mut self.ears).await.unwrap()
+    }
+}

@@ -1,0 +1,151 @@
+//! The requests that are drawn for a session at a line.
+
+use seinpaal_proto::{
+    Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
+    time::MILLISECOND,
+};
+
+use super::{
+    super::{
+        beside::ticket,
+        history::{Ask, inbox},
+    },
+    Draws, Sizes,
+};
+
+impl Draws {
+    pub(super) fn ask(&mut self, session: usize) -> Ask {
+        if self.random.one_in(self.rarity) {
+            return self.rarely(session);
+        }
+        let (held, waiting) =
+            (self.beside.numbers(session, true), self.beside.numbers(session, false));
+        match self.random.below(10) {
+            0..5 if !held.is_empty() => self.release(session, &held),
+            5 if !held.is_empty() => self.renew(session, None),
+            6 | 7 if !held.is_empty() => self.prove(session, &held),
+            6..9 if !waiting.is_empty() => self.renew(session, Some(self.places[session])),
+            _ if waiting.len() > self.random.below(3) as usize => {
+                self.renew(session, Some(self.places[session]))
+            }
+            _ => self.acquire(session),
+        }
+    }
+
+    fn release(&mut self, session: usize, held: &[u32]) -> Ask {
+        Ask::Release { ticket: ticket(session, self.random.pick(held)), slots: None }
+    }
+
+    fn renew(&mut self, session: usize, place: Option<LeaseId>) -> Ask {
+        let wrong = if self.random.one_in(12) { 1 + self.random.below(2) } else { 0 };
+        let ttl = if place.is_some() { self.place_ttl } else { self.ttl };
+        let ttl = if self.random.one_in(6) { (ttl / 2).max(100 * MILLISECOND) } else { ttl };
+        let lease = place.unwrap_or_else(|| ticket(session, 0).into());
+        Ask::RenewAll { lease, ttl, margin: self.some_margin(), wrong }
+    }
+
+    fn some_margin(&mut self) -> u64 {
+        let part = self.random.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3]);
+        if self.random.one_in(80) { 0 } else { self.margin / part }
+    }
+
+    fn prove(&mut self, session: usize, held: &[u32]) -> Ask {
+        let mut tickets = vec![ticket(session, self.random.pick(held))];
+        if self.random.one_in(20) {
+            tickets.push(ticket(session, self.drawn[session]));
+        }
+        let (ttl, margin) = (self.ttl, self.some_margin());
+        Ask::RenewTickets { lease: ticket(session, 0).into(), ttl, margin, tickets }
+    }
+
+    fn acquire(&mut self, session: usize) -> Ask {
+        self.drawn[session] += 1;
+        let waiting = self.beside.numbers(session, false);
+        let number = match self.random.below(24) {
+            0 => self.drawn[session].saturating_sub(self.random.below(4) as u32).max(1),
+            1 if !waiting.is_empty() => self.random.pick(&waiting),
+            _ => self.drawn[session],
+        };
+        let facts = self.beside.model.state.facts();
+        let stated = facts.and_then(|facts| facts.stated).unwrap_or(self.limit);
+        let margin = self.some_margin();
+        let ttl = match self.random.below(20) {
+            0 | 1 => self.ttl * 6 / 5,
+            2 => (self.ttl / 5).max(100 * MILLISECOND),
+            _ => self.ttl,
+        };
+        let about = self.about();
+        let random = &mut self.random;
+        let most = u64::from(self.limit) + u64::from(random.one_in(12));
+        let permits = match self.sizes {
+            Sizes::ReadersAndWriters if random.one_in(12) => 1 + random.below(most) as u32,
+            Sizes::ReadersAndWriters => random.pick(&[1, 1, self.limit]),
+            Sizes::Alike if !random.one_in(6) => 1,
+            Sizes::Alike | Sizes::Mixed => 1 + random.below(most) as u32,
+        };
+        let limit = match random.below(100) {
+            0 => stated + 1,
+            1 => stated.saturating_sub(1).max(1),
+            _ => stated,
+        };
+        let on_mismatch = random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set]);
+        let rule = LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch };
+        let not_after = random.one_in(12).then(|| random.pick(&[-1, 0, 1, 50]));
+        let acquire = Acquire {
+            ticket: ticket(session, number),
+            kind: if random.one_in(200) { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::new(permits).unwrap(),
+            wishes: seinpaal_proto::SlotNames::none(),
+            limit: (limit != 1 || random.one_in(2)).then_some(rule),
+            enqueue: match random.below(12) {
+                0 | 1 => Enqueue::No,
+                2 => Enqueue::Yes { max_waiting: Some(random.below(3) as u32) },
+                _ => Enqueue::Yes { max_waiting: None },
+            },
+            priority: Priority::new(random.pick(&[0, 0, 0, 0, 0, 0, 0, 0, 1, -1])).unwrap(),
+            lease: if random.one_in(200) { LeaseId(5 << 64) } else { ticket(session, 0).into() },
+            ttl,
+            margin,
+            waiter_lease: self.places[session],
+            waiter_ttl: self.place_ttl + random.pick(&[0, 0, 0, 0, 0, 0, 0, 1, self.place_ttl / 5]),
+            not_after: None,
+            about,
+        };
+        Ask::Acquire { acquire, not_after }
+    }
+
+    /// Now and then what the scripts look for, of another session.
+    fn about(&mut self) -> String {
+        if !self.random.one_in(self.rarity) {
+            return self.random.pick(&["", "", "two words"]).to_owned();
+        }
+        let other = self.random.below(self.drawn.len() as u64);
+        let series = ticket(other as usize, 0).to_string();
+        let long = self.random.pick(&[200, 255, 256]);
+        let owner = format!("{}{}", inbox(other), &series[..24]);
+        match self.random.below(4) {
+            0 => owner,
+            1 => owner.repeat(4),
+            2 => series[..24].to_owned(),
+            _ => "x".repeat(long),
+        }
+    }
+
+    fn rarely(&mut self, session: usize) -> Ask {
+        let back = self.random.below(4) as u32;
+        let ticket = ticket(session, self.drawn[session].saturating_sub(back).max(1));
+        match self.random.below(14) {
+            12 | 13 => Ask::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" },
+            0..2 => Ask::Evict { ticket },
+            2..5 => Ask::Cancel { ticket, remember: self.ttl, attach: None },
+            5 if self.random.one_in(3) => {
+                Ask::Configure(Configure::Limit(Limit::new(self.limit).unwrap()))
+            }
+            6 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
+            5..8 => Ask::Configure(Configure::Unpin),
+            8 => Ask::Configure(Configure::Resume),
+            9 => Ask::Release { ticket, slots: None },
+            _ => Ask::Inspect { rows: 1000 },
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What the fields of a request say: which page is meant.
+
+use std::collections::BTreeMap;
+
+use seinpaal::Name;
+
+use crate::view::{ItemQuery, ListQuery, PageSubject};
+
+pub(crate) type FieldMap = BTreeMap<String, String>;
+
+pub(super) fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
+    fields.get(name).map_or("", String::as_str)
+}
+
+/// The name in the fields, or why it is none.
+pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
+    let name = fields.get("n").map_or("", String::as_str);
+    Name::new(name)
+        .map(|name| name.to_string())
+        .map_err(|error| format!("This is not a name: {error}."))
+}
+
+/// The subject of a stream, from its fields.
+pub(crate) fn subject(fields: &FieldMap) -> Option<PageSubject> {
+    match fields.get("of")?.as_str() {
+        "names" => Some(PageSubject::Names(ListQuery::from_fields(fields))),
+        "queues" => Some(PageSubject::Queues(ListQuery::from_fields(fields))),
+        "name" => named(fields).ok().map(PageSubject::Name),
+        "queue" => {
+            let items = ItemQuery::from_fields(fields);
+            named(fields).ok().map(|name| PageSubject::Queue(name, items))
+        }
+        _ => None,
+    }
+}
