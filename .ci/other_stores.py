@@ -73,7 +73,7 @@ def of_cluster(url):
     yield "a cluster, a ledger that contradicts itself", url, 1, ("name boards", HEAD)
     for node in nodes:
         say(node, *LRU)
-        yield "a cluster, `allkeys-lru` at one node", url, 1, (f":{node}: maxmemory-policy is allkeys-lru",)
+        yield "a cluster, `allkeys-lru` at one node", url, 1, (f":{node}/0: maxmemory-policy is allkeys-lru",)
         say(node, "config", "set", "maxmemory-policy", "noeviction")
 
 

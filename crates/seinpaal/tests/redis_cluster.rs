@@ -259,7 +259,7 @@ async fn a_setting_that_endangers_a_promise_is_found_at_whichever_master_it_is()
         node.say(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
         client.store.examine(0).await.unwrap();
         let advice: Vec<_> = client.store.advice().iter().map(ToString::to_string).collect();
-        let named = format!(":{}: maxmemory-policy is allkeys-lru", node.port());
+        let named = format!(":{}/0: maxmemory-policy is allkeys-lru", node.port());
         let found: Vec<_> = advice.iter().filter(|line| line.contains("allkeys-lru")).collect();
         assert!(found.len() == 1 && found[0].contains(&named), "{named}: {advice:?}");
         node.say(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
