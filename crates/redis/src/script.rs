@@ -24,6 +24,7 @@ const OVER: &str = include_str!("lua/over.lua");
 const PLACE_OF_OVER: &str = "    -- With restart-guard: over.\n";
 const LEAN: &str = concat!(
     include_str!("lua/lean.lua"),
+    include_str!("lua/lean_end.lua"),
     include_str!("lua/line.lua"),
     include_str!("lua/line_session.lua"),
     include_str!("lua/line_acquire.lua"),

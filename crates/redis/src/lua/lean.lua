@@ -17,9 +17,13 @@
 --   digest; of a proof, which renews one ticket, number ttl margin.
 
 local ARGV = ARGV
-is_packed = (string.byte(ARGV[1] or '') or 32) < 5
+local line = ARGV[1]
+local operation = string.byte(line or '') or 32
+is_packed = operation < 5
 if is_packed then
   local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
+  -- The other requests of a call start as the first does, and are read from TERMS_AT on.
+  local NEXT_ACQUIRE, NEXT_RELEASE = '<I4dI4I4Bddd', '<I4d'
   -- All that follows the series in an acquire, and in a renewal, as lean_words reads it.
   local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
   -- How long requests are, where in each the part after the series begins, and where about begins.
@@ -30,11 +34,11 @@ if is_packed then
   -- its first so many grants the keys are set to expire early whenever nobody holds: such a name
   -- may not be used again.
   local MOST_LONE, LONGEST_LONE, MOST_SHORT = 80, 6144, 16
-  local struct, string, redis = struct, string, redis
-  local try, read, pack, byte, sub =
-    redis.pcall, struct.unpack, struct.pack, string.byte, string.sub
+  local struct, string, redis, key = struct, string, redis, KEYS[1]
+  local try, read, pack, byte, sub, find =
+    redis.pcall, struct.unpack, struct.pack, string.byte, string.sub, string.find
   repeat
-    local line, text = ARGV[1], try('hget', KEYS[1], 'h')
+    local text = try('hget', key, 'h')
     head_text = text
     if not text or #text < IDLE_SIZE then break end
     -- The causes and tickets are the part of text behind from, and then what this call has added.
@@ -42,9 +46,9 @@ if is_packed then
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound,
       term, ends, ends_wall, members, digest, recent, left, from = byte(text)
     if form == LINE_VERSION then break end
-    if form >= APART_VERSION and (ARGV[2] or byte(line) ~= 3) then
+    if form >= APART_VERSION and (ARGV[2] or operation ~= 3) then
       -- All but the renewal of a whole lease need the tickets.
-      local apart = form == APART_VERSION and try('hget', KEYS[1], 'a')
+      local apart = form == APART_VERSION and try('hget', key, 'a')
       if type(apart) ~= 'string' or #text ~= LONE_SIZE then break end
       text, form, is_apart = string.char(LONE_VERSION) .. sub(text, 2) .. apart, LONE_VERSION, true
       head_text = text
@@ -66,24 +70,36 @@ if is_packed then
     else
       break
     end
-    local i, top, free, now, owner, given, granted, about, added =
-      1, held, '', nil, nil, nil, nil, nil, nil
+    -- There is seldom more than one free range. One is from low to high, several are the text free.
+    local i, top, free, low, high, now, owner, given, start, granted, about, added, parts =
+      1, held, ''
     while line do
-      local operation, is_done, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl,
-        margin, not_after = byte(line), false
+      local is_done, seen, number, mixed, permits, asked_limit, asked_kind, ttl, margin, not_after
       repeat
+        if now and find(line, start, 2, true) ~= 2 then break end
         if operation == 1 then
           if #line < ABOUT_AT - 1 or #line > ABOUT_AT + 254 then break end
-          given, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl, margin,
-            not_after = read(PLAIN_ACQUIRE, line, 2)
+          if now then
+            number, mixed, permits, asked_limit, asked_kind, ttl, margin, not_after =
+              read(NEXT_ACQUIRE, line, TERMS_AT)
+          else
+            given, seen, owner, number, mixed, permits, asked_limit, asked_kind, ttl, margin,
+              not_after = read(PLAIN_ACQUIRE, line, 2)
+          end
         elseif operation == 2 and #line >= RELEASE_SIZE then
-          given, seen, who, number, mixed = read(PLAIN_RELEASE, line, 2)
+          if now then
+            number, mixed = read(NEXT_RELEASE, line, TERMS_AT)
+          else
+            given, seen, owner, number, mixed = read(PLAIN_RELEASE, line, 2)
+          end
         elseif operation == 3 and #line >= RENEW_SIZE then
-          given, seen, who, ttl, margin, number, mixed = read(PLAIN_RENEW, line, 2)
+          given, seen, owner, ttl, margin, number, mixed = read(PLAIN_RENEW, line, 2)
+        else
+          break
         end
         if not now then
-          if not who or string.find(text, who, 2, true) ~= 2 then break end
-          owner, now = who, given
+          if find(text, owner, 2, true) ~= 2 then break end
+          now = given
           if now < 0 then
             local time = redis.call('time')
             now = time[1] * 1000000 + time[2]
@@ -95,8 +111,7 @@ if is_packed then
           if step < 0 or step >= left or not (seen <= MOST_FENCE_SEEN) then break end
           clock = clock + (step < bound and step or bound)
           if seen > fence then fence = seen end
-        elseif who ~= owner then
-          break
+          start = ARGV[2] and sub(line, 2, TERMS_AT - 1)
         end
 
         if operation == 2 and form == FIRST_VERSION then
@@ -116,8 +131,11 @@ if is_packed then
           local ranges
           uses, last, till, kind, limit, held, top, recent, ranges, size =
             read(LONE_MORE, text, LONE_MORE_AT)
-          if ranges > 0 then
-            free, from = sub(text, LONE_SIZE + 1, LONE_SIZE + 8 * ranges), LONE_SIZE + 8 * ranges
+          from = LONE_SIZE + 8 * ranges
+          if ranges == 1 then
+            low, high = read('<I4I4', text, LONE_SIZE + 1)
+          elseif ranges > 1 then
+            free = sub(text, LONE_SIZE + 1, from)
           end
         end
 
@@ -139,11 +157,16 @@ if is_packed then
                 text, from = sub(text, from + 1, at - 1) .. sub(text, after), 0
               end
               if held == 0 then
-                top, free = 0, ''
+                top, free, low = 0, '', nil
               elseif last_slot + 1 == top then
                 top = first
+              elseif not low and free == '' then
+                low, high = first, last_slot
+              elseif low and high + 1 == first then
+                high = last_slot
               else
                 -- The range is joined with the free ranges that it touches.
+                if low then free, low = pack('<I4I4', low, high), nil end
                 local place, its_first, its_last = 1, nil, nil
                 while place < #free do
                   its_first, its_last = read('<I4I4', free, place)
@@ -183,17 +206,26 @@ if is_packed then
           if held == top then
             top = held + permits
           else
-            local low, high = read('<I4I4', free)
+            local others = ''
+            if not low then
+              low, high = read('<I4I4', free)
+              free, others = '', sub(free, 9)
+            end
             if low + permits - 1 > high then break end
-            slot, free = low, sub(free, 9)
-            if low + permits <= high then free = pack('<I4I4', low + permits, high) .. free end
+            slot, low = low, low + permits
+            if low > high then low = nil end
+            if others ~= '' then
+              free, low = low and pack('<I4I4', low, high) .. others or others, nil
+            end
           end
           fence, last, about = fence < now and now or fence + 1, number, sub(line, ABOUT_AT)
           if clock + ttl > till then till = clock + ttl end
           -- The only request of a call, at a name that was idle, makes a value of the form FIRST.
           if i > 1 or ARGV[2] or held > 0 or fence ~= now or size > 0 then
-            added, granted = added or {}, granted or { pack('<d', now) }
-            added[#added + 1] =
+            -- Three parts of the value go before them.
+            if not added then added, parts = { '', '', '' }, 3 end
+            granted, parts = granted or { pack('<d', now) }, parts + 1
+            added[parts] =
               pack(TICKET_ABOUT, number, permits, ttl, now, fence, slot, #about, about)
             granted[#granted + 1] = pack('<dI4d', fence, slot, ends > clock and ends - clock or 0)
             about = nil
@@ -214,53 +246,5 @@ if is_packed then
       if not is_done then break end
       i = i + 1
       line = ARGV[i]
+      operation = line and byte(line)
     end
-    -- A fence far ahead of the clock makes the keys live longer: the general path does that.
-    if line or fence - now > HALF_DAY then break end
-    -- With restart-guard: over.
-
-    local need, most, milliseconds, value, apart
-    -- A new string costs as much as it is long, so text is cut only if something went before it.
-    local rest = held and (from == 0 and text or sub(text, from + 1))
-    if held ~= 0 then
-      need = term + HALF_DAY
-      most = need + HALF_DAY
-    else
-      -- Nobody holds, so the ledger's clock may run freely. The bound is lifted only here, because
-      -- the margin of an acquire binds the other grants of the same call.
-      need = till - clock
-      if need <= fence - now then need = fence - now + 1 end
-      most = need + (given < 0 and SECOND or HALF_DAY)
-    end
-    left = deadline - now
-    if left < need or left > most and (held ~= 0 or uses < MOST_SHORT) then
-      deadline, milliseconds = now + most, string.format('%d', most / 1000)
-    end
-    if about then
-      value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind,
-        limit, held, bound, term, digest, recent, about)
-    elseif held == 0 then
-      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till,
-        recent) .. rest
-    elseif held then
-      value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound,
-        deadline, term, ends, ends_wall, uses, last, till, kind, limit, held, top, recent,
-        #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
-    else
-      if form == LONE_VERSION and members > 1 and not is_apart then
-        form, apart, text = APART_VERSION, sub(text, LONE_SIZE + 1), sub(text, 1, LONE_SIZE)
-      end
-      value = pack(PACK_RENEWED, form, owner, members, digest, clock, now, fence, bound, deadline,
-        term, ends, ends_wall) .. sub(text, LONE_MORE_AT)
-    end
-    if type(apart and try('hset', KEYS[1], 'h', value, 'a', apart)
-        or try('hset', KEYS[1], 'h', value)) == 'table' then
-      break
-    end
-    if is_apart then try('hdel', KEYS[1], 'a') end
-    if milliseconds then
-      try('pexpire', KEYS[1], milliseconds)
-      if ALWAYS_LISTED or form == CROWD_VERSION then try('pexpire', KEYS[2], milliseconds) end
-    end
-    return granted and table.concat(granted) or now
-  until true

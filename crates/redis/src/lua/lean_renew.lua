@@ -23,7 +23,7 @@
     if #text ~= HEAD_SIZE + 8 * ranges or flags > 7 or flags % 2 == 1 or waiting > 0 then break end
     if (pinned >= 0 and deadline > 0) or (flags >= 4 and top == held) then break end
     local field = 'r' .. series .. '00000000'
-    local record = try('hget', KEYS[1], field)
+    local record = try('hget', key, field)
     if type(record) ~= 'string' or #record < RECORD_SIZE then break end
     local what, last, till, open, _, ends, ends_wall, members, digest, parked, inbox, listed, size =
       read(RECORD, record)
@@ -78,9 +78,9 @@
       other, row = field, pack(RECORD, what, last, till, open, new_ttl, clock + new_ttl,
         now + new_ttl, members, digest, parked, inbox, listed, size) .. sub(record, RECORD_SIZE + 1)
     end
-    local failed = try('hset', KEYS[1], 'h', value, other, row)
+    local failed = try('hset', key, 'h', value, other, row)
     if type(failed) == 'table' then break end
-    if other == 'a' then try('hdel', KEYS[1], field) end
+    if other == 'a' then try('hdel', key, field) end
     if was_listed then
       failed = try('zrem', KEYS[2], was_listed)
       if type(failed) ~= 'table' then
@@ -91,7 +91,7 @@
       end
     end
     if milliseconds then
-      try('pexpire', KEYS[1], milliseconds)
+      try('pexpire', key, milliseconds)
       if ALWAYS_LISTED or flags > 0 then try('pexpire', KEYS[2], milliseconds) end
     end
     return now

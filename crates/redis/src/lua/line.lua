@@ -116,7 +116,7 @@
       local inbox = sub(text, h, h + 31)
       if LISTENERS and inbox ~= sub(who, 1, 32) then
         local listeners =
-          try('pubsub', LISTENERS, string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox)[2]
+          try('pubsub', LISTENERS, string.match(key, BEFORE_INBOX) .. INBOX .. inbox)[2]
         if not listeners or listeners == 0 then break end
       end
     end

@@ -94,7 +94,7 @@
                 waits, sum, _, _, known = read('<Bdddc24', text, place + 1)
                 if id ~= known then break end
                 after = place + PLACE_SIZE
-              elseif string.find(text, id, LINE_SIZE + 1, true) then
+              elseif find(text, id, LINE_SIZE + 1, true) then
                 break
               else
                 places = places + 1

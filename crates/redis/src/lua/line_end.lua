@@ -62,10 +62,10 @@
       if look < 1 then look = 1 end
     end
     -- HSET answers 0, because the field is there. Anything else is a refusal.
-    if try('hset', KEYS[1], 'h', value) ~= 0 then break end
-    if is_apart then try('hdel', KEYS[1], 'a') end
+    if try('hset', key, 'h', value) ~= 0 then break end
+    if is_apart then try('hdel', key, 'a') end
     if milliseconds then
-      try('pexpire', KEYS[1], milliseconds)
+      try('pexpire', key, milliseconds)
       if ALWAYS_LISTED then try('pexpire', KEYS[2], milliseconds) end
     end
     if message then try(PUBLISH, channel, message) end

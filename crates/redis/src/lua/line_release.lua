@@ -61,7 +61,7 @@
             -- same slots.
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
-            channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox
+            channel = string.match(key, BEFORE_INBOX) .. INBOX .. inbox
             local lease
             if heir ~= mine then
               local listeners = LISTENERS and try('pubsub', LISTENERS, channel)[2]
@@ -109,6 +109,6 @@
             message = string.format(
               permits == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ',
               its_series, its_number, fence, slot,
-              permits == 1 and limit or slot + permits - 1, limit) .. KEYS[1]
+              permits == 1 and limit or slot + permits - 1, limit) .. key
           end
           is_done = true

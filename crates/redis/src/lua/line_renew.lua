@@ -27,7 +27,7 @@
             end
             if at >= line_at then break end
             -- If somebody has asked this holder for its permits, the general path tells it so.
-            local asked = string.find(text, '\29', at + LINE_TICKET_SIZE, true)
+            local asked = find(text, '\29', at + LINE_TICKET_SIZE, true)
             if asked and asked < at + LINE_TICKET_SIZE + size then break end
             local told = pack('<dI4I4', its_fence, slot, permits)
             said = said and said .. told or told

@@ -18,7 +18,7 @@
             local its_number, wanted, ttl, its_mixed = read('<I4I4dd', text, line_at + 2)
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
-            local channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox
+            local channel = string.match(key, BEFORE_INBOX) .. INBOX .. inbox
             if LISTENERS and inbox ~= sub(who, 1, 32) then
               local listeners = try('pubsub', LISTENERS, channel)[2]
               if not listeners or listeners == 0 then break end
@@ -81,7 +81,7 @@
             messages[#messages + 1] = string.format(
               wanted == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ',
               its_series, its_number, fence, slot,
-              wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]
+              wanted == 1 and limit or slot + wanted - 1, limit) .. key
             serves = waiting > 0 and held < limit
           until true
         end

@@ -22,12 +22,12 @@
           break
         end
         if i > 1 then who = sub(line, 18, 73) end
-        local s, is_new, place = string.find(text, who, LINE_SIZE + 1, true), false, nil
+        local s, is_new, place = find(text, who, LINE_SIZE + 1, true), false, nil
         if not s then
           local asker, series = sub(who, 1, 32), sub(who, 33)
           if operation == 3 then
             local places_at = #text - tail - places * PLACE_SIZE + 1
-            place = string.find(text, series, places_at, true)
+            place = find(text, series, places_at, true)
             place = place and place - 26
             if not place or (place - places_at) % PLACE_SIZE > 0 then break end
             s = LINE_SIZE + 1 + (byte(text, place) - 1) * SESSION_SIZE
@@ -35,11 +35,11 @@
           else
             -- The session is new here, or nothing is left of it but a memory.
             if operation ~= 1 then break end
-            s = string.find(text, NOBODY .. series, LINE_SIZE + 1, true)
+            s = find(text, NOBODY .. series, LINE_SIZE + 1, true)
             if s then
               if s > LINE_SIZE + count * SESSION_SIZE or byte(text, s + 56) > 0 then break end
               text = sub(text, 1, s - 1) .. asker .. sub(text, s + 32)
-            elseif string.find(text, series, LINE_SIZE + 1, true) then
+            elseif find(text, series, LINE_SIZE + 1, true) then
               break
             else
               s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true

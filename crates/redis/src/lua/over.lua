@@ -12,9 +12,9 @@
 -- line of INFO.
     if about or granted then
       local marker = try('get', KEYS[3])
-      if type(marker) ~= 'string' or not string.find(marker, ' 0 ', 1, true) then break end
+      if type(marker) ~= 'string' or not find(marker, ' 0 ', 1, true) then break end
       local replication = try('info', 'replication')
       if type(replication) ~= 'string' then break end
-      if not string.find(replication, sub(marker, 1, 54), 1, true) then break end
+      if not find(replication, sub(marker, 1, 54), 1, true) then break end
       is_guard_over = true
     end

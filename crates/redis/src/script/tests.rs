@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 42] = [
+const PIECES: [(&str, &str); 43] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -17,6 +17,7 @@ const PIECES: [(&str, &str); 42] = [
     ("forms", FORMS),
     ("over", OVER),
     ("lean", include_str!("../lua/lean.lua")),
+    ("lean_end", include_str!("../lua/lean_end.lua")),
     ("line", include_str!("../lua/line.lua")),
     ("line_session", include_str!("../lua/line_session.lua")),
     ("line_acquire", include_str!("../lua/line_acquire.lua")),

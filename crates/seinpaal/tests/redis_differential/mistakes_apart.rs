@@ -6,18 +6,18 @@ use super::mistakes::Drawn::{self, Holding, HoldingRows, Line};
 /// Each mistake: the text, what replaces it, and the histories that find it.
 pub(super) const APART: &[(&str, &str, Drawn)] = &[
     // Where it comes back for whatever is no renewal.
-    ("and (ARGV[2] or byte(line) ~= 3) then", "and byte(line) ~= 3 then", Holding),
-    ("and (ARGV[2] or byte(line) ~= 3) then", "and ARGV[2] then", Holding),
+    ("and (ARGV[2] or operation ~= 3) then", "and operation ~= 3 then", Holding),
+    ("and (ARGV[2] or operation ~= 3) then", "and ARGV[2] then", Holding),
     ("sub(text, 2) .. apart, LONE_VERSION, true", "sub(text, 2), LONE_VERSION, true", Holding),
     ("sub(text, 2) .. apart, LONE_VERSION, true", "sub(text, 2) .. apart, LONE_VERSION", Holding),
     (
-        "    if is_apart then try('hdel', KEYS[1], 'a') end\n    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED or form",
-        "    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED or form",
+        "    if is_apart then try('hdel', key, 'a') end\n    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED or form",
+        "    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED or form",
         Holding,
     ),
     (
-        "    if is_apart then try('hdel', KEYS[1], 'a') end\n    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED then try",
-        "    if milliseconds then\n      try('pexpire', KEYS[1], milliseconds)\n      if ALWAYS_LISTED then try",
+        "    if is_apart then try('hdel', key, 'a') end\n    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED then try",
+        "    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED then try",
         Line(2),
     ),
     // Where it goes apart, and is renewed there.
@@ -113,7 +113,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         "sub(text, HEAD_SIZE + 1)\n    else",
         HoldingRows,
     ),
-    ("    if other == 'a' then try('hdel', KEYS[1], field) end\n", "", HoldingRows),
+    ("    if other == 'a' then try('hdel', key, field) end\n", "", HoldingRows),
     // Where all others read it.
     (
         "    text, form = sub(text, 1, LONE_SIZE) .. apart, LONE_VERSION",

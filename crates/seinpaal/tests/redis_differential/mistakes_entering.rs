@@ -96,7 +96,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "            elseif string.find(text, series, LINE_SIZE + 1, true) then\n              break\n",
+        "            elseif find(text, series, LINE_SIZE + 1, true) then\n              break\n",
         "",
         Line(3),
     ),
@@ -222,7 +222,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     ("place_ttl <= MAX_TTL) or zeros ~= '00000000' then", "place_ttl <= MAX_TTL) then", Line(3)),
     (
-        "              elseif string.find(text, id, LINE_SIZE + 1, true) then\n                break\n",
+        "              elseif find(text, id, LINE_SIZE + 1, true) then\n                break\n",
         "",
         Line(3),
     ),

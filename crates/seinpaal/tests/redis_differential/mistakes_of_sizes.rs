@@ -121,8 +121,8 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         Sizes(3),
     ),
     (
-        "slot,\n              wanted == 1 and limit or slot + wanted - 1, limit) .. KEYS[1]\n            serves",
-        "slot, slot + wanted - 1, limit) .. KEYS[1]\n            serves",
+        "slot,\n              wanted == 1 and limit or slot + wanted - 1, limit) .. key\n            serves",
+        "slot, slot + wanted - 1, limit) .. key\n            serves",
         Sizes(3),
     ),
     (
