@@ -27,7 +27,7 @@ const SILENCE: u32 = 30_000;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the router on the port until the future is dropped. Connections beyond `most` wait to be
-/// accepted; one that takes longer than 10 s for its headers is closed. See [`Room`](crate::Room)
+/// accepted; one that takes longer than 10 s for its headers is closed. See [`StreamRoom`](crate::StreamRoom)
 /// for how many there is room for.
 ///
 /// # Cancel safety

@@ -22,7 +22,7 @@ pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Resul
 
 #[cfg(feature = "serve")]
 mod with_pages {
-    use seinpaal_serve::{Certificate, Dashboard, Options, Room, Tokens};
+    use seinpaal_serve::{Certificate, Dashboard, Options, StreamRoom, Tokens};
     use tokio::net::TcpListener;
 
     use super::*;
@@ -62,9 +62,9 @@ mod with_pages {
         ended.map_err(|failure| failure.about(subject))
     }
 
-    /// Room for as many streams as are wanted, or for as many as the system allows.
-    fn room(args: &ServeArgs, voice: Voice) -> Room {
-        let (room, wanted) = (Room::make(args.streams as usize), args.streams);
+    /// StreamRoom for as many streams as are wanted, or for as many as the system allows.
+    fn room(args: &ServeArgs, voice: Voice) -> StreamRoom {
+        let (room, wanted) = (StreamRoom::make(args.streams as usize), args.streams);
         if room.streams < wanted as usize {
             voice.say(format!(
                 "the system lets this program open so few files that {} streams are kept open and not {wanted}; raise that limit (ulimit -n, or LimitNOFILE= of systemd)",

@@ -8,7 +8,7 @@ use std::{
 };
 
 use seinpaal::Seinpaal;
-use seinpaal_serve::{Dashboard, Options, Room};
+use seinpaal_serve::{Dashboard, Options, StreamRoom};
 use tokio::net::TcpListener;
 
 use super::Fallible;
@@ -27,7 +27,7 @@ pub(super) async fn serve(store: &str, streams: usize) -> Fallible<()> {
     let seinpaal = Seinpaal::connect(store).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
-    let room = Room::make(streams);
+    let room = StreamRoom::make(streams);
     let options = Options { streams: room.streams, ..Options::default() };
     let router = Dashboard::new(seinpaal, options)?.router();
     Ok(seinpaal_serve::serve(listener, router, room.connections).await?)

@@ -11,7 +11,7 @@ const OWN: usize = 64;
 /// How many connections and streams there may be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Room {
+pub struct StreamRoom {
     /// Streams of pages, and requests of programs that wait or hold: for
     /// [`Options::streams`](crate::Options::streams).
     pub streams: usize,
@@ -19,14 +19,14 @@ pub struct Room {
     pub connections: usize,
 }
 
-impl Room {
+impl StreamRoom {
     /// Makes room for this many streams: raises the number of files that this process may open as
     /// far as that needs and the system allows. If it allows fewer, there are fewer streams, and a
     /// quarter of the connections is left for everybody else.
     ///
     /// # Examples
     /// ```
-    /// let room = seinpaal_serve::Room::make(10);
+    /// let room = seinpaal_serve::StreamRoom::make(10);
     /// assert!(room.streams <= 10 && room.streams < room.connections);
     /// ```
     #[must_use]
@@ -71,7 +71,7 @@ mod tests {
             (1000, 40, (15, 20)),
             (1000, 0, (1, 2)),
         ] {
-            let Room { streams, connections } = Room::share(streams, files);
+            let StreamRoom { streams, connections } = StreamRoom::share(streams, files);
             assert_eq!((streams, connections), wanted, "{files} files");
         }
     }
