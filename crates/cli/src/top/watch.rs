@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(super) use open_queue::{OpenQueue, WorkRow};
+pub(super) use open_queue::{OpenQueue, OpenWorkRow};
 use seinpaal::{HoldTimes, Name, QueueSnapshot, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},

@@ -8,7 +8,7 @@ use super::{
     super::{
         prompt::in_words,
         state::TopState,
-        watch::{OpenQueue, WorkRow},
+        watch::{OpenQueue, OpenWorkRow},
     },
     Columns, GAP, ViewLine, matches_filter, name_width, nothing,
     open::head,
@@ -144,8 +144,8 @@ fn room_of(blocks: &[Block], at: usize, rows: usize) -> Vec<usize> {
     room
 }
 
-fn in_work(item: &WorkRow) -> String {
-    let WorkRow { id, attempt, worked_for, worker } = item;
+fn in_work(item: &OpenWorkRow) -> String {
+    let OpenWorkRow { id, attempt, worked_for, worker } = item;
     let since = age(*worked_for);
     format!("{id:<16}  {attempt:>8}  {since:>6}  {worker}")
 }

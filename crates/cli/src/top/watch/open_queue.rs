@@ -20,7 +20,7 @@ pub(in super::super) struct OpenQueue {
     pub(in super::super) matching: String,
     /// How many items of each state contain that text; nothing without a text.
     pub(in super::super) found: Vec<(ItemState, Counted)>,
-    pub(in super::super) in_work: Vec<WorkRow>,
+    pub(in super::super) in_work: Vec<OpenWorkRow>,
     pub(in super::super) ready: Vec<ListedItem>,
     pub(in super::super) delayed: Vec<ListedItem>,
     pub(in super::super) dead: Vec<ListedItem>,
@@ -28,7 +28,7 @@ pub(in super::super) struct OpenQueue {
 
 /// An item that somebody works on.
 #[derive(Clone, Debug)]
-pub(in super::super) struct WorkRow {
+pub(in super::super) struct OpenWorkRow {
     pub(in super::super) id: ItemId,
     pub(in super::super) attempt: u32,
     pub(in super::super) worked_for: Duration,
@@ -46,7 +46,7 @@ impl OpenQueue {
         let queue = seinpaal.queue(name);
         let seen = queue.snapshot().await?;
         let mut read = Self {
-            in_work: seen.work.iter().map(WorkRow::of).collect(),
+            in_work: seen.work.iter().map(OpenWorkRow::of).collect(),
             seen,
             matching: look.matching.clone(),
             found: Vec::new(),
@@ -76,7 +76,7 @@ impl OpenQueue {
                 ItemState::Ready => self.ready = items,
                 ItemState::Delayed => self.delayed = items,
                 ItemState::InWork => {
-                    self.in_work = items.iter().filter_map(WorkRow::listed).collect();
+                    self.in_work = items.iter().filter_map(OpenWorkRow::listed).collect();
                 }
                 ItemState::Dead => self.dead = items,
                 _ => {}
@@ -105,7 +105,7 @@ impl OpenQueue {
     }
 }
 
-impl WorkRow {
+impl OpenWorkRow {
     fn of(item: &InWork) -> Self {
         let worker = format!("{}@{}", item.worker.pid, item.worker.host);
         Self { id: item.id, attempt: item.attempt, worked_for: item.worked_for, worker }
