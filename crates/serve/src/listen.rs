@@ -27,8 +27,8 @@ const SILENCE: u32 = 30_000;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the router on the port until the future is dropped. Connections beyond `most` wait to be
-/// accepted; one that takes longer than 10 s for its headers is closed. See [`StreamRoom`](crate::StreamRoom)
-/// for how many there is room for.
+/// accepted; one that takes longer than 10 s for its headers is closed.
+/// [`StreamRoom`](crate::StreamRoom) tells how many there is room for.
 ///
 /// # Cancel safety
 /// Dropping the future closes the port. Connections that were accepted go on until they end.
