@@ -22,8 +22,8 @@ const MOST_HEADERS: usize = 32 * 1024;
 /// that has gone without a word would otherwise hold a permit, or a place, until the system gives
 /// up after a quarter of an hour.
 const SILENCE: u32 = 30_000;
-/// After an accept that failed, as one does if other parts of the program have opened all files that
-/// it may open.
+/// After an accept that failed, as one does if other parts of the program have opened all files
+/// that it may open.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the router on the port until the future is dropped. Connections beyond `most` wait to be

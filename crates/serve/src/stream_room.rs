@@ -49,7 +49,7 @@ fn files(wanted: usize) -> usize {
     let most = limit.maximum.unwrap_or(u64::MAX);
     if limit.current.is_some_and(|now| now < wanted) {
         let before = limit.current.replace(wanted.min(most));
-        if setrlimit(Resource::Nofile, limit.clone()).is_err() {
+        if setrlimit(Resource::Nofile, limit).is_err() {
             limit.current = before;
         }
     }
