@@ -106,11 +106,9 @@ impl TopState {
             StoreAnswer::Queues { queues, open } => {
                 self.queues = queues;
                 self.queue_order.arrange(&mut self.queues);
-                let is_meant = |open: &Box<OpenQueue>| {
-                    Some(&open.seen.name) == self.look.open.as_ref()
-                        && open.matching == self.look.matching
-                };
-                self.queue = open.filter(is_meant);
+                let (name, text) = (self.look.open.as_ref(), &self.look.matching);
+                self.queue =
+                    open.filter(|open| Some(&open.seen.name) == name && open.matching == *text);
             }
         }
         self.stay_at(at);
