@@ -30,17 +30,41 @@ needs() {
     done
 }
 
-# make_environment REQUIREMENTS: at $here/venv.
+# make_environment REQUIREMENTS: at $here/venv. There is no mypy for a free-threaded 3.13.
 make_environment() {
+    local without=nothing
+    ! is_free_threaded_3_13 || without=mypy
     "$python" -m venv "$here/venv"
-    "$here/venv/bin/pip" install --quiet --disable-pip-version-check -r "$1"
+    sed "/^$without/d" "$1" >"$here/requirements.txt"
+    "$here/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
 }
 
-# install_wheel OPTION...: builds the package and installs it there.
+# says EXPRESSION: whether it is true in this Python.
+says() { "$python" -c "import sys, sysconfig; sys.exit(not ($1))"; }
+
+is_free_threaded() { says 'sysconfig.get_config_var("Py_GIL_DISABLED")'; }
+
+is_free_threaded_3_13() { is_free_threaded && says 'sys.version_info < (3, 14)'; }
+
+# install_wheel FEATURES: builds the package with them and installs it there. A free-threaded Python has no stable ABI.
 install_wheel() {
-    "$here/venv/bin/maturin" build --quiet --release --locked "$@" --interpreter "$here/venv/bin/python" --out "$here/wheels"
+    local tree=. target build=(--quiet --release --locked --features "${1:-}")
+    target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+    ! is_free_threaded || build+=(--no-default-features)
+    ! is_free_threaded_3_13 || tree_with_older_pyo3
+    (cd "$tree" && CARGO_TARGET_DIR=$target "$here/venv/bin/maturin" build "${build[@]}" \
+        --interpreter "$here/venv/bin/python" --out "$here/wheels")
     ls -l "$here"/wheels/*.whl
     "$here/venv/bin/pip" install --quiet --disable-pip-version-check "$here"/wheels/*.whl
+}
+
+# tree_with_older_pyo3: at $tree, a copy of the package whose lock has the last PyO3 that knows a free-threaded 3.13.
+tree_with_older_pyo3() {
+    tree=$here/tree/python
+    mkdir -p "$tree"
+    cp -R Cargo.toml Cargo.lock pyproject.toml README.md rust src "$tree"
+    ln -s "$PWD/../crates" "$PWD/../Cargo.toml" "$here/tree"
+    (cd "$tree" && cargo update --quiet -p pyo3 --precise 0.28.3)
 }
 
 # start_redis: at $redis.

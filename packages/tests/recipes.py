@@ -40,6 +40,8 @@ for page in pages:
     for number, (kind, text) in enumerate(BLOCK.findall(page.read_text())):
         if kind == "yaml":
             lines += [words[1:] for words in objects(text) if words[0].endswith("/seinpaal")]
+            if "apiVersion:" in text:
+                (folder / f"block{number}.yaml").write_text(text)
         elif kind == "systemd":
             name = re.match(r"# /etc/systemd/system/(\S+)\n", text).group(1)
             (folder / name).write_text(text)

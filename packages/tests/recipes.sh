@@ -5,8 +5,9 @@ test_recipes() {
     local folder=$here/recipes line command lines=0 units
     mkdir -p "$folder/bin"
     python3 -m venv "$here/yaml"
-    "$here/yaml/bin/pip" install --quiet --disable-pip-version-check 'pyyaml>=6,<7'
+    "$here/yaml/bin/pip" install --quiet --disable-pip-version-check 'pyyaml>=6,<7' kubernetes-validate==1.37.0
     "$here/yaml/bin/python" packages/tests/recipes.py "$folder" docs/guide/schedules.md docs/guide/install.md
+    kubernetes_takes "$folder"
     install -m 755 "$out/program/seinpaal" "$folder/bin/seinpaal"
     # Each line runs, with `true` for the command and a second for what takes minutes.
     while read -r line; do
@@ -32,4 +33,17 @@ test_recipes() {
     else
         fail "units are checked in the root that packages/test deb makes: run that first, as root"
     fi
+}
+
+# kubernetes_takes FOLDER: every field of its manifests is in Kubernetes' own schemas, those of an old version, too.
+kubernetes_takes() {
+    local validate=("$here/yaml/bin/kubernetes-validate" --strict --quiet) manifest version misspelt=$here/misspelt.yaml
+    for manifest in "$1"/*.yaml; do
+        for version in 1.25 1.37; do
+            "${validate[@]}" -k "$version" "$manifest" || fail "Kubernetes $version does not take $(cat "$manifest")"
+        done
+        sed 's/restartPolicy/restartPolice/; s/replicas/replica/' "$manifest" >"$misspelt"
+        ! "${validate[@]}" "$misspelt" >/dev/null 2>&1 || fail "a misspelt field was not found"
+    done
+    echo "ok: Kubernetes takes the manifests: $(cd "$1" && cat ./*.yaml | grep ^kind: | tr '\n' ' ')"
 }

@@ -7,6 +7,8 @@ mod group;
 pub(crate) mod guard;
 mod held;
 mod hold;
+#[cfg(target_os = "linux")]
+mod in_place;
 mod leash;
 mod once;
 mod permitted;

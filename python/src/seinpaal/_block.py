@@ -40,8 +40,8 @@ class Block:
 
     def _give_back(self) -> list[_native.Call[None]]:
         """Calls that give back what was not given back inside the block."""
-        open_permits = [one for one in self._all() if not one._is_inherited]
-        return [one._native.release() for one in open_permits if not one._native.is_given_back]
+        begun = (_given_back(one) for one in self._all() if not one._is_inherited)
+        return [call for call in begun if call is not None]
 
     def release(self) -> None:
         """Gives back, and waits until the store has confirmed it, for at most 5 s.
@@ -100,6 +100,14 @@ class Block:
             raise trouble or Lost("lost") from raised
         if raised is None:
             raise_it(trouble)
+
+
+def _given_back(permit: Permit) -> _native.Call[None] | None:
+    """A call that gives it back; ``None``: it was given back before, or another thread is just at it."""
+    try:
+        return permit._native.release()
+    except NotHeld:
+        return None
 
 
 def _drop(calls: list[_native.Call[None]]) -> None:

@@ -34,7 +34,8 @@ class Seinpaal:
         self._process = 0
         self._connection: _native.Connection | None = None
         self._inherited: list[_native.Connection] = []
-        self._connecting = threading.Lock()
+        # A thread that connects keeps the first of them, for as long as that takes; the second is never kept for long.
+        self._connecting, self._noting = threading.Lock(), threading.Lock()
 
     # ---- names
 
@@ -95,13 +96,13 @@ class Seinpaal:
 
     def close(self) -> None:
         """Gives back everything and ends every wait, and waits until the store has confirmed it, for at most 10 s."""
-        if self._connection is not None and self._process == os.getpid():
-            self._connection.close().wait()
+        if (connection := self._connection) is not None and self._is_connected():
+            connection.close().wait()
 
     async def close_async(self) -> None:
         """As `close`, from asyncio."""
-        if self._connection is not None and self._process == os.getpid():
-            await _call.run(self._connection.close())
+        if (connection := self._connection) is not None and self._is_connected():
+            await _call.run(connection.close())
 
     def __enter__(self) -> Seinpaal:
         return self
@@ -129,19 +130,16 @@ class Seinpaal:
 
     def _here(self) -> _native.Connection:
         """The connection of this process, made on first use after a fork."""
-        if self._connection is None or self._process != os.getpid():
+        if not self._is_connected():
             with self._connecting:
-                if self._connection is None or self._process != os.getpid():
+                if not self._is_connected():
                     self._keep(self._call().wait())
         assert self._connection is not None
         return self._connection
 
     async def _here_async(self) -> _native.Connection:
-        if self._connection is None or self._process != os.getpid():
-            connection = await _call.run(self._call())
-            # Another task may have been quicker. Then this one is dropped, and closes by that.
-            if self._connection is None or self._process != os.getpid():
-                self._keep(connection)
+        if not self._is_connected():
+            self._keep(await _call.run(self._call()))
         assert self._connection is not None
         return self._connection
 
@@ -150,9 +148,16 @@ class Seinpaal:
         url = _fork.url_here(self._url)
         return _native.connect(url, self._client, self._ttl, self._patience)
 
+    def _is_connected(self) -> bool:
+        return self._connection is not None and self._process == os.getpid()
+
     def _keep(self, connection: _native.Connection) -> None:
-        self._connection, self._process = connection, os.getpid()
-        _fork.connections.add(self)
+        """Another thread or task may have been quicker. Then this one is dropped, and closes by that."""
+        with self._noting:
+            if self._is_connected():
+                return
+            self._connection, self._process = connection, os.getpid()
+        _fork.note(self)
         _close_at_end_of_child()
 
     def __reduce__(self) -> tuple[type[Seinpaal], tuple[str, str, float | None, float | None]]:
@@ -161,7 +166,7 @@ class Seinpaal:
 
     def _after_fork(self) -> None:
         """What was inherited is never dropped. What shows that the parent lives is closed."""
-        self._connecting = threading.Lock()
+        self._connecting, self._noting = threading.Lock(), threading.Lock()
         if self._connection is None:
             return
         self._inherited.append(self._connection)
@@ -177,7 +182,7 @@ def _wishes(wanted: Sequence[Lock | Holding]) -> list[Wish]:
 
 def _close_all() -> None:
     """A program that ends gives back what it holds, if the store takes it within a second."""
-    for connection in list(_fork.connections):
+    for connection in _fork.connections():
         if connection._connection is not None and connection._process == os.getpid():
             connection._connection.close().wait_for(_AT_EXIT)
 

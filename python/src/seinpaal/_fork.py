@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._connection import Seinpaal
 
 #: Every connection of this process and, in a child, what it inherited.
-connections: weakref.WeakSet[Seinpaal] = weakref.WeakSet()
+_connections: weakref.WeakKeyDictionary[Seinpaal, None] = weakref.WeakKeyDictionary()
 
 #: The process that imported this.
 _born_in = os.getpid()
@@ -34,6 +34,17 @@ _BROKEN_BY_FORK = {
 
 #: By scheme: the process that opened such a store in this memory first.
 _opened_by: dict[str, int] = {}
+
+
+def note(connection: Seinpaal) -> None:
+    """Notes that a connection is open in this process."""
+    _connections[connection] = None
+
+
+def connections() -> list[Seinpaal]:
+    """All that are noted, read in one step: other threads may connect meanwhile."""
+    noted = (reference() for reference in _connections.keyrefs())
+    return [connection for connection in noted if connection is not None]
 
 
 def open_here(url: str) -> None:
@@ -60,7 +71,7 @@ def url_here(url: str) -> str:
 
 def _in_child() -> None:
     _call.after_fork()
-    for connection in list(connections):
+    for connection in connections():
         connection._after_fork()
 
 

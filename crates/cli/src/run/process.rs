@@ -1,9 +1,7 @@
 //! CMD: a process in a group of its own, and what happens to it.
 
 use std::{
-    collections::BTreeMap,
-    env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs::File,
     io,
     os::{fd::RawFd, unix::process::CommandExt},
@@ -22,9 +20,11 @@ use rustix::{
 
 use seinpaal::store::ChildRecord;
 
+#[cfg(target_os = "linux")]
+use super::in_place;
 use super::{
     group::AwaitedChild,
-    raw, signals,
+    raw,
     threshold::{self, Threshold},
     unstarted::cannot_start,
 };
@@ -120,7 +120,7 @@ impl Cmd {
         let name = &start.command[0];
         #[cfg(target_os = "linux")]
         if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
-            match start_in_place(&start, record.clone()) {
+            match in_place::start(&start, record.clone()) {
                 Err(error) if has_no_first_line(&error) => {}
                 started => {
                     return Self::numbered(started.map_err(|error| cannot_start(name, &error))?);
@@ -203,7 +203,7 @@ impl Cmd {
 
 /// Puts CMD on record from within, for use between fork and exec. An error if `parent` is gone:
 /// then it does nothing.
-fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
+pub(super) fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
     // Without a record what CMD leaves in the background counts as well: safe, if slow.
     let _ = record.map(ChildRecord::sign);
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
@@ -233,27 +233,8 @@ pub(super) fn become_cmd(
     cannot_start(&words[0], &error)
 }
 
-/// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not
-/// do: we would stand still until CMD has begun.
-#[cfg(target_os = "linux")]
-fn start_in_place(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
-    let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
-    let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
-    variables.extend(ours);
-    if start.hides_store {
-        variables.remove(OsStr::new(STORE_VARIABLE));
-    }
-    let image = raw::start::Image::new(start.program, start.command, variables)?;
-    let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
-    let handled: Vec<_> = signals::handled().collect();
-    raw::start::start(&image, &handled, &mut || {
-        rustix::process::setpgid(None, None)?;
-        setup()
-    })
-}
-
 /// Has CMD wait at the threshold, and set up what it inherits; for use between fork and exec.
-fn setup(
+pub(super) fn setup(
     start: &CmdStart<'_>,
     mut threshold: impl FnMut(Pid) -> io::Result<()> + Send + Sync + 'static,
 ) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {

@@ -33,6 +33,7 @@ static HANDLED: AtomicU32 = AtomicU32::new(0);
 
 /// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those
 /// of which [CMD ignores what our caller does](raw::ignore_what_our_caller_does).
+#[cfg(target_os = "linux")]
 pub(super) fn handled() -> impl Iterator<Item = Number> {
     let handled = HANDLED.load(Ordering::Relaxed);
     let has_handler = move |it: &Number| *it != Number::SIGCONT && handled & 1 << (*it as u32) != 0;

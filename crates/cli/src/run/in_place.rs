@@ -1,0 +1,34 @@
+//! CMD, started without a copy of this process.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::{OsStr, OsString},
+    io,
+};
+
+use seinpaal::store::ChildRecord;
+
+use super::{
+    process::{CmdStart, setup, sign},
+    raw, signals,
+};
+use crate::settings::STORE_VARIABLE;
+
+/// Starts CMD and returns its process id. Where a guard has to hear of CMD first this will not do:
+/// we would stand still until CMD has begun.
+pub(super) fn start(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
+    let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
+    variables.extend(ours);
+    if start.hides_store {
+        variables.remove(OsStr::new(STORE_VARIABLE));
+    }
+    let image = raw::start::Image::new(start.program, start.command, variables)?;
+    let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
+    let handled: Vec<_> = signals::handled().collect();
+    raw::start::start(&image, &handled, &mut || {
+        rustix::process::setpgid(None, None)?;
+        setup()
+    })
+}
