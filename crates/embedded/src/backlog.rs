@@ -31,12 +31,13 @@ pub(super) struct Backlog {
 pub(super) enum LogNeed {
     Nothing,
     WriteBack,
-    /// As above, and every client that wants to write waits for it.
+    /// The log is to be written back, and every client that wants to write waits for that.
     WriteBackFirst,
 }
 
 impl Backlog {
-    /// Of a client that comes and goes, but did not read the log, and neither will the next one.
+    /// The backlog of a client that comes and goes. It did not read the log, and neither will the
+    /// next one.
     pub(super) fn of_one_that_keeps_the_index() -> Self {
         Self { commits: COMMITS_OF_A_NEWCOMER, ..Self::default() }
     }

@@ -39,7 +39,7 @@ pub(super) fn boot_id() -> Result<String, StoreError> {
     Ok(std::fs::read_to_string(path).map_err(trouble::at(path))?.trim().to_owned())
 }
 
-/// By a program of the system: asking the kernel takes unsafe code.
+/// Asks a program of the system, because asking the kernel takes unsafe code.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn boot_id() -> Result<String, StoreError> {
     let path = Path::new("/usr/sbin/sysctl");

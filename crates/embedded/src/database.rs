@@ -38,9 +38,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
-    /// As people know it.
+    /// The path that people know.
     pub(super) path: PathBuf,
-    /// Without symbolic links.
+    /// The path without symbolic links.
     pub(super) true_path: PathBuf,
     pub(super) db: Connection,
     log_pages: Arc<AtomicU32>,

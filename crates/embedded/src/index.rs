@@ -73,7 +73,7 @@ struct LogEnd {
     page_size: u64,
     /// Drawn anew each time that the log begins anew.
     salt: [u8; 8],
-    /// Of all that stands in the log.
+    /// The checksum of all that stands in the log.
     checksum: [u8; 8],
 }
 

@@ -30,7 +30,7 @@ pub(super) struct LogConnection {
 }
 
 impl LogConnection {
-    /// Of the database at a path without symbolic links.
+    /// Opens the log of the database at a path without symbolic links.
     pub(super) fn open(database: &Path) -> io::Result<Self> {
         let db = database::connect(database, database::PATIENCE).map_err(io::Error::other)?;
         // The log is opened by whatever reads first.

@@ -13,6 +13,7 @@
 mod call;
 mod confirm;
 mod ears;
+mod examine;
 mod listening;
 mod map;
 mod node;
@@ -86,6 +87,8 @@ struct ClusterLinks {
     ears: Ears,
     /// The look at the first node that answered.
     first_look: OnceLock<ServerFindings>,
+    /// The last look at each master; none before somebody asked for it.
+    master_looks: Mutex<Vec<ServerFindings>>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
     had_replicas: AtomicBool,
@@ -155,8 +158,7 @@ impl Cluster {
 
     /// Advice about the cluster, and how it is used.
     pub(super) fn advice(&self) -> Vec<Advice> {
-        let mut lines =
-            self.shared.first_look.get().map_or_else(Vec::new, |look| look.advice.clone());
+        let mut lines = self.shared.advice_about_nodes();
         let Some(wanted) = self.shared.url.options.replicated else {
             let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
                         many as each master has replicas, prevents that";
@@ -171,9 +173,9 @@ impl Cluster {
         lines
     }
 
-    /// Facts about the node that was asked first.
+    /// Facts about the node that was asked first, or about all masters once they were looked at.
     pub(super) fn facts(&self) -> Vec<Fact> {
-        self.shared.first_look.get().map_or_else(Vec::new, |look| look.facts.clone())
+        self.shared.facts_about_nodes()
     }
 
     /// Learns from the replies which names need no wakeups any more.
@@ -239,6 +241,7 @@ impl ClusterLinks {
             nodes: Mutex::default(),
             ears: Ears::default(),
             first_look: OnceLock::new(),
+            master_looks: Mutex::default(),
             has_missed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),

@@ -45,7 +45,7 @@ pub(super) struct Connection {
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
 pub(super) struct ExecutedOnLink(u64, Link);
 
-/// As long as most requests are that say little about themselves, in bytes.
+/// How many bytes most requests have, if their clients say little about themselves.
 const LONG_ARGUMENT: usize = 400;
 
 impl Connection {

@@ -9,10 +9,13 @@ use seinpaal_store::{
     examination::{found, found_in_queue, look_at, look_at_queue},
 };
 
-use super::{RedisStore, list::AT_ONCE};
+use super::{RedisStore, list::AT_ONCE, servers::Servers};
 
 impl RedisStore {
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
+        if let Servers::Cluster(cluster) = &self.servers {
+            cluster.look_at_masters().await?;
+        }
         let mut examination = Examination::default();
         self.examine_names(most, &mut examination).await?;
         self.examine_queues(most, &mut examination).await?;

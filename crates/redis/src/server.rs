@@ -13,6 +13,7 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
+pub(super) use self::facts::together;
 pub(super) use self::rights::of_subscribing;
 pub(super) use self::settings::NOTHING_KEPT;
 use self::settings::ServerSettings;
@@ -247,8 +248,9 @@ fn advise(server: &str, replication: &str, subject: &LookedAt<'_>) -> Vec<Advice
     if let (Some(count), ServerKind::Server, false) =
         (replicas, subject.kind, subject.is_replicated)
     {
+        let follow = if count == "1" { "replica follows" } else { "replicas follow" };
         lines.push(Advice::risk(format!(
-            "{count} replicas follow it: if one is made the master, the last grants are forgotten and given again, \
+            "{count} {follow} it: if one is made the master, the last grants are forgotten and given again, \
              unless the store URL says replicated={count}"
         )));
     }

@@ -56,7 +56,7 @@ trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
-/// What a command came to. A server's refusal of it is an answer.
+/// The result of a command. A server's refusal is an answer.
 pub(super) type CommandAnswer<T> = Result<T, CallError>;
 
 /// Why there is no answer.
@@ -103,7 +103,7 @@ impl From<TransportFault> for CallError {
     }
 }
 
-/// For who reads a log: `error` has the words for users.
+/// For logs. The words for users are in `error`.
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -251,7 +251,8 @@ impl Seinpaal {
     /// they say against themselves: totals that the records do not have, a slot that two hold, a
     /// record that cannot be read. A whole ledger never does, so a finding means that something
     /// else has written there, or that Seinpaal made a mistake. This is one call for each name, and
-    /// ends no permit.
+    /// ends no permit. Of a cluster and of a ZooKeeper ensemble it looks at each server, so that
+    /// [`facts`](Self::facts) and [`advice`](Self::advice) are of all of them from then on.
     ///
     /// # Cancel safety
     /// Yes: it only reads.

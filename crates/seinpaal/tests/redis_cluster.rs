@@ -248,3 +248,23 @@ async fn ledgers_of_all_masters_are_examined_and_one_that_contradicts_itself_is_
         );
     }
 }
+
+#[tokio::test]
+async fn a_setting_that_endangers_a_promise_is_found_at_whichever_master_it_is() {
+    let cluster = RedisCluster::start();
+    let client = Client::connect(&cluster.url(), 1).await;
+    let masters = cluster.masters();
+    for at in masters.iter().copied() {
+        let node = &cluster.nodes()[at];
+        node.say(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+        client.store.examine(0).await.unwrap();
+        let advice: Vec<_> = client.store.advice().iter().map(ToString::to_string).collect();
+        let named = format!(":{}/0: maxmemory-policy is allkeys-lru", node.port());
+        let found: Vec<_> = advice.iter().filter(|line| line.contains("allkeys-lru")).collect();
+        assert!(found.len() == 1 && found[0].contains(&named), "{named}: {advice:?}");
+        node.say(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    }
+    let facts = client.store.facts();
+    let counted = facts.iter().find(|fact| fact.what == "masters");
+    assert_eq!(counted.map(|fact| fact.value.as_str()), Some(&*masters.len().to_string()));
+}

@@ -7,7 +7,8 @@
   const SILENCE = 5000; // milliseconds without a word before the page is called stale
   // A browser has six connections for all its windows. So many of them are for streams; other windows look in now and then.
   const PLACES = 4, LOOK_IN = 3000;
-  let source = null, isAsking = false, leave = null, heardAt = Date.now(), lastId = "", held = false, said = "", saidAt = 0;
+  const AGAIN = 2000, LATER = 10000; // milliseconds until a stream that was refused is asked for again
+  let source = null, isAsking = false, leave = null, heardAt = Date.now(), lastId = "", held = false, said = "", saidAt = 0, wasStale = false;
   let storeTrouble = strip.textContent;
 
   // ---- keys
@@ -43,7 +44,6 @@
   function setHeld(to) {
     held = to;
     hold.firstChild.nodeValue = held ? "Catch up " : "Hold still ";
-    hold.setAttribute("aria-pressed", String(held));
     renew();
   }
 
@@ -80,7 +80,15 @@
     source = new EventSource(stream + from);
     source.addEventListener("parts", (event) => { heard(event); apply(JSON.parse(event.data)); if (!stays) lookInLater(); });
     source.addEventListener("beat", (event) => { heard(event); trouble(JSON.parse(event.data).trouble); if (!stays) lookInLater(); });
-    source.onerror = () => { if (source && source.readyState === 2) { close(); setTimeout(renew, 2000); } };
+    source.onerror = () => { if (source && source.readyState === 2) { close(); refused(); } };
+  }
+
+  // A stream does not say why it was refused, so the same is asked for once more.
+  async function refused() {
+    const answer = await fetch(stream).catch(() => null);
+    const isFull = answer?.status === 503;
+    if (isFull) trouble(await answer.text()); else answer?.body?.cancel();
+    setTimeout(renew, isFull ? LATER : AGAIN);
   }
 
   function lookInLater() { close(); setTimeout(renew, LOOK_IN); }
@@ -98,6 +106,7 @@
     const words = isStale ? "Stale: this page has heard nothing for " + Math.round(silent / 1000) + " s. What you see is old." : storeTrouble;
     if (strip.textContent !== words) strip.textContent = words;
     strip.hidden = !words;
+    if (Boolean(words) !== wasStale) { wasStale = !wasStale; spoken.textContent = words || "Up to date again"; }
   }
 
   // ---- changes

@@ -13,8 +13,6 @@ use tokio::{
 
 use crate::tls::{self, Certificate};
 
-/// How many connections there may be.
-const CONNECTIONS: usize = 4096;
 /// How long a client may take to send its request's head.
 const HEADERS: Duration = Duration::from_secs(10);
 /// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times
@@ -24,11 +22,13 @@ const MOST_HEADERS: usize = 32 * 1024;
 /// that has gone without a word would otherwise hold a permit, or a place, until the system gives
 /// up after a quarter of an hour.
 const SILENCE: u32 = 30_000;
-/// After an accept that failed, as one does for want of descriptors.
+/// After an accept that failed, as one does if other parts of the program have opened all files
+/// that it may open.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves the router on the port until the future is dropped. Connections beyond 4096 wait to be
+/// Serves the router on the port until the future is dropped. Connections beyond `most` wait to be
 /// accepted; one that takes longer than 10 s for its headers is closed.
+/// [`StreamRoom`](crate::StreamRoom) tells how many there is room for.
 ///
 /// # Cancel safety
 /// Dropping the future closes the port. Connections that were accepted go on until they end.
@@ -42,8 +42,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 ///
 /// # Examples
 /// See `examples/load` of this crate.
-pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
-    accept(listener, router, None).await
+pub async fn serve(listener: TcpListener, router: Router, most: usize) -> io::Result<()> {
+    accept(listener, router, most, None).await
 }
 
 /// As [`serve`], over TLS.
@@ -59,17 +59,19 @@ pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
 pub async fn serve_tls(
     listener: TcpListener,
     router: Router,
+    most: usize,
     certificate: Certificate,
 ) -> io::Result<()> {
-    accept(listener, router, Some(Arc::new(certificate))).await
+    accept(listener, router, most, Some(Arc::new(certificate))).await
 }
 
 async fn accept(
     listener: TcpListener,
     router: Router,
+    most: usize,
     certificate: Option<Arc<Certificate>>,
 ) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(most));
     loop {
         // Taken before the accept, so that connections beyond the bound wait in the kernel.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };

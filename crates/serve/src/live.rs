@@ -58,8 +58,15 @@ pub(crate) async fn live(
         return (StatusCode::BAD_REQUEST, "no such page\n").into_response();
     };
     // Refused and not queued, so that the page can say at once that it gets no news.
-    let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else { return too_many() };
-    let Ok(frames) = inner.watches.look(&inner.source, subject) else { return too_many() };
+    let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
+        return too_many(&format!(
+            "all {} places for pages that are kept up to date are taken; this one asks again every 10 s",
+            inner.options.streams
+        ));
+    };
+    let Ok(frames) = inner.watches.look(&inner.source, subject) else {
+        return too_many("too many different pages are open; this one asks again every 10 s");
+    };
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let from = resumed.or_else(|| fields.get("from").map(String::as_str)).unwrap_or_default();
     let live = Live {
@@ -74,9 +81,10 @@ pub(crate) async fn live(
     (unbuffered, Sse::new(events(live))).into_response()
 }
 
-fn too_many() -> Response {
+/// The script of the page shows these words.
+fn too_many(words: &str) -> Response {
     let later = [(header::RETRY_AFTER, "10")];
-    (StatusCode::SERVICE_UNAVAILABLE, later, "too many pages are open\n").into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, later, format!("Stale: {words}.\n")).into_response()
 }
 
 /// `epoch-version`.

@@ -69,6 +69,13 @@ pub(crate) async fn metrics(State(inner): State<Arc<HandlerState>>) -> Response 
         "Names, queues and lists that somebody looks at",
         watched,
     );
+    let streams = inner.options.streams - inner.streams.available_permits();
+    gauge(
+        &mut registry,
+        "serve_streams",
+        "Pages that are kept up to date, and requests of programs that wait or hold",
+        i64::try_from(streams).unwrap_or(i64::MAX),
+    );
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {
         return (axum::http::StatusCode::INTERNAL_SERVER_ERROR, "cannot be written\n")

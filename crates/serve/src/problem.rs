@@ -198,12 +198,13 @@ pub(crate) async fn no_such_method() -> Problem {
 }
 
 /// Each status that an operation may answer with a problem, for the document.
-const STATUSES: [(&str, &str); 15] = [
+const STATUSES: [(&str, &str); 16] = [
     ("400", "The request cannot be understood, or asks for what cannot be."),
     ("401", "A token is needed."),
     ("403", "This token may not do that, or the program was not started for it."),
     ("404", "There is no such thing."),
     ("405", "Not that method."),
+    ("408", "The body did not come in time."),
     ("409", "The name is otherwise than the request says."),
     ("410", "It is over."),
     ("413", "The body or a payload is too large."),

@@ -13,23 +13,23 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_others_named_is_text_on_every_page() -> Outcome {
-    let hostile = "<script>alert(1)</script>\"'&{}";
+    let hostile = "<script>alert(1)</script>\"'&{}\u{202e}";
     let seinpaal = Seinpaal::in_memory();
     let name = seinpaal.semaphore(hostile);
     let held = name.acquire().label("<b>", "</td><img src=x onerror=alert(1)>").await?;
     let _waits = support::waiting(name.acquire().label("x", hostile)).await;
-    let asker = "<script>alert(5)</script>";
+    let asker = "<script>alert(5)</script>\u{202e}";
     name.ask_holder(held.ticket(), asker, "</td><img src=x onerror=alert(6)>").await?;
-    name.pause("<img src=x onerror=alert(2)>").await?;
+    name.pause("<img src=x onerror=alert(2)>\u{202e}").await?;
     let queue = seinpaal.queue(hostile);
-    queue.push("<script>alert(3)</script>").deliveries(1).group("<i>").await?;
-    queue.pop().await?.fail("<script>alert(4)</script>", Duration::ZERO).await?;
+    queue.push("<script>alert(3)</script>\u{202e}").deliveries(1).group("<i>\u{202e}").await?;
+    queue.pop().await?.fail("<script>alert(4)</script>\u{202e}", Duration::ZERO).await?;
     for delay in [0, 60] {
-        let pushing = queue.push("<script>alert(7)</script>").group("</td><img src=x>");
+        let pushing = queue.push("<script>alert(7)</script>").group("</td><img src=x>\u{202e}");
         pushing.label("<b>", hostile).delay(Duration::from_secs(delay)).await?;
     }
     let site = Site::open(seinpaal, Options { allow_actions: true, ..Options::default() }).await?;
-    let encoded = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%22'%26%7B%7D";
+    let encoded = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%22'%26%7B%7D%E2%80%AE";
     for page in [
         "/",
         "/queues",
@@ -48,8 +48,17 @@ async fn what_others_named_is_text_on_every_page() -> Outcome {
         assert!(body.len() > 200, "{page}: {body}");
         let scripts = body.matches("<script").count();
         assert_eq!((scripts, body.matches("<img").count()), (1, 0), "{page}");
+        let read = without_values(&body);
+        assert!(!read.contains('\u{202e}'), "a line is turned around on {page}: {read}");
     }
     Ok(())
+}
+
+/// A page without what its fields and keys hold, which nobody reads as text.
+fn without_values(body: &str) -> String {
+    let mut pieces = body.split("value=\"").flat_map(|piece| piece.split("data-key=\""));
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |all, piece| all + piece.split_once('"').map_or("", |(_, rest)| rest))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -96,6 +96,24 @@ async fn many_pages_of_one_name_ask_the_store_as_often_as_one() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_beyond_the_bound_is_told_why_and_gets_the_place_of_one_that_ends() -> Outcome {
+    let options = Options { streams: 1, ..Options::default() };
+    let site = Site::open(Seinpaal::in_memory(), options).await?;
+    let mut first = site.stream("/live?of=name&n=a").await?;
+    first.until(|text| text.contains("event: parts")).await?;
+    let refused = site.get("/live?of=name&n=a").await?;
+    let words = "Stale: all 1 places for pages that are kept up to date are taken; this one asks again every 10 s.\n";
+    assert_eq!((refused.status, refused.body.as_str()), (503, words));
+    assert_eq!(site.get("/name?n=a").await?.status, 200, "the page itself is served");
+    assert!(site.get("/metrics").await?.body.contains("seinpaal_serve_streams 1\n"));
+    drop(first);
+    // Its place is free when `serve` has noticed.
+    while site.get("/metrics").await?.body.contains("seinpaal_serve_streams 1\n") {}
+    site.stream("/live?of=name&n=a").await?.until(|text| text.contains("event: parts")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_eviction_is_confirmed_reaches_its_holder_and_is_written_down() -> Outcome {
     let directory = tempfile::tempdir()?;
     let audit = directory.path().join("audit.jsonl");

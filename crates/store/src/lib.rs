@@ -186,7 +186,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 
     /// Looks at the ledgers that are stored here, at most `most` of them, and returns what they say
-    /// against themselves. A ledger that cannot be read is a finding, and hides no other.
+    /// against themselves. A ledger that cannot be read is a finding, and hides no other. A store
+    /// of several servers looks at each of them, so that [`facts`](Self::facts) and
+    /// [`advice`](Self::advice) are of all from then on.
     fn examine<'a>(&'a self, most: usize) -> BoxFuture<'a, Result<Examination, StoreError>>;
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use guess::Guess;
 pub use shown::Shown;
-pub use why::Explained;
+pub use why::{Explained, ReasonJson};
 
 const MOST_SLOTS: u32 = 65_536;
 

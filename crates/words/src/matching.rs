@@ -43,15 +43,31 @@ impl Matching {
     /// # Errors
     /// As [`Queue::each_item`].
     pub async fn count(&self, queue: &Queue, state: ItemState) -> Result<Counted, QueueError> {
-        let mut counted = Counted::default();
-        let count = |item: &ListedItem| {
+        self.find(queue, state, 0).await.map(|(_, counted)| counted)
+    }
+
+    /// The first items of a state that are meant, at most so many, and how many there are in all.
+    ///
+    /// # Errors
+    /// As [`Queue::each_item`].
+    pub async fn find(
+        &self,
+        queue: &Queue,
+        state: ItemState,
+        most: usize,
+    ) -> Result<(Vec<ListedItem>, Counted), QueueError> {
+        let (mut first, mut counted) = (Vec::new(), Counted::default());
+        let look = |item: &ListedItem| {
             if self.has(item) {
                 counted.items += 1;
                 counted.until = counted.until.max(came(item));
+                if first.len() < most {
+                    first.push(item.clone());
+                }
             }
         };
-        queue.each_item(state, count).await?;
-        Ok(counted)
+        queue.each_item(state, look).await?;
+        Ok((first, counted))
     }
 
     fn finds(&self, item: &ListedItem) -> bool {

@@ -7,14 +7,15 @@
 //!        └── overtaken: pause ─────────────┴──────────────────────┘
 //! ```
 
+mod contacts;
+
 use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::try_join;
-use seinpaal_proto::{
-    Batch, Contact, Contacts, Inbox, Name, Replies, Reply, Request, State, execute, time::Micros,
-};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, State, execute, time::Micros};
 use tokio::time::{Instant, sleep};
 
+use self::contacts::KnownContacts;
 use super::{
     core::{Core, count_attempt},
     error,
@@ -30,22 +31,6 @@ use seinpaal_store::{News, StoreError};
 
 /// The longest pause before a call that was overtaken tries again, in attempts.
 const LONGEST_PAUSE: u32 = 4;
-
-/// The facts about clients while a batch is executed: which are gone, and which were asked about.
-struct KnownContacts<'a> {
-    gone: &'a BTreeSet<Inbox>,
-    asked: BTreeSet<Inbox>,
-}
-
-impl Contacts for KnownContacts<'_> {
-    fn contact(&mut self, inbox: Inbox) -> Contact {
-        if self.gone.contains(&inbox) {
-            return Contact::Dead;
-        }
-        self.asked.insert(inbox);
-        Contact::Listening
-    }
-}
 
 impl Core {
     /// Executes a batch. Whoever of `suspects` is gone loses everything first.

@@ -43,7 +43,7 @@ fn of(error: &Error, shown: &str, certainty: Certainty) -> StoreError {
     let (kind, what) = match error {
         Error::NoAuth | Error::AuthFailed | Error::InvalidAcl => (
             Forbidden,
-            "this user may not do that: check user, password and chroot in the store URL, and the ACLs there",
+            "this user may not do that: check user, password and chroot in the store URL, and that the ACLs there allow it to create, read, write and delete (cdrw)",
         ),
         Error::NoHosts | Error::Timeout => {
             (Unreachable, "no server answers: start the ensemble, or check hosts and ports")

@@ -13,6 +13,7 @@
 
 mod call;
 mod core;
+mod ensemble;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -35,7 +36,7 @@ mod watches;
 mod write;
 
 use std::{
-    sync::{Arc, atomic::AtomicU64},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -43,7 +44,8 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{
-    core::Core, keeper::SessionKeeper, link::SessionLink, link::SessionOptions, paths::Paths,
+    core::Core, ensemble::EnsembleLook, keeper::SessionKeeper, link::SessionLink,
+    link::SessionOptions, paths::Paths,
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender,
@@ -65,6 +67,8 @@ pub struct ZookeeperStore {
     keeper: AbortHandle,
     longest_lease: Micros,
     first_reading: Reading,
+    /// The last look at the servers; none before somebody asked for it.
+    ensemble: Mutex<EnsembleLook>,
 }
 
 impl ZookeeperStore {
@@ -116,7 +120,15 @@ impl ZookeeperStore {
         let (keeper, shows) = SessionKeeper::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };
         let keeper = tokio::spawn(keeper.serve()).abort_handle();
-        Ok(Arc::new(Self { core, keeper, longest_lease, first_reading }))
+        let ensemble = Mutex::default();
+        Ok(Arc::new(Self { core, keeper, longest_lease, first_reading, ensemble }))
+    }
+}
+
+impl ZookeeperStore {
+    fn ensemble(&self) -> MutexGuard<'_, EnsembleLook> {
+        // The look is replaced in one go, so it is sound even if the lock is poisoned.
+        self.ensemble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -131,10 +143,10 @@ impl Store for ZookeeperStore {
 
     fn facts(&self) -> Vec<Fact> {
         let seconds = Duration::from_micros(self.longest_lease).as_secs_f64();
-        vec![Fact::new(
-            "session",
-            format!("half of it is {seconds:.1}s, and no lease lasts longer"),
-        )]
+        let session = format!("half of it is {seconds:.1}s, and no lease lasts longer");
+        let mut facts = self.ensemble().facts();
+        facts.push(Fact::new("session", session));
+        facts
     }
 
     fn longest_lease(&self) -> Option<Micros> {
@@ -150,7 +162,7 @@ impl Store for ZookeeperStore {
     }
 
     fn advice(&self) -> Vec<Advice> {
-        Vec::new()
+        self.ensemble().advice()
     }
 
     fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
@@ -207,7 +219,10 @@ impl Store for ZookeeperStore {
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
-        Box::pin(self.core.examine(most))
+        Box::pin(async move {
+            *self.ensemble() = self.core.look_at_ensemble().await?;
+            self.core.examine(most).await
+        })
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct ServeArgs {
     /// Count the waits, holds and losses of this name for /metrics; repeatable, at most 100
     #[arg(long, value_name = "NAME")]
     pub(crate) metrics_of: Vec<String>,
-    /// How many open pages are kept up to date at once
+    /// How many open pages are kept up to date at once; fewer if the system allows fewer open files
     #[arg(long, value_name = "N", default_value = "1000", value_parser = super::values::count(100_000))]
     pub(crate) streams: u32,
 }

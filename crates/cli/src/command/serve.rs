@@ -22,7 +22,7 @@ pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Resul
 
 #[cfg(feature = "serve")]
 mod with_pages {
-    use seinpaal_serve::{Certificate, Dashboard, Options, Tokens};
+    use seinpaal_serve::{Certificate, Dashboard, Options, StreamRoom, Tokens};
     use tokio::net::TcpListener;
 
     use super::*;
@@ -34,7 +34,9 @@ mod with_pages {
     };
 
     pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<Exit, Failure> {
-        let options = options(args)?;
+        let mut options = options(args)?;
+        let room = room(args, voice);
+        options.streams = room.streams;
         let certificate = certificate(args)?;
         let choice = settings::choose(global)?;
         let subject = NamedStore::new("", &choice.url);
@@ -46,9 +48,10 @@ mod with_pages {
                 .map_err(|error| Failure::usage(error.to_string()))?;
             announce(&listener, args, voice)?;
             let serving = async {
+                let (router, most) = (dashboard.router(), room.connections);
                 match certificate {
-                    None => seinpaal_serve::serve(listener, dashboard.router()).await,
-                    Some(own) => seinpaal_serve::serve_tls(listener, dashboard.router(), own).await,
+                    None => seinpaal_serve::serve(listener, router, most).await,
+                    Some(own) => seinpaal_serve::serve_tls(listener, router, most, own).await,
                 }
             };
             tokio::select! {
@@ -57,6 +60,18 @@ mod with_pages {
             }
         });
         ended.map_err(|failure| failure.about(subject))
+    }
+
+    /// StreamRoom for as many streams as are wanted, or for as many as the system allows.
+    fn room(args: &ServeArgs, voice: Voice) -> StreamRoom {
+        let (room, wanted) = (StreamRoom::make(args.streams as usize), args.streams);
+        if room.streams < wanted as usize {
+            voice.say(format!(
+                "the system lets this program open so few files that {} streams are kept open and not {wanted}; raise that limit (ulimit -n, or LimitNOFILE= of systemd)",
+                room.streams
+            ));
+        }
+        room
     }
 
     fn options(args: &ServeArgs) -> Result<Options, Failure> {
@@ -85,8 +100,8 @@ mod with_pages {
             tokens,
             hosts: args.host.iter().cloned().chain([own]).collect(),
             audit: args.audit.clone(),
-            streams: args.streams as usize,
             metrics_of: args.metrics_of.clone(),
+            ..Options::default()
         })
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub(crate) use seinpaal_words::json::{
-    Acquired, Explained, Guess, LimitJson, NameJson, Renewed, Shown, queue, slots, state,
+    Acquired, Explained, Guess, LimitJson, NameJson, ReasonJson, Renewed, Shown, queue, slots,
+    state,
 };
 
 /// One object on one line.

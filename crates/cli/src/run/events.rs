@@ -8,7 +8,10 @@ use serde::Serialize;
 use super::raw;
 use crate::{
     exit::Failure,
-    output::{Outlet, json::Guess},
+    output::{
+        Outlet,
+        json::{Guess, ReasonJson},
+    },
 };
 
 /// One line.
@@ -25,6 +28,8 @@ pub(crate) enum RunEvent<'a> {
         name: &'a str,
         position: u32,
         waiting: u32,
+        /// Why it waits, as `show --why` says it.
+        reasons: Vec<ReasonJson>,
         estimate: Guess,
     },
     Acquired {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use seinpaal::{ItemId, ItemState, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
-use seinpaal_words::{reservation::Reservation, text::age};
+use seinpaal::{
+    ItemId, ItemState, ListedItem, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket,
+};
+use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
 use crate::command::steer::this_user;
 
@@ -21,12 +23,44 @@ pub(super) enum TopDeed {
     QueuePause(String),
     QueueResume,
     Cancel(ItemId),
-    CancelAll,
+    CancelAll(ItemState, ManyItems),
     Purge,
     Replay(ItemId),
-    ReplayAll,
+    ReplayAll(ManyItems),
     Drop(ItemId),
-    DropAll,
+    DropAll(ManyItems),
+}
+
+/// All items of a state, or those of them that a text finds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct ManyItems {
+    /// How many there were when the question was asked.
+    pub(super) items: u64,
+    pub(super) matching: Matching,
+}
+
+impl ManyItems {
+    fn searches(&self) -> bool {
+        !self.matching.text.is_empty()
+    }
+
+    /// How the command chooses them.
+    fn flag(&self) -> String {
+        let text = &self.matching.text;
+        if self.searches() { format!(" --matching {text:?}") } else { String::new() }
+    }
+
+    /// Which of them are meant.
+    fn meant(&self) -> String {
+        let items = match self.items {
+            1 => "1 item".to_owned(),
+            items => format!("{items} items"),
+        };
+        match self.searches() {
+            true => format!("The {items} found, and none that comes later"),
+            false => format!("All, {items} now"),
+        }
+    }
 }
 
 impl TopDeed {
@@ -63,22 +97,34 @@ impl TopDeed {
                     "queue cancel {name} {id}? Its worker is told, and the item is not delivered again"
                 )
             }
-            Self::CancelAll => format!(
-                "queue cancel {name} all --state in-work? Everything that is in work is deleted, and the workers are told"
-            ),
+            Self::CancelAll(state, many) => {
+                let (flag, meant) = (many.flag(), many.meant());
+                let workers = match state {
+                    ItemState::InWork => "their workers are told",
+                    _ => "those that a worker gets meanwhile are spared",
+                };
+                format!(
+                    "queue cancel {name} all --state {state}{flag}? {meant}, are deleted; {workers}"
+                )
+            }
             Self::Purge => {
                 format!("queue purge {name}? All items that are ready or delayed are deleted")
             }
             Self::Replay(id) => format!("queue dead {name} --replay {id}?"),
-            Self::ReplayAll => format!("queue dead {name} --replay all?"),
+            Self::ReplayAll(many) => {
+                format!("queue dead {name} --replay all{}? {}", many.flag(), many.meant())
+            }
             Self::Drop(id) => format!("queue dead {name} --drop {id}? It is deleted"),
-            Self::DropAll => format!("queue dead {name} --drop all? All of them are deleted"),
+            Self::DropAll(many) => {
+                let (flag, meant) = (many.flag(), many.meant());
+                format!("queue dead {name} --drop all{flag}? {meant}, are deleted")
+            }
         }
     }
 
     /// Whether so much is lost at once that the name has to be typed.
     pub(super) fn is_typed(&self) -> bool {
-        matches!(self, Self::Purge | Self::CancelAll | Self::DropAll)
+        matches!(self, Self::Purge | Self::CancelAll(..) | Self::DropAll(_))
     }
 
     /// Does the deed, and returns a sentence about the result.
@@ -140,13 +186,21 @@ impl TopDeed {
             Self::QueuePause(reason) => queue.pause(&reason).await.map(|()| "paused".to_owned())?,
             Self::QueueResume => queue.resume().await.map(|()| "resumed".to_owned())?,
             Self::Cancel(id) => queue.cancel(id).await.map(|_| format!("cancelled item {id}"))?,
-            Self::CancelAll => {
-                format!("cancelled {}", queue.remove_all(ItemState::InWork, |_| true).await?)
+            Self::CancelAll(state, many) => {
+                let meant = |item: &ListedItem| many.matching.has(item);
+                format!("cancelled {}", queue.remove_all(state, meant).await?)
             }
             Self::Purge => format!("purged {}", queue.purge().await?),
             Self::Replay(id) => queue.replay(id).await.map(|()| format!("replayed {id}"))?,
-            Self::ReplayAll => format!("replayed {}", queue.replay_all(|_| true).await?),
+            Self::ReplayAll(many) => {
+                let meant = |item: &ListedItem| many.matching.has(item);
+                format!("replayed {}", queue.replay_all(meant).await?)
+            }
             Self::Drop(id) => queue.drop_dead(id).await.map(|()| format!("dropped {id}"))?,
+            Self::DropAll(many) if many.searches() => {
+                let meant = |item: &ListedItem| many.matching.has(item);
+                format!("dropped {}", queue.remove_all(ItemState::Dead, meant).await?)
+            }
             _ => format!("dropped {}", queue.purge_dead().await?),
         })
     }

@@ -1,8 +1,13 @@
 //! The line at the bottom where something is chosen, typed and confirmed, key by key.
 
-use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration};
+use seinpaal::{
+    ItemId, ItemState, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration,
+};
 
-use super::{deed::TopDeed, keys::Key};
+use super::{
+    deed::{ManyItems, TopDeed},
+    keys::Key,
+};
 
 /// The longest reason, in characters.
 const MOST_REASON: usize = 200;
@@ -25,12 +30,12 @@ pub(super) struct TicketRow {
     pub(super) holds: bool,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum QueueTarget {
-    InWork(ItemId),
-    /// Ready or delayed.
-    Waiting(ItemId),
-    Dead(ItemId),
+/// An item, and all that are in its state and match what is looked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct QueueTarget {
+    pub(super) id: ItemId,
+    pub(super) state: ItemState,
+    pub(super) all: ManyItems,
 }
 
 /// The question that is open.
@@ -197,6 +202,11 @@ fn type_in(
     deed.map(PromptStep::confirm)
 }
 
+/// A state as it stands in a sentence.
+pub(super) fn in_words(state: ItemState) -> String {
+    state.to_string().replace('-', " ")
+}
+
 /// Applies a key to a line of text.
 pub(super) fn edit(text: &mut String, key: Key) {
     match key {
@@ -270,21 +280,23 @@ fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
         },
         confirm('x', "purge", TopDeed::Purge),
     ];
-    match row {
-        Some(QueueTarget::InWork(id)) => {
-            choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
-            choices.push(confirm('C', "cancel all in work", TopDeed::CancelAll));
-        }
-        Some(QueueTarget::Waiting(id)) => {
-            choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
-        }
-        Some(QueueTarget::Dead(id)) => choices.extend([
+    let Some(QueueTarget { id, state, all }) = row else { return choices };
+    let many = |which: &str| match all.matching.text.is_empty() {
+        true => format!("all{which}"),
+        false => format!("all {}{which} that match", all.items),
+    };
+    if state == ItemState::Dead {
+        choices.extend([
             confirm('t', &format!("replay {id}"), TopDeed::Replay(id)),
             confirm('d', &format!("drop {id}"), TopDeed::Drop(id)),
-            confirm('T', "replay all", TopDeed::ReplayAll),
-            confirm('D', "drop all", TopDeed::DropAll),
-        ]),
-        None => {}
+            confirm('T', &format!("replay {}", many("")), TopDeed::ReplayAll(all.clone())),
+            confirm('D', &format!("drop {}", many("")), TopDeed::DropAll(all)),
+        ]);
+    } else {
+        let which = format!(" {}", in_words(state));
+        let words = format!("cancel {}", many(&which));
+        choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
+        choices.push(confirm('C', &words, TopDeed::CancelAll(state, all)));
     }
     choices
 }

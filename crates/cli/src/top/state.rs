@@ -1,25 +1,28 @@
 //! The state of the screen: rows and cursor. Keys and answers change it, without any I/O.
 
+mod order;
 mod rows;
+mod search;
 
-use std::{
-    cmp::Reverse,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
+use order::QueueOrder;
+pub(crate) use order::arrange;
 use rows::OpenRow;
 use seinpaal::{Name, QueueSnapshot, Snapshot};
 
 use super::{
     deed::TopDeed,
     keys::Key,
-    prompt::{Prompt, PromptOutcome, edit},
+    prompt::{Prompt, PromptOutcome},
     watch::{ListTab, OpenQueue, StoreAnswer, StoreQuestion},
 };
 use crate::args::SortBy;
 
 /// The store is called silent when it has not answered for this much longer than the interval.
 const SILENCE: Duration = Duration::from_secs(2);
+/// It may take this long while all items of a queue are read to find a text.
+const SEARCH_SILENCE: Duration = Duration::from_secs(120);
 /// How long the result of an action is shown.
 const TOLD: Duration = Duration::from_secs(15);
 
@@ -37,6 +40,7 @@ pub(super) enum KeyRequest {
 pub(super) struct TopState {
     pub(super) store: String,
     pub(super) sort: SortBy,
+    pub(super) queue_order: QueueOrder,
     pub(super) look: StoreQuestion,
     pub(super) names: Vec<Snapshot>,
     pub(super) queues: Vec<QueueSnapshot>,
@@ -46,6 +50,8 @@ pub(super) struct TopState {
     pub(super) filter: Option<String>,
     /// The filter is being typed.
     pub(super) is_filtering: bool,
+    /// The text to look for in the open queue, while it is being typed.
+    pub(super) searching: Option<String>,
     pub(super) prompt: Option<Prompt>,
     pub(super) shows_help: bool,
     /// The name or queue that the cursor is on: it stays there when others come and go.
@@ -65,6 +71,7 @@ impl TopState {
         Self {
             store,
             sort,
+            queue_order: QueueOrder::default(),
             look: StoreQuestion::default(),
             names: Vec::new(),
             queues: Vec::new(),
@@ -72,6 +79,7 @@ impl TopState {
             queue: None,
             filter: None,
             is_filtering: false,
+            searching: None,
             prompt: None,
             shows_help: false,
             chosen: None,
@@ -97,8 +105,10 @@ impl TopState {
             }
             StoreAnswer::Queues { queues, open } => {
                 self.queues = queues;
-                self.queues.sort_by(|a, b| a.name.cmp(&b.name));
-                self.queue = open.filter(|open| Some(&open.seen.name) == self.look.open.as_ref());
+                self.queue_order.arrange(&mut self.queues);
+                let (name, text) = (self.look.open.as_ref(), &self.look.matching);
+                self.queue =
+                    open.filter(|open| Some(&open.seen.name) == name && open.matching == *text);
             }
         }
         self.stay_at(at);
@@ -125,7 +135,9 @@ impl TopState {
     /// For how long the store has said nothing, and why, if it is worth a word.
     pub(super) fn silence(&self) -> Option<(Duration, Option<&str>)> {
         let silent = self.heard.elapsed();
-        let is_long = self.error.is_some() || silent > self.patience;
+        let searches = !self.look.matching.is_empty();
+        let patience = if searches { SEARCH_SILENCE } else { self.patience };
+        let is_long = self.error.is_some() || silent > patience;
         is_long.then_some((silent, self.error.as_deref()))
     }
 
@@ -137,6 +149,9 @@ impl TopState {
         if self.is_filtering {
             self.type_filter(key);
             return KeyRequest::Nothing;
+        }
+        if self.searching.is_some() {
+            return self.type_search(key);
         }
         if std::mem::take(&mut self.shows_help) {
             return KeyRequest::Nothing;
@@ -157,14 +172,6 @@ impl TopState {
         KeyRequest::Nothing
     }
 
-    fn type_filter(&mut self, key: Key) {
-        match key {
-            Key::Escape => (self.filter, self.is_filtering) = (None, false),
-            Key::Enter => self.is_filtering = false,
-            key => edit(self.filter.get_or_insert_default(), key),
-        }
-    }
-
     fn command(&mut self, key: Key) -> KeyRequest {
         match key {
             Key::Char('q') => return KeyRequest::Leave,
@@ -173,13 +180,8 @@ impl TopState {
             }
             Key::Escape | Key::Left | Key::Backspace | Key::Char('h') => return self.back(),
             Key::Tab => return self.turn(),
-            Key::Char('/') if self.look.open.is_none() => {
-                (self.filter, self.is_filtering) = (Some(String::new()), true);
-            }
-            Key::Char('s') => {
-                self.sort = self.sort.next();
-                self.arrange();
-            }
+            Key::Char('/') => self.begin_to_look_for(),
+            Key::Char('s') => self.sort_by_next(),
             Key::Char('a') => self.prompt = self.target().map(Prompt::new),
             Key::Char('?') => self.shows_help = true,
             key => self.step(key),
@@ -203,13 +205,22 @@ impl TopState {
             self.filter = None;
             return KeyRequest::Nothing;
         }
+        if !self.look.matching.is_empty() {
+            return self.look_for(String::new());
+        }
+        self.close()
+    }
+
+    fn close(&mut self) -> KeyRequest {
         (self.look.open, self.seen, self.queue, self.chosen_row) = (None, None, None, None);
+        self.look.matching.clear();
         KeyRequest::Look
     }
 
     /// From names to queues, and back.
     fn turn(&mut self) -> KeyRequest {
-        self.back();
+        self.close();
+        self.filter = None;
         self.look.tab = match self.look.tab {
             ListTab::Names => ListTab::Queues,
             ListTab::Queues => ListTab::Names,
@@ -257,18 +268,16 @@ impl TopState {
         self.listed().iter().position(|name| Some(*name) == chosen).unwrap_or(0)
     }
 
+    fn sort_by_next(&mut self) {
+        match self.look.tab {
+            ListTab::Names => self.sort = self.sort.next(),
+            ListTab::Queues => self.queue_order = self.queue_order.next(),
+        }
+        self.queue_order.arrange(&mut self.queues);
+        self.arrange();
+    }
+
     fn arrange(&mut self) {
         arrange(&mut self.names, self.sort);
-    }
-}
-
-/// Most first, and by name where there is no difference.
-pub(crate) fn arrange(names: &mut [Snapshot], sort: SortBy) {
-    names.sort_by(|a, b| a.name.cmp(&b.name));
-    match sort {
-        SortBy::Name => {}
-        SortBy::Held => names.sort_by_key(|name| Reverse(name.permits_held)),
-        SortBy::Waiting => names.sort_by_key(|name| Reverse(name.waiting_total)),
-        SortBy::Oldest => names.sort_by_key(|name| Reverse(name.oldest_wait())),
     }
 }

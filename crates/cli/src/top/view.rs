@@ -102,7 +102,8 @@ fn head(state: &TopState) -> String {
         }
         ListTab::Queues => {
             let ready: u64 = state.queues.iter().map(|queue| u64::from(queue.ready)).sum();
-            format!("{}, {ready} ready", count(state.queues.len(), "queue"))
+            let (queues, order) = (count(state.queues.len(), "queue"), state.queue_order.word());
+            format!("{queues}, {ready} ready, by {order}")
         }
     };
     let filter = state.filter.as_deref().filter(|text| !text.is_empty() && !state.is_filtering);
@@ -125,14 +126,25 @@ fn keys(state: &TopState) -> String {
         let text = state.filter.as_deref().unwrap_or_default();
         return format!("/{text}_   enter: keep · esc: all");
     }
+    if let Some(text) = &state.searching {
+        return format!("/{text}_   enter: find in this queue · esc: leave");
+    }
     let words = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
         (true, ..) => "any key: back",
-        (_, true, _) => "up/down: choose · a: actions · esc: back · ?: help · q: leave",
+        (_, true, ListTab::Names) => {
+            "up/down: choose · a: actions · esc: back · ?: help · q: leave"
+        }
+        (_, true, ListTab::Queues) if state.look.matching.is_empty() => {
+            "up/down: choose · /: find · a: actions · esc: back · ?: help · q: leave"
+        }
+        (_, true, ListTab::Queues) => {
+            "up/down: choose · a: actions on all found, too · esc: all items · q: leave"
+        }
         (_, _, ListTab::Names) => {
             "enter: open · s: sort · /: find · a: actions · tab: queues · ?: help · q: leave"
         }
         (_, _, ListTab::Queues) => {
-            "enter: open · /: find · a: actions · tab: names · ?: help · q: leave"
+            "enter: open · s: sort · /: find · a: actions · tab: names · ?: help · q: leave"
         }
     };
     words.to_owned()

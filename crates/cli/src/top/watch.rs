@@ -1,13 +1,14 @@
 //! Asks the store again and again, beside the view, which never waits for it.
 
+mod open_queue;
+
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
 
-use seinpaal::{
-    HoldTimes, ItemState, ListedItem, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot,
-};
+pub(super) use open_queue::{OpenQueue, OpenWorkRow};
+use seinpaal::{HoldTimes, Name, QueueSnapshot, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
@@ -28,15 +29,8 @@ pub(super) struct StoreQuestion {
     pub(super) tab: ListTab,
     /// The name, or the queue, that is open.
     pub(super) open: Option<Name>,
-}
-
-/// A queue that is open, and its first items that nobody works on.
-#[derive(Clone, Debug)]
-pub(super) struct OpenQueue {
-    pub(super) seen: QueueSnapshot,
-    pub(super) ready: Vec<ListedItem>,
-    pub(super) delayed: Vec<ListedItem>,
-    pub(super) dead: Vec<ListedItem>,
+    /// The text that listed items of an open queue contain; empty: any item is listed.
+    pub(super) matching: String,
 }
 
 /// The last answer of the store.
@@ -50,8 +44,9 @@ pub(super) enum StoreAnswer {
     Nothing(String),
 }
 
-/// How many items of a state are read of an open queue.
-const ITEMS: u32 = 100;
+/// To find a text all items of a queue are read. Then the store has this many times as long for
+/// others as that took.
+const REST: u32 = 10;
 
 /// The past of the names that were opened.
 struct OpenedNames {
@@ -116,7 +111,12 @@ async fn ask_on(
     let mut past = OpenedNames::new();
     loop {
         let wanted = look.borrow_and_update().clone();
-        let mut seen = ask(&seinpaal, &prefix, wanted).await;
+        let (began, searches) = (Instant::now(), !wanted.matching.is_empty());
+        let mut seen = tokio::select! {
+            seen = ask(&seinpaal, &prefix, wanted) => seen,
+            // The answer would be about something that nobody looks at any more.
+            Ok(()) = look.changed() => continue,
+        };
         if let StoreAnswer::Names { open: Some(open), .. } = &mut seen {
             past.look(open);
         }
@@ -124,14 +124,15 @@ async fn ask_on(
             return;
         }
         // Until it is time, or something else is looked at.
-        let _ = timeout(interval, look.changed()).await;
+        let rest = if searches { interval.max(REST * began.elapsed()) } else { interval };
+        let _ = timeout(rest, look.changed()).await;
     }
 }
 
 async fn ask(seinpaal: &Seinpaal, prefix: &str, look: StoreQuestion) -> StoreAnswer {
     let seen = match look.tab {
         ListTab::Names => names(seinpaal, prefix, look.open).await,
-        ListTab::Queues => queues(seinpaal, prefix, look.open).await,
+        ListTab::Queues => queues(seinpaal, prefix, &look).await,
     };
     seen.unwrap_or_else(StoreAnswer::Nothing)
 }
@@ -155,25 +156,15 @@ async fn names(
 async fn queues(
     seinpaal: &Seinpaal,
     prefix: &str,
-    open: Option<Name>,
+    look: &StoreQuestion,
 ) -> Result<StoreAnswer, String> {
     let queues = seinpaal.queues(prefix).await.map_err(|error| error.to_string())?;
-    let open = match open {
+    let open = match &look.open {
         None => None,
-        Some(name) => Some(Box::new(queue(seinpaal, &name).await.map_err(|e| e.to_string())?)),
+        Some(name) => {
+            let read = OpenQueue::read(seinpaal, look, name).await;
+            Some(Box::new(read.map_err(|error| error.to_string())?))
+        }
     };
     Ok(StoreAnswer::Queues { queues, open })
-}
-
-async fn queue(seinpaal: &Seinpaal, name: &Name) -> Result<OpenQueue, QueueError> {
-    let queue = seinpaal.queue(name);
-    let seen = queue.snapshot().await?;
-    let first = async |state, total| match total {
-        0 => Ok(Vec::new()),
-        _ => queue.items(state, None, ITEMS).await.map(|page| page.items),
-    };
-    let ready = first(ItemState::Ready, seen.ready).await?;
-    let delayed = first(ItemState::Delayed, seen.delayed).await?;
-    let dead = first(ItemState::Dead, seen.dead).await?;
-    Ok(OpenQueue { seen, ready, delayed, dead })
 }

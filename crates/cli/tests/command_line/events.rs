@@ -37,6 +37,7 @@ fn waiting_is_told_with_the_place_in_the_queue() {
     assert_eq!((&first["event"], &first["waiting"]), (&"queued".into(), &1.into()));
     let second = events(&waiter.line()).remove(0);
     assert_eq!((&second["event"], &second["position"]), (&"position".into(), &1.into()));
+    assert_eq!(second["reasons"][0]["reason"], "held", "{second}");
     held.let_go();
     assert_eq!(kinds(&events(&waiter.end().out)), ["acquired", "released", "exited"]);
 }

@@ -1,6 +1,6 @@
 //! `show --why`: why somebody waits, in words and in JSON.
 
-use super::support::{Held, World, both};
+use super::support::{Held, World, both, program};
 
 /// The limit that is set keeps the name, though nobody holds or waits.
 pub(super) fn one_hold_has_ended(world: &World, limit: &str) {
@@ -66,6 +66,34 @@ fn a_waiter_is_told_who_holds_who_is_ahead_and_about_how_long() {
         holder.let_go();
         assert_eq!((first.end().code, second.end().code), (0, 0));
     }
+}
+
+#[test]
+fn a_run_that_waits_tells_of_a_large_request_ahead_and_not_only_of_holders() {
+    let world = World::embedded();
+    let (holder, _) = Held::hold(&world, &["a", "-j", "2"]);
+    let (mut first, first_ticket) = waiting(&world, 1, &["-p", "2"]);
+    let mut command = std::process::Command::new("sh");
+    world.dress(&mut command);
+    let script = format!("exec {} run a -v --events 5 true 5>&1 2>&1", program());
+    let mut second = Held::start({
+        command.args(["-c", &script]);
+        command
+    });
+    let (mut event, mut line) = (None, None);
+    while event.is_none() || line.is_none() {
+        let told = second.line();
+        event = event.or_else(|| told.contains("\"position\"").then(|| told.clone()));
+        line = line.or_else(|| told.contains("kept for").then(|| told.clone()));
+    }
+    let event: serde_json::Value = serde_json::from_str(&event.unwrap()).unwrap();
+    let kinds: Vec<_> = event["reasons"].as_array().unwrap().iter().collect();
+    let kinds: Vec<_> = kinds.iter().map(|told| told["reason"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ahead", "kept-free", "held"], "{event}");
+    let line = line.unwrap();
+    assert!(line.contains("which wants 2") && line.contains(&first_ticket[..8]), "{line}");
+    holder.let_go();
+    assert_eq!((first.end().code, second.end().code), (0, 0));
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! for a look at the place in line: which of them it is depends on what the ledger knows of the
 //! ticket.
 
+mod terms;
+
 use super::{Contacts, Ledger};
 use crate::{
-    id::{LeaseId, Ticket},
+    id::LeaseId,
     planted::{Bug, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
@@ -12,20 +14,6 @@ use crate::{
     state::{Entry, Lease, Standing, State},
     time::{AGING, Micros},
 };
-
-/// The limit that is stored is not the one that the caller stated.
-struct OtherLimit {
-    stored: u32,
-    stated: u32,
-    is_pinned: bool,
-}
-
-impl OtherLimit {
-    fn into_reply(self, ticket: Ticket) -> Reply {
-        let Self { stored, stated, is_pinned } = self;
-        Reply::OtherLimit { ticket, stored, stated, is_pinned }
-    }
-}
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn acquire(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
@@ -160,33 +148,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // The waiters before this one may be unreachable. Then it is served in this step.
         self.serve()?;
         self.standing_of(ask)
-    }
-
-    /// Rule 11: the limit that this request newly states, if it may state one.
-    fn stating(&self, ask: &Acquire) -> Result<Option<u32>, OtherLimit> {
-        let Some(rule) = ask.limit else { return Ok(None) };
-        let (stated, head) = (rule.limit.get(), &self.head);
-        let is_exact = rule.on_mismatch == OnMismatch::Exact;
-        let refuses = is_exact || (rule.on_mismatch == OnMismatch::Refuse && head.pinned.is_none());
-        if let Some(stored) =
-            head.pinned.or(head.stated).filter(|stored| refuses && *stored != stated)
-        {
-            return Err(OtherLimit { stored, stated, is_pinned: head.pinned.is_some() });
-        }
-        // A caller that adopts or agrees states nothing new, so the first limit stays.
-        let is_new = rule.on_mismatch == OnMismatch::Set || head.stated.is_none();
-        Ok(is_new.then_some(stated))
-    }
-
-    /// The implied limit of 1 is stored like a stated one. It is not stored while a pinned limit is
-    /// in force: then nobody has said what is to be in force once the pinned limit is unset.
-    fn store_terms(&mut self, ask: &Acquire, stating: Option<u32>, limit: u32) {
-        self.head.kind = Some(ask.kind);
-        if stating.is_some() {
-            self.head.stated = stating;
-        } else if self.head.pinned.is_none() {
-            self.head.stated = Some(limit);
-        }
     }
 
     /// A newcomer never passes a waiter that could be served (rule 5).

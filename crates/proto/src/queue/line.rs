@@ -130,7 +130,7 @@ fn about_item(word: &str, id: ItemId) -> Result<Reply, BadReplyLine> {
 }
 
 impl Popped {
-    /// Of which only the delivery is known.
+    /// An item of which only the delivery is known.
     fn bare(delivery: Delivery) -> Self {
         Self {
             delivery,

@@ -25,7 +25,7 @@ pub(super) struct ListeningLink {
     pub(super) link: u64,
 }
 
-/// By channel.
+/// What is listened for, by channel.
 #[derive(Debug, Default)]
 pub(super) struct Ears(Mutex<HashMap<String, Ear>>);
 
@@ -45,7 +45,7 @@ impl Ears {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wants to hear of these tickets. Where that is so already, if anywhere.
+    /// Wants to hear of these tickets. Returns where the channel is heard already, if anywhere.
     pub(super) fn want(
         &self,
         channel: &str,
@@ -55,8 +55,8 @@ impl Ears {
         self.want_more(channel, slot, |ear| ear.tickets.extend(tickets))
     }
 
-    /// Wants to hear of a queue for so long from now on, at least. Where that is so already, if
-    /// anywhere.
+    /// Wants to hear of a queue for so long from now on, at least. Returns where the channel is heard
+    /// already, if anywhere.
     pub(super) fn want_for(
         &self,
         channel: &str,
@@ -96,7 +96,8 @@ impl Ears {
         }
     }
 
-    /// The server says that it listens. True if something may have been missed since the last time.
+    /// The server says that this client listens. Returns whether something may have been missed since
+    /// the last time.
     pub(super) fn listens(&self, channel: &str, at: ListeningLink) -> bool {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
@@ -105,14 +106,14 @@ impl Ears {
         is_back
     }
 
-    /// The server says that it listens no more. True if it should.
+    /// The server says that this client listens no more. Returns whether it should.
     pub(super) fn listens_no_more(&self, channel: &str, link: u64) -> bool {
         let mut all = self.all();
         let ear = all.get_mut(channel).filter(|ear| ear.is_over(link));
         ear.is_some_and(|ear| ear.at.take().is_some())
     }
 
-    /// The link is lost, with all that was heard over it. True if there was anything.
+    /// The link is lost. Returns whether anything was heard over it.
     pub(super) fn lose(&self, link: u64) -> bool {
         let mut all = self.all();
         let lost = all.values_mut().filter(|ear| ear.is_over(link));
@@ -129,7 +130,8 @@ impl Ears {
         deaf.map(|(channel, ear)| (channel.clone(), ear.slot)).collect()
     }
 
-    /// Gives up what nobody has had a ticket at for a while, and says where that was.
+    /// Gives up the channels at which nobody has had a ticket for a while. Returns them, and where
+    /// each was heard.
     pub(super) fn give_up_idle(&self, now: Instant) -> Vec<(String, Option<ListeningLink>)> {
         let is_idle =
             |ear: &Ear| ear.tickets.is_empty() && now.duration_since(ear.used) >= ear.lasts;

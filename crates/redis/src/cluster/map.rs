@@ -22,7 +22,7 @@ const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 const MAP_ROOM: usize = 32 << 20;
 
 impl ClusterLinks {
-    /// Looks at the map anew, unless somebody has since it was looked at for the `seen`th time.
+    /// Looks at the map anew, unless somebody has done so since the `seen`th look.
     pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
         let _turn = self.looking.lock().await;
         if self.looks.load(Ordering::Relaxed) != seen {
@@ -44,7 +44,8 @@ impl ClusterLinks {
         Err(worst)
     }
 
-    /// All nodes, first another one every time, so that none that is wrong is believed for long.
+    /// All nodes, beginning with another one each time, so that a node whose map is wrong is not
+    /// believed for long.
     fn who_knows(&self, turn: u64) -> Vec<NodeAddress> {
         let (mut nodes, all) = {
             let map = self.map();

@@ -126,6 +126,11 @@ impl ClusterNode {
         }
     }
 
+    /// Where it is, for people.
+    pub(super) fn shown(&self) -> String {
+        self.url.to_string()
+    }
+
     /// Runs one plain command.
     pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
         let mut link = self.command_link().await?;

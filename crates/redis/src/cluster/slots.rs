@@ -29,7 +29,7 @@ impl fmt::Display for NodeAddress {
 /// The owners of all slots, and all nodes that there are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SlotMap {
-    /// By first slot: the last one and the owner.
+    /// The ranges of slots by their first slot: the last slot and the owner.
     ranges: BTreeMap<u16, (u16, NodeAddress)>,
     /// Slots of which a redirection said that they are elsewhere.
     moved: BTreeMap<u16, NodeAddress>,

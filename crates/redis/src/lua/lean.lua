@@ -18,7 +18,7 @@
 
 local ARGV = ARGV
 local line = ARGV[1]
-local operation = string.byte(line or '') or 32
+local operation = line and string.byte(line) or 32
 is_packed = operation < 5
 if is_packed then
   local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'

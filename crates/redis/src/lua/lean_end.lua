@@ -50,7 +50,8 @@
         term, ends, ends_wall) .. sub(text, LONE_MORE_AT)
     end
     local put = apart and try('hset', key, 'h', value, 'a', apart) or try('hset', key, 'h', value)
-    if type(put) == 'table' then break end
+    -- Most answer 0, and then their type is not asked for.
+    if put ~= 0 and type(put) == 'table' then break end
     if is_apart then try('hdel', key, 'a') end
     if milliseconds then
       try('pexpire', key, milliseconds)

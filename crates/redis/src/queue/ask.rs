@@ -13,7 +13,7 @@ use seinpaal_proto::{
 use crate::script::double;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-/// Lua's numbers are exact up to here; what is beyond it is never.
+/// Lua's numbers are exact up to here. No item and no time is beyond it.
 const MOST_EXACT: u64 = 1 << 53;
 
 /// One argument of the script.
@@ -31,7 +31,7 @@ impl ToRedisArgs for Argument<'_> {
     }
 }
 
-/// What no session sends: it would be cut here, and then half of it done.
+/// Refuses a batch that no session sends. Here it would be cut, and half of it executed.
 pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     let payloads = batch.requests.iter().filter_map(|request| match request {
         Request::Push(push) => Some(push.payload.len()),
@@ -65,7 +65,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
     [Argument::Made(line)].into_iter().chain(payloads).collect()
 }
 
-/// Room for who asks and most lone requests.
+/// Room for the sender and most single requests.
 const START_AND_ONE: usize = 160;
 
 fn put(line: &mut Vec<u8>, request: &Request) {
@@ -85,7 +85,7 @@ fn put(line: &mut Vec<u8>, request: &Request) {
     }
 }
 
-/// How it is due, its group and its key follow where it has any.
+/// If the push has any of them, how it is due, its group and its key follow.
 fn put_push(line: &mut Vec<u8>, push: &Push) {
     let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
     line.push(if is_plain { 1 } else { 5 });

@@ -8,7 +8,11 @@ use seinpaal_store::{
 };
 
 use super::{
-    super::server::NOTHING_KEPT, Quorum, answer::NodeReply, matter::CallHeader, node::QuorumNode,
+    super::server::{NOTHING_KEPT, together},
+    Quorum,
+    answer::NodeReply,
+    matter::CallHeader,
+    node::QuorumNode,
 };
 use crate::script::line;
 
@@ -23,9 +27,10 @@ impl Quorum {
         let silent: Vec<_> = silent.map(|node| node.shown.to_string()).collect();
         if !silent.is_empty() {
             advice.push(Advice::risk(format!(
-                "no answer from {}; the quorum survives the loss of {} nodes: check that all run and can be reached",
+                "no answer from {}; the quorum survives the loss of {} of its {} nodes: check that all run and can be reached",
                 silent.join(", "),
                 self.nodes.len() - self.majority(),
+                self.nodes.len(),
             )));
         }
         advice
@@ -34,15 +39,9 @@ impl Quorum {
     /// Facts about the nodes, each value once.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let up = self.nodes.iter().filter(|node| node.connection.is_up()).count();
-        let mut facts = vec![Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()))];
-        for fact in self.nodes.iter().flat_map(|node| node.connection.facts()) {
-            match facts.iter_mut().find(|known| known.what == fact.what) {
-                Some(known) if known.value.split("; ").any(|value| value == fact.value) => {}
-                Some(known) => known.value = format!("{}; {}", known.value, fact.value),
-                None => facts.push(fact),
-            }
-        }
-        facts
+        let answering = Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()));
+        let of_nodes = self.nodes.iter().flat_map(|node| node.connection.facts());
+        together([answering].into_iter().chain(of_nodes))
     }
 
     /// Looks at the ledgers of each node that answers: every node decides by its own.

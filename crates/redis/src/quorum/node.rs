@@ -151,7 +151,7 @@ fn arguments(envelope: &Envelope, lines: &[String]) -> Vec<String> {
     arguments
 }
 
-/// As the ledger: Lua's numbers are exact to 2^53.
+/// The highest fence seen that the ledger takes. Lua's numbers are exact up to 2^53.
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 
 /// The most lines in one call.

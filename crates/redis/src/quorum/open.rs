@@ -247,7 +247,8 @@ impl Quorum {
     }
 }
 
-/// As replies give it: by it, no node refuses a request before its time.
+/// The latest of the clocks, which replies give. A deadline by it is not over at any node before its
+/// time.
 fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
     answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
 }

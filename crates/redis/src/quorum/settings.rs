@@ -10,9 +10,9 @@ use super::answer::{NodeAnswer, NodeState, Register};
 /// The settings in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct QuorumSettings {
-    /// By those who hold or wait.
+    /// The limit that holders and waiters state.
     pub(super) stated: Option<u32>,
-    /// By an operator.
+    /// The limit that an operator has set.
     pub(super) pinned: Option<u32>,
     pub(super) paused: Option<String>,
     /// The latest version of anything.

@@ -161,7 +161,7 @@ fn put_place(argument: &mut Vec<u8>, acquire: &Acquire) {
     argument.extend(double(acquire.waiter_ttl));
 }
 
-/// As Lua has numbers; what it has not exactly is out of every range.
+/// A number as Lua has it. A number that Lua does not have exactly is out of every range.
 #[allow(clippy::cast_precision_loss, reason = "it is exact up to the bound")]
 pub(crate) fn double(number: u64) -> [u8; 8] {
     (number.min(MOST_EXACT) as f64).to_le_bytes()

@@ -43,6 +43,19 @@ pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<
     Some(Fact::new("clock", format!("{off} {way} this machine's (± {doubt:.1} ms)")))
 }
 
+/// The facts about several servers: each fact once, with all values that differ.
+pub(crate) fn together(of_servers: impl IntoIterator<Item = Fact>) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = Vec::new();
+    for fact in of_servers {
+        match facts.iter_mut().find(|known| known.what == fact.what) {
+            Some(known) if known.value.split("; ").any(|value| value == fact.value) => {}
+            Some(known) => known.value = format!("{}; {}", known.value, fact.value),
+            None => facts.push(fact),
+        }
+    }
+    facts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ pub(super) struct Frames {
     open: Vec<usize>,
     at: FramePosition,
     line: Vec<u8>,
-    /// Of the answer that comes in.
+    /// The bytes and elements so far of the answer that comes in.
     bytes: usize,
     elements: usize,
     /// Answers that came in whole.

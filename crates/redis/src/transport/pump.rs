@@ -1,10 +1,10 @@
 //! The client library's end of a connection: a future that writes what was asked and reads what was
 //! answered.
 //!
-//! A task polls it. Whoever asks on another thread may poll it, too, once: then what was asked is
-//! written there, and the task is not woken for it
-//! (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). What it waits for itself, the
-//! socket above all, wakes the task as ever.
+//! A task polls it. A caller on another thread may poll it once, too: then its request is written
+//! there, and the task is not woken for it
+//! (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). Everything that it waits for, the
+//! socket above all, wakes the task as before.
 
 use std::{
     future::poll_fn,
@@ -21,7 +21,7 @@ use futures_util::task::AtomicWaker;
 
 type PumpedWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How often a guest polls what says at once that there is more to do.
+/// How often a guest polls at most. The work may say at once that there is more to do.
 const MOST_POLLS: usize = 3;
 
 /// A connection at work.

@@ -13,7 +13,7 @@ use super::{CallError, TransportFault};
 /// more.
 pub(crate) const ROOM: usize = 1 << 20;
 
-/// Shared by a stream and those who send over it.
+/// What a stream and those who send over it share.
 #[derive(Default)]
 pub(super) struct WatchedStream {
     /// How many of the commands under way may have an answer of so many bytes, where that is more
@@ -56,7 +56,8 @@ impl WatchedStream {
     }
 }
 
-/// Room for one answer. Dropped before the answer has come it stays, since that may still come.
+/// Room for one answer. If it is dropped before the answer has come, the room stays, because the
+/// answer may still come.
 pub(super) struct AnswerRoom<'a> {
     watched: &'a WatchedStream,
     bytes: usize,
@@ -78,7 +79,7 @@ impl AnswerRoom<'_> {
     }
 }
 
-/// Nothing in these is ever left half done.
+/// A poisoned lock does no harm, since no change under these locks is ever left half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

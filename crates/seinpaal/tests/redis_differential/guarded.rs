@@ -41,7 +41,7 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("    if about or granted then\n", "    if false then\n"),
         ("if about or granted then", "if granted then"),
         ("if about or granted then", "if about then"),
-        ("or not string.find(marker, ' 0 ', 1, true)", ""),
+        ("or not find(marker, ' 0 ', 1, true)", ""),
         ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
         ("granted, from = true, LINE_SIZE + 1", "from = LINE_SIZE + 1"),
         ("=\n      1, 0, nil, waiting > 0, nil,", "= 1, 0, nil, false, nil,"),

@@ -3,9 +3,12 @@
 //!
 //! ```text
 //! cargo run --release -p seinpaal-serve --example load -- [--pages 500] [--permits 10000] [--watched 50] [--names 100000]
-//!                                                         [--seconds 30]
+//!                                                         [--seconds 30] [--deaf 0]
 //! ```
+//! With `--deaf N`, N more pages are opened and never read, and the streams end at the bound: what
+//! one more gets is printed, too.
 
+mod crowd;
 mod page;
 mod process;
 
@@ -35,20 +38,22 @@ struct Plan {
     watched: usize,
     names: usize,
     seconds: u64,
+    /// Pages that nobody reads.
+    deaf: usize,
 }
 
 #[tokio::main]
 async fn main() -> Fallible<()> {
     let words: Vec<String> = env::args().skip(1).collect();
-    if let [word, store] = words.as_slice()
+    if let [word, store, streams] = words.as_slice()
         && word == "serve"
     {
-        return process::serve(store).await;
+        return process::serve(store, streams.parse()?).await;
     }
     let plan = Plan::read(&words)?;
     let redis = RedisServer::start();
     let seinpaal = Seinpaal::connect(&redis.url("")).await?;
-    let serve = Serve::start(&redis.url(""))?;
+    let serve = Serve::start(&redis.url(""), (plan.pages + plan.deaf).max(1))?;
     println!("| what | figure |\n|---|---|");
     pages(&plan, &redis, &seinpaal, &serve).await?;
     scrapes(&plan, &seinpaal, &serve).await?;
@@ -58,7 +63,7 @@ async fn main() -> Fallible<()> {
 impl Plan {
     fn read(words: &[String]) -> Fallible<Self> {
         let mut plan =
-            Self { pages: 500, permits: 10_000, watched: 50, names: 100_000, seconds: 30 };
+            Self { pages: 500, permits: 10_000, watched: 50, names: 100_000, seconds: 30, deaf: 0 };
         for pair in words.chunks(2) {
             let [flag, number] = pair else { return Err("each flag has a number".into()) };
             let number: usize = number.parse()?;
@@ -68,6 +73,7 @@ impl Plan {
                 "--watched" => plan.watched = number.max(1),
                 "--names" => plan.names = number,
                 "--seconds" => plan.seconds = number as u64,
+                "--deaf" => plan.deaf = number,
                 _ => return Err(format!("{flag} is no flag of this").into()),
             }
         }
@@ -100,6 +106,7 @@ async fn pages(
     for number in 0..plan.pages {
         open.push(Page::open(serve.address(), &plan.name(number)).await?);
     }
+    let deaf = crowd::open(plan, serve).await?;
     let (cpu, with_pages) = load(redis, serve, window).await?;
     let what = format!("{} pages of {} names", open.len(), plan.watched);
     say(&format!("{what}: processor of serve"), &format!("{:.1} % of one core", cpu * 100.0));
@@ -111,6 +118,7 @@ async fn pages(
     );
     updates(plan, seinpaal, &open).await?;
     say("memory of serve then", &format!("{:.0} MB", serve.memory()? as f64 / 1e6));
+    crowd::look(plan, serve, open, deaf).await?;
     drop(permits);
     Ok(())
 }

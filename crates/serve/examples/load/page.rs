@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     sync::oneshot,
     time::timeout,
 };
@@ -40,8 +40,7 @@ impl Page {
     pub(super) async fn open(address: &str, name: &str) -> Fallible<Self> {
         let mut socket = TcpStream::connect(address).await?;
         let name = name.to_owned();
-        let path = format!("/live?of=name&n={}", name.replace('/', "%2F"));
-        socket.write_all(request(&path, "keep-alive").as_bytes()).await?;
+        socket.write_all(request(&path(&name), "keep-alive").as_bytes()).await?;
         let (bytes, wanted): (Arc<AtomicU64>, Wanted) = Default::default();
         let task = tokio::spawn(read_on(socket, Arc::clone(&bytes), Arc::clone(&wanted)));
         Ok(Self { name, bytes, wanted, task })
@@ -66,6 +65,28 @@ impl Page {
         }
         async move { Ok(timeout(PATIENCE, told).await??) }
     }
+}
+
+/// A stream that is asked for and never read: its window is full soon.
+pub(super) async fn unread(address: &str, name: &str) -> Fallible<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(4096)?;
+    let mut socket = socket.connect(address.parse()?).await?;
+    socket.write_all(request(&path(name), "keep-alive").as_bytes()).await?;
+    Ok(socket)
+}
+
+/// A request, and the beginning of its answer.
+pub(super) async fn begin(address: &str, path: &str) -> Fallible<(TcpStream, String)> {
+    let mut socket = TcpStream::connect(address).await?;
+    socket.write_all(request(path, "keep-alive").as_bytes()).await?;
+    let mut buffer = vec![0; 4096];
+    let read = socket.read(&mut buffer).await?;
+    Ok((socket, String::from_utf8_lossy(&buffer[..read]).trim_end().to_owned()))
+}
+
+fn path(name: &str) -> String {
+    format!("/live?of=name&n={}", name.replace('/', "%2F"))
 }
 
 async fn read_on(mut socket: TcpStream, bytes: Arc<AtomicU64>, wanted: Wanted) {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use seinpaal::Seinpaal;
-use seinpaal_serve::{Dashboard, Options};
+use seinpaal_serve::{Dashboard, Options, StreamRoom};
 use tokio::net::TcpListener;
 
 use super::Fallible;
@@ -23,18 +23,20 @@ pub(super) struct Serve {
 }
 
 /// Serves the pages of a store, and prints where.
-pub(super) async fn serve(store: &str) -> Fallible<()> {
+pub(super) async fn serve(store: &str, streams: usize) -> Fallible<()> {
     let seinpaal = Seinpaal::connect(store).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
-    let router = Dashboard::new(seinpaal, Options::default())?.router();
-    Ok(seinpaal_serve::serve(listener, router).await?)
+    let room = StreamRoom::make(streams);
+    let options = Options { streams: room.streams, ..Options::default() };
+    let router = Dashboard::new(seinpaal, options)?.router();
+    Ok(seinpaal_serve::serve(listener, router, room.connections).await?)
 }
 
 impl Serve {
-    pub(super) fn start(store: &str) -> Fallible<Self> {
+    pub(super) fn start(store: &str, streams: usize) -> Fallible<Self> {
         let mut process = Command::new(env::current_exe()?)
-            .args(["serve", store])
+            .args(["serve", store, &streams.to_string()])
             .stdout(Stdio::piped())
             .spawn()?;
         let mut address = String::new();
@@ -45,6 +47,11 @@ impl Serve {
 
     pub(super) fn address(&self) -> &str {
         &self.address
+    }
+
+    /// How many files it has open: a connection is one.
+    pub(super) fn files(&self) -> Fallible<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.process.id()))?.count())
     }
 
     /// In user and in kernel mode.

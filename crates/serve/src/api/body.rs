@@ -10,11 +10,16 @@ use axum::{
 use seinpaal::Ticket;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
+use tokio::time::timeout;
 
 use crate::{
     access::{Visitor, is_from_here},
     problem::Problem,
 };
+
+/// How long a client may take to send a body. One that sends half of it would otherwise keep its
+/// connection for good.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A body of JSON.
 pub(super) struct Body<T>(pub(super) T);
@@ -23,7 +28,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let body = Json::<Map<String, Value>>::from_request(request, state).await;
+        let reading = Json::<Map<String, Value>>::from_request(request, state);
+        let Ok(body) = timeout(PATIENCE, reading).await else {
+            let words = format!("the body did not come within {PATIENCE:?}");
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too slow", words));
+        };
         let Json(fields) = body.map_err(|refused| {
             let title = match refused.status() {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE => "not JSON",
@@ -132,4 +141,26 @@ pub(super) fn duration(
     let (least, most) = (bounds.start().as_millis(), bounds.end().as_millis());
     let words = || format!("{of} is {ms}, and may be {least} to {most}");
     if bounds.contains(&duration) { Ok(duration) } else { Err(Problem::bad(words())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body as Sent;
+    use futures_util::stream;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Anything {}
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stops_half_way_is_not_waited_for() {
+        let half = stream::once(async { Ok::<_, std::convert::Infallible>("{") });
+        let sent = Sent::from_stream(stream::StreamExt::chain(half, stream::pending()));
+        let request = Request::post("/").header("content-type", "application/json").body(sent);
+        let read = Body::<Anything>::from_request(request.unwrap(), &()).await;
+        let refused = axum::response::IntoResponse::into_response(read.err().unwrap());
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+    }
 }

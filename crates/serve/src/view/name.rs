@@ -26,7 +26,6 @@ const ROWS: usize = 50;
 #[derive(Template)]
 #[template(path = "parts/name_head.html")]
 struct NameHeadPart<'a> {
-    name: &'a str,
     link: String,
     kind: &'static str,
     limit: String,
@@ -125,7 +124,6 @@ fn pieces(
 
 fn head<'a>(seen: &'a Snapshot, lost: &'a str, may_act: bool, base: &'a str) -> NameHeadPart<'a> {
     NameHeadPart {
-        name: &seen.name,
         link: encoded(&seen.name),
         kind: kind(seen),
         limit: limit(seen),

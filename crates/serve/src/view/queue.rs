@@ -22,7 +22,6 @@ const ROWS: usize = 50;
 #[derive(Template)]
 #[template(path = "parts/queue_head.html")]
 struct QueueHeadPart<'a> {
-    name: &'a str,
     link: String,
     limits: String,
     headline: Headline,
@@ -126,7 +125,6 @@ fn head<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> QueueHeadP
         _ => format!("{base}/queue?n={link}&state={state}"),
     };
     QueueHeadPart {
-        name: &seen.name,
         limits: limits(seen),
         headline: Headline::of_queue(seen),
         figures: vec![

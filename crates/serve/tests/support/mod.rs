@@ -43,7 +43,7 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
         let router = Dashboard::new(seinpaal, options)?.router();
-        Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router)) })
+        Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router, 4096)) })
     }
 
     /// A service that has the pages among its own, as it would serve them.

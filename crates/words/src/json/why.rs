@@ -39,13 +39,23 @@ pub struct Explained<'a> {
     leases_end: Option<Option<HoldEndJson>>,
 }
 
+/// A reason why a ticket waits.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct ReasonJson {
+pub struct ReasonJson {
     /// In a word for programs.
-    reason: &'static str,
+    pub reason: &'static str,
     /// In words.
-    text: String,
+    pub text: String,
+}
+
+impl ReasonJson {
+    /// The reasons for which this one waits.
+    #[must_use]
+    pub fn all(seen: &Snapshot, waits: &Waits) -> Vec<Self> {
+        let told = |reason| Self { reason: reason_kind(reason), text: reason_words(seen, reason) };
+        waits.reasons.iter().map(told).collect()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -83,12 +93,10 @@ impl<'a> Explained<'a> {
     }
 
     fn waits(seen: &'a Snapshot, ticket: Ticket, waits: &Waits) -> Self {
-        let because =
-            |reason| ReasonJson { reason: reason_kind(reason), text: reason_words(seen, reason) };
         Self {
             position: Some(waits.position),
             waiting_ms: Some(waits.waiting_for.as_millis()),
-            reasons: Some(waits.reasons.iter().map(because).collect()),
+            reasons: Some(ReasonJson::all(seen, waits)),
             estimate: Some(Guess::new(&waits.estimate)),
             leases_end: Some(waits.leases_end.as_ref().map(HoldEndJson::new)),
             ..Self::bare(seen, ticket, "waits", waits.permits)

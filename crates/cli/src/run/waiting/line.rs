@@ -6,13 +6,16 @@ use rustix::{
     process::getpgrp,
     termios::{tcgetpgrp, tcgetwinsize},
 };
-use seinpaal::{Holder, Snapshot, why::Estimate};
+use seinpaal::{
+    Holder, Snapshot,
+    why::{Reason, Waits},
+};
 
 use crate::output::{
     Voice,
     text::{age, held, ordinal, plain, reason},
     voice::{draw, stderr},
-    why::{figure, not_renewed},
+    why::{figure, not_renewed, reason_words},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -62,16 +65,34 @@ fn is_in_foreground() -> bool {
 }
 
 /// The place in line, about how long, and the obstacle.
-pub(super) fn words(snapshot: &Snapshot, place: u32, estimate: &Estimate) -> String {
-    let wait = figure(estimate).map(|wait| format!(", {wait}")).unwrap_or_default();
+pub(super) fn words(snapshot: &Snapshot, place: u32, waits: &Waits) -> String {
+    let wait = figure(&waits.estimate).map(|wait| format!(", {wait}")).unwrap_or_default();
     let place = format!("{} of {}{wait}", ordinal(place), snapshot.waiting_total);
-    format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot))
+    format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot, waits))
 }
 
-/// The reason why nobody is admitted, or else the holders.
-fn obstacle(snapshot: &Snapshot) -> String {
-    if let Some(reason) = reason(snapshot) {
-        return reason;
+/// What keeps this waiter out, whoever holds: what keeps everybody out, or a reason of its own.
+pub(super) fn barrier(snapshot: &Snapshot, waits: &Waits) -> Option<String> {
+    let is_barrier = |told: &&Reason| {
+        !matches!(
+            told,
+            Reason::Ahead { .. }
+                | Reason::Overtaken { .. }
+                | Reason::Held { .. }
+                | Reason::ReadersHold { .. }
+                | Reason::WriterHolds { .. }
+                | Reason::NotRenewed { .. }
+                | Reason::AboutToBeServed
+        )
+    };
+    let own = || waits.reasons.iter().find(is_barrier).map(|told| reason_words(snapshot, told));
+    reason(snapshot).or_else(own)
+}
+
+/// The barrier, or else the holders.
+fn obstacle(snapshot: &Snapshot, waits: &Waits) -> String {
+    if let Some(barrier) = barrier(snapshot, waits) {
+        return barrier;
     }
     let mut words = held(snapshot);
     let holders = snapshot.holders.iter().take(MOST_HOLDERS).map(holder).collect::<Vec<_>>();

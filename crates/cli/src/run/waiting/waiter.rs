@@ -1,16 +1,22 @@
 //! What is told of a request that waits: on a line, with `-v`, and as events.
 
-use seinpaal::{Snapshot, why::Estimate};
+use seinpaal::{
+    Snapshot,
+    why::{Estimate, Waits, Why},
+};
 
 use super::{
     Entrance, NamePart, StoreNews, WORTH_A_LINE,
-    line::{self, WaitingLine},
+    line::{self, WaitingLine, barrier},
     lookout::StoreLookout,
     silence,
 };
 use crate::{
     exit::Failure,
-    output::{json::Guess, text::reason, why::figure},
+    output::{
+        json::{Guess, ReasonJson},
+        why::figure,
+    },
     run::{Events, RunEvent},
 };
 
@@ -23,8 +29,9 @@ pub(super) struct ToldWaiter<'a> {
     /// What `-v` was told last: our place, and whether something keeps everybody out, or there was
     /// an estimate.
     explained: (u32, bool, bool),
-    /// What the events told last: our place, and whether there is an estimate that goes by holds.
-    emitted: (u32, bool),
+    /// What the events told last: our place, whether there is an estimate that goes by holds, and
+    /// the kinds of the reasons.
+    emitted: (u32, bool, Vec<&'static str>),
     silence_is_told: bool,
 }
 
@@ -36,7 +43,7 @@ impl<'a> ToldWaiter<'a> {
             line: WaitingLine::new(entrance.voice),
             lookout: StoreLookout::default(),
             explained: (0, false, false),
-            emitted: (0, false),
+            emitted: (0, false, Vec::new()),
             silence_is_told: false,
         }
     }
@@ -45,25 +52,34 @@ impl<'a> ToldWaiter<'a> {
     pub(super) fn begin(&mut self, part: &NamePart, waiting: u32) {
         self.events.emit(&RunEvent::Queued { name: &part.name, waiting });
         self.explain(&part.name, waiting, None, None);
-        self.emitted = (0, false);
+        self.emitted = (0, false, Vec::new());
         let voice = self.entrance.voice;
         let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
         self.lookout.post(&part.semaphore, is_wanted);
     }
 
     pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
-        let waiting = snapshot.waiting_total;
-        let estimates = snapshot.estimates();
-        let Some(estimate) = estimates.get(place.saturating_sub(1) as usize) else { return };
-        let is_by_holds = matches!(estimate, Estimate::ByHolds { .. });
-        if std::mem::replace(&mut self.emitted, (place, is_by_holds)) != (place, is_by_holds) {
-            let (name, estimate) = (&snapshot.name, Guess::new(estimate));
-            self.events.emit(&RunEvent::Position { name, position: place, waiting, estimate });
-        }
-        self.explain(&snapshot.name, place, reason(snapshot), figure(estimate));
+        let Some(waits) = waits(snapshot, place) else { return };
+        self.emit(snapshot, place, &waits);
+        let bars = barrier(snapshot, &waits);
+        self.explain(&snapshot.name, place, bars, figure(&waits.estimate));
         if !self.silence_is_told {
-            self.line.draw(&line::words(snapshot, place, estimate));
+            self.line.draw(&line::words(snapshot, place, &waits));
         }
+    }
+
+    /// An event, if anything but a figure has changed.
+    fn emit(&mut self, snapshot: &Snapshot, position: u32, waits: &Waits) {
+        let reasons = ReasonJson::all(snapshot, waits);
+        let kinds = reasons.iter().map(|told| told.reason).collect();
+        let told = (position, matches!(waits.estimate, Estimate::ByHolds { .. }), kinds);
+        if self.emitted == told {
+            return;
+        }
+        self.emitted = told;
+        let (name, waiting) = (&snapshot.name, snapshot.waiting_total);
+        let estimate = Guess::new(&waits.estimate);
+        self.events.emit(&RunEvent::Position { name, position, waiting, reasons, estimate });
     }
 
     fn explain(&mut self, name: &str, place: u32, why: Option<String>, wait: Option<String>) {
@@ -102,5 +118,14 @@ impl<'a> ToldWaiter<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Why the waiter at this place waits.
+fn waits(snapshot: &Snapshot, place: u32) -> Option<Waits> {
+    let waiter = snapshot.waiters.get(place.saturating_sub(1) as usize)?;
+    match snapshot.why(&waiter.ticket)? {
+        Why::Waits(waits) => Some(waits),
+        _ => None,
     }
 }

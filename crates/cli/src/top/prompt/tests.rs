@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use seinpaal_words::matching::Matching;
+
 use super::*;
 
 fn prompt_of(holds: bool) -> Prompt {
@@ -93,10 +95,38 @@ fn permits_are_reserved_with_a_length_and_a_reason() {
 
 #[test]
 fn all_in_work_are_cancelled_only_if_the_name_is_typed() {
-    let row = Some(QueueTarget::InWork(ItemId(7)));
-    let name = Name::new("a").unwrap();
-    let of_queue =
-        || Prompt::new(CursorTarget::Queue { name: name.clone(), is_paused: false, row });
-    assert_eq!(typed(&mut of_queue(), "Cy\n"), PromptOutcome::Left);
-    assert_eq!(typed(&mut of_queue(), "Ca\n"), PromptOutcome::Do(name.clone(), TopDeed::CancelAll));
+    let all = ManyItems { items: 3, matching: Matching::default() };
+    let mut prompt = of_queue(ItemState::InWork, &all);
+    assert_eq!(typed(&mut prompt, "Cy\n"), PromptOutcome::Left);
+    let mut prompt = of_queue(ItemState::InWork, &all);
+    let deed = TopDeed::CancelAll(ItemState::InWork, all);
+    assert_eq!(typed(&mut prompt, "Ca\n"), PromptOutcome::Do(Name::new("a").unwrap(), deed));
+}
+
+fn of_queue(state: ItemState, all: &ManyItems) -> Prompt {
+    let row = Some(QueueTarget { id: ItemId(7), state, all: all.clone() });
+    Prompt::new(CursorTarget::Queue { name: Name::new("a").unwrap(), is_paused: false, row })
+}
+
+#[test]
+fn after_a_search_the_question_says_how_many_match_and_that_later_ones_are_spared() {
+    let matching = Matching { text: "job=42".into(), with_payloads: true, until: Some(9) };
+    let all = ManyItems { items: 137, matching };
+    for (state, keys, command) in [
+        (ItemState::Ready, "C", "queue cancel a all --state ready --matching \"job=42\"?"),
+        (ItemState::Delayed, "C", "queue cancel a all --state delayed --matching \"job=42\"?"),
+        (ItemState::Dead, "T", "queue dead a --replay all --matching \"job=42\"?"),
+        (ItemState::Dead, "D", "queue dead a --drop all --matching \"job=42\"?"),
+    ] {
+        let mut prompt = of_queue(state, &all);
+        let words = match state {
+            ItemState::Dead => "all 137 that match".to_owned(),
+            state => format!("cancel all 137 {state} that match"),
+        };
+        assert!(prompt.line().contains(&words), "{}", prompt.line());
+        assert_eq!(typed(&mut prompt, keys), PromptOutcome::Open);
+        let asked = prompt.line();
+        let words = "The 137 items found, and none that comes later";
+        assert!(asked.contains(command) && asked.contains(words), "{asked}");
+    }
 }

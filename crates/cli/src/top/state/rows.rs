@@ -1,9 +1,10 @@
 //! The rows of the open name or queue, and what an action at the cursor is about.
 
-use seinpaal::{ItemId, Name, Snapshot, Ticket};
+use seinpaal::{ItemId, ItemState, Name, Snapshot, Ticket};
 
 use super::{
     super::{
+        deed::ManyItems,
         prompt::{CursorTarget, QueueTarget, TicketRow},
         watch::ListTab,
     },
@@ -15,10 +16,7 @@ use crate::output::{ticket::short, why::origin};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum OpenRow {
     Ticket(Ticket),
-    InWork(ItemId),
-    /// Ready or delayed.
-    Waiting(ItemId),
-    Dead(ItemId),
+    Item(ItemState, ItemId),
 }
 
 impl TopState {
@@ -32,10 +30,9 @@ impl TopState {
                 .collect();
         }
         let Some(queue) = &self.queue else { return Vec::new() };
-        let in_work = queue.seen.work.iter().map(|row| OpenRow::InWork(row.id));
-        let waiting = queue.ready.iter().chain(&queue.delayed).map(|row| OpenRow::Waiting(row.id));
-        let dead = queue.dead.iter().map(|row| OpenRow::Dead(row.id));
-        in_work.chain(waiting).chain(dead).collect()
+        let in_work = queue.in_work.iter().map(|row| OpenRow::Item(ItemState::InWork, row.id));
+        let listed = queue.ready.iter().chain(&queue.delayed).chain(&queue.dead);
+        in_work.chain(listed.map(|row| OpenRow::Item(row.state.state(), row.id))).collect()
     }
 
     /// Where the cursor is among them: at first with the first waiter, of whom most is told.
@@ -69,15 +66,17 @@ impl TopState {
             ListTab::Queues => {
                 let seen = self.queues.iter().find(|seen| seen.name == name);
                 let is_paused = seen.is_some_and(|seen| seen.paused.is_some());
-                let row = row.and_then(|row| match row {
-                    OpenRow::InWork(id) => Some(QueueTarget::InWork(id)),
-                    OpenRow::Waiting(id) => Some(QueueTarget::Waiting(id)),
-                    OpenRow::Dead(id) => Some(QueueTarget::Dead(id)),
-                    OpenRow::Ticket(_) => None,
-                });
+                let row = row.and_then(|row| self.item(row));
                 CursorTarget::Queue { name, is_paused, row }
             }
         })
+    }
+
+    /// An item, and all of its state.
+    fn item(&self, row: OpenRow) -> Option<QueueTarget> {
+        let (OpenRow::Item(state, id), Some(queue)) = (row, &self.queue) else { return None };
+        let (items, matching) = queue.all(state);
+        Some(QueueTarget { id, state, all: ManyItems { items, matching } })
     }
 
     fn seen_of(&self, name: &Name) -> Option<&Snapshot> {

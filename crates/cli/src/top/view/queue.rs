@@ -2,10 +2,14 @@
 
 use std::time::SystemTime;
 
-use seinpaal::{InWork, ListedItem, ListedState, QueueSnapshot};
+use seinpaal::{ListedItem, ListedState, QueueSnapshot};
 
 use super::{
-    super::{state::TopState, watch::OpenQueue},
+    super::{
+        prompt::in_words,
+        state::TopState,
+        watch::{OpenQueue, OpenWorkRow},
+    },
     Columns, GAP, ViewLine, matches_filter, name_width, nothing,
     open::head,
     row, window,
@@ -55,15 +59,20 @@ fn cells(seen: &QueueSnapshot) -> [String; 6] {
 /// One queue.
 pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     let Some(queue) = state.queue.clone() else {
-        return vec![ViewLine::Plain(" looking".to_owned())];
+        let words = match state.look.matching.as_str() {
+            "" => " looking".to_owned(),
+            text => format!(" looking for \"{}\"", plain(text)),
+        };
+        return vec![ViewLine::Plain(words)];
     };
     let mut lines = head(&show::head(&queue.seen), columns);
     lines.push(ViewLine::Plain(String::new()));
     let blocks = blocks(&queue);
+    let words = words(&queue);
+    let has_words = !words.is_empty();
+    lines.extend(has_words.then_some(ViewLine::Plain(words)));
+    // A block has a head, and an empty line above it.
     let left = rows.saturating_sub(lines.len() + 2 * blocks.len());
-    if queue.seen.work.is_empty() {
-        lines.push(ViewLine::Plain(" nothing is in work".to_owned()));
-    }
     let (at, mut first) = (state.row(), 0);
     for (place, room) in room_of(&blocks, at, left).into_iter().enumerate() {
         let block = &blocks[place];
@@ -71,7 +80,7 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
         if here.is_some() {
             state.page = room.max(1);
         }
-        if place > 0 || first > 0 || queue.seen.work.is_empty() {
+        if place > 0 || has_words {
             lines.push(ViewLine::Plain(String::new()));
         }
         lines.push(ViewLine::Head(block.head.to_owned()));
@@ -83,6 +92,20 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
     lines
 }
 
+/// What was found; or that nothing is in work, where the first block would say who works.
+fn words(queue: &OpenQueue) -> String {
+    if queue.matching.is_empty() {
+        let is_idle = queue.in_work.is_empty();
+        return if is_idle { " nothing is in work".to_owned() } else { String::new() };
+    }
+    let found = queue.found.iter().filter(|(_, counted)| counted.items > 0);
+    let found = found.map(|(state, counted)| format!("{} {}", counted.items, in_words(*state)));
+    match found.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => format!(" no item matches \"{}\"", queue.matching),
+        found => format!(" \"{}\" matches {found}", queue.matching),
+    }
+}
+
 /// The items of a state, a line each.
 struct Block {
     head: &'static str,
@@ -91,7 +114,7 @@ struct Block {
 
 fn blocks(queue: &OpenQueue) -> Vec<Block> {
     let lines = |items: &[ListedItem]| items.iter().map(listed).collect::<Vec<_>>();
-    let work = queue.seen.work.iter().map(in_work).collect();
+    let work = queue.in_work.iter().map(in_work).collect();
     let all = [
         (" IN WORK           DELIVERY   SINCE  WHO", work),
         (" READY             DELIVERY  PUSHED  WHAT", lines(&queue.ready)),
@@ -121,10 +144,10 @@ fn room_of(blocks: &[Block], at: usize, rows: usize) -> Vec<usize> {
     room
 }
 
-fn in_work(item: &InWork) -> String {
-    let (since, worker) = (age(item.worked_for), &item.worker);
-    let (id, attempt) = (item.id, item.attempt);
-    format!("{id:<16}  {attempt:>8}  {since:>6}  {}@{}", worker.pid, worker.host)
+fn in_work(item: &OpenWorkRow) -> String {
+    let OpenWorkRow { id, attempt, worked_for, worker } = item;
+    let since = age(*worked_for);
+    format!("{id:<16}  {attempt:>8}  {since:>6}  {worker}")
 }
 
 fn listed(item: &ListedItem) -> String {
@@ -153,3 +176,6 @@ fn told(item: &ListedItem) -> String {
     let words = words.chain([glimpse(item)]).collect::<Vec<_>>();
     plain(&words.join("  ")).into_owned()
 }
+
+#[cfg(test)]
+mod tests;

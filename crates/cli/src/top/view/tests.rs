@@ -1,17 +1,14 @@
 use std::time::Duration;
 
-use seinpaal::{ItemState, Name, Seinpaal};
+use seinpaal::{Name, Seinpaal};
 
 use super::{
-    super::{
-        keys::Key,
-        watch::{OpenQueue, StoreAnswer},
-    },
+    super::{keys::Key, state::KeyRequest, watch::StoreAnswer},
     *,
 };
 use crate::args::SortBy;
 
-const WIDE: Size = Size { columns: 80, rows: 24 };
+pub(super) const WIDE: Size = Size { columns: 80, rows: 24 };
 
 /// Names with so many holders each and as many waiters as are asked for, in a store of the test's
 /// own.
@@ -31,13 +28,13 @@ async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, StoreAnsw
     (seinpaal, StoreAnswer::Names { names, open })
 }
 
-fn state(seen: StoreAnswer) -> TopState {
+pub(super) fn state(seen: StoreAnswer) -> TopState {
     let mut state = TopState::new("memory:".into(), SortBy::Name, Duration::from_secs(1));
     state.take(seen);
     state
 }
 
-fn texts(state: &mut TopState, size: Size) -> Vec<String> {
+pub(super) fn texts(state: &mut TopState, size: Size) -> Vec<String> {
     lines(state, size).iter().map(|line| line.text().to_owned()).collect()
 }
 
@@ -144,7 +141,7 @@ async fn an_open_name_shows_who_holds_and_why_the_waiter_at_the_cursor_waits() {
     };
     let names = seinpaal.list("").await.unwrap();
     let mut state = state(StoreAnswer::Names { names: names.clone(), open: None });
-    assert_eq!(state.press(Key::Enter), super::super::state::KeyRequest::Look);
+    assert_eq!(state.press(Key::Enter), KeyRequest::Look);
     assert_eq!(state.look.open, Some(Name::new("a").unwrap()));
     state.take(StoreAnswer::Names { names, open: Some(Box::new(open)) });
     let drawn = texts(&mut state, WIDE).join("\n");
@@ -182,53 +179,8 @@ async fn a_store_that_fails_is_told_of_and_the_rows_stay() {
     assert_eq!(texts(&mut state, WIDE)[1], "");
 }
 
-async fn opened(seinpaal: &Seinpaal, name: &str) -> StoreAnswer {
-    let queue = seinpaal.queue(name);
-    let list = async |state| queue.items(state, None, 100).await.unwrap().items;
-    let open = OpenQueue {
-        seen: queue.snapshot().await.unwrap(),
-        ready: list(ItemState::Ready).await,
-        delayed: list(ItemState::Delayed).await,
-        dead: list(ItemState::Dead).await,
-    };
-    let queues = seinpaal.queues("").await.unwrap();
-    StoreAnswer::Queues { queues, open: Some(Box::new(open)) }
-}
-
-#[tokio::test]
-async fn an_open_queue_lists_every_state_and_the_cursor_stays_in_its_place() {
-    let seinpaal = Seinpaal::in_memory();
-    let mails = seinpaal.queue("mails");
-    mails.push("dead").deliveries(1).await.unwrap();
-    mails.pop().await.unwrap().fail("no route", Duration::ZERO).await.unwrap();
-    for n in 0..40 {
-        mails.push(format!("to: {n}")).await.unwrap();
-    }
-    mails.push("tomorrow").delay(Duration::from_secs(86_400)).label("job", "42").await.unwrap();
-    let held = mails.pop().await.unwrap();
-    let mut state = state(opened(&seinpaal, "mails").await);
-    state.press(Key::Tab);
-    state.press(Key::Enter);
-    state.take(opened(&seinpaal, "mails").await);
-    let drawn = texts(&mut state, WIDE).join("\n");
-    for words in ["IN WORK", "to: 1", "job=42  tomorrow", "no route"] {
-        assert!(drawn.contains(words), "{words}: {drawn}");
-    }
-    for (columns, rows) in [(80, 24), (40, 12), (20, 5), (1, 1)] {
-        let drawn = texts(&mut state, Size { columns, rows });
-        assert!(drawn.len() == rows && drawn.iter().all(|line| width(line) <= columns));
-    }
-    // Down from the item in work to the third that is ready.
-    (0..3).for_each(|_| drop(state.press(Key::Down)));
-    let chosen = |state: &mut TopState| {
-        let lines = lines(state, WIDE);
-        let chosen = lines.iter().find(|line| matches!(line, ViewLine::Chosen(_)));
-        chosen.map(|line| line.text().trim_end().to_owned()).unwrap_or_default()
-    };
-    assert!(chosen(&mut state).ends_with("to: 3"), "{}", chosen(&mut state));
-    let third = mails.items(ItemState::Ready, None, 3).await.unwrap().items.remove(2);
-    mails.cancel(third.id).await.unwrap();
-    state.take(opened(&seinpaal, "mails").await);
-    assert!(chosen(&mut state).ends_with("to: 4"), "not the item in work: {}", chosen(&mut state));
-    held.acknowledge().await.unwrap();
+#[test]
+fn the_help_fits_a_terminal_of_80_columns() {
+    let wide: Vec<_> = help::lines().into_iter().filter(|it| width(it.text()) > 80).collect();
+    assert!(wide.is_empty() && help::lines().len() <= 21, "{wide:?}");
 }

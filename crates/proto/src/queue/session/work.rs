@@ -78,7 +78,7 @@ impl HeldDelivery {
         }
     }
 
-    /// By then its lease has ended, also by a clock that is slow.
+    /// Notes how the delivery is to end. At `give_up_at` its lease has ended even by a slow clock.
     pub(super) fn leave(&mut self, how: How, is_told: bool) {
         let give_up_at = self.until.map(|until| until.saturating_add(self.ttl.saturating_mul(2)));
         self.leaving = Some(Leaving { how, is_told, is_doubtful: false, give_up_at });

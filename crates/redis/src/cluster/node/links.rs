@@ -103,7 +103,7 @@ impl ClusterNode {
         self.former_wakeups().retain(|link| !ids.contains(&link.id));
     }
 
-    /// Nothing in it is ever left half done.
+    /// A poisoned lock does no harm, since no change under it is ever left half done.
     fn former_wakeups(&self) -> MutexGuard<'_, Vec<NodeLink>> {
         self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
     }

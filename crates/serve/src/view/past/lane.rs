@@ -80,7 +80,11 @@ impl Lane {
         let scale = Scale { first, top };
         let known = buckets.iter().flatten();
         let granted: u64 = known.clone().map(|it| u64::from(it.granted)).sum();
-        let longest = known.map(|it| it.oldest).max().map_or_else(|| "not known".into(), length);
+        let longest = match known.map(|it| it.oldest).max() {
+            None => "not known".to_owned(),
+            Some(0) => "none".to_owned(),
+            Some(longest) => format!("{} at most", length(longest)),
+        };
         Self {
             class: "waits",
             title: figures.oldest,
@@ -89,10 +93,10 @@ impl Lane {
             words: if figures.has_grants {
                 let granted = grouped(granted);
                 format!(
-                    "Longest wait in line over the last {span}: {longest} at most; {granted} got in after a wait."
+                    "Longest wait in line over the last {span}: {longest}; {granted} got in after a wait."
                 )
             } else {
-                format!("{} over the last {span}: {longest} at most.", figures.oldest)
+                format!("{} over the last {span}: {longest}.", figures.oldest)
             },
             most: scale.area(buckets, |it| it.oldest),
             least: String::new(),

@@ -51,4 +51,6 @@ fn the_past_of_a_queue_has_words_of_its_own() {
     assert_eq!(lane.words, "Ready over the last 10 minutes: 3, now 3.");
     let lane = Lane::waits(0, &[Some(&busy)], "10 minutes", &ITEMS);
     assert_eq!(lane.words, "Oldest ready over the last 10 minutes: 9s at most.");
+    let lane = Lane::waits(0, &[Some(&bucket(0, 0, 0))], "10 minutes", &ITEMS);
+    assert_eq!(lane.words, "Oldest ready over the last 10 minutes: none.");
 }
