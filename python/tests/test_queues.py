@@ -211,6 +211,21 @@ print(counts.acknowledged, flush=True)
 """
 
 
+STRAY = """
+import signal, sys, threading, seinpaal
+def work(item):
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+seinpaal.connect(sys.argv[1]).queue(sys.argv[2]).worker(work).run()
+"""
+
+
+def test_a_signal_that_interrupts_no_wait_ends_a_worker_too(
+    redis: seinpaal.Seinpaal, name: str
+) -> None:
+    redis.queue(name).push("ann")
+    subprocess.run([sys.executable, "-c", STRAY, REDIS, name], timeout=60, check=True)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_a_worker_finish_what_it_works_on(
     redis: seinpaal.Seinpaal, name: str, number: signal.Signals

@@ -22,6 +22,9 @@ from .errors import Error, Lost, StoreError
 #: How long a worker waits before it asks a store again that does not answer.
 _PAUSE = 1.0
 
+#: How often the main thread looks for signals while it waits.
+_LOOK = 0.05
+
 
 @dataclass
 class Counts:
@@ -113,7 +116,9 @@ class Worker:
                 # A signal that comes while threads are started ends that, too: the first may have an item already.
                 for thread in threads:
                     thread.start()
-                self._stopping.wait()
+                # A signal that comes just before a wait, or to another thread, does not end that wait.
+                while not self._stopping.wait(_LOOK):
+                    pass
         except _Shutdown:
             pass
         finally:
