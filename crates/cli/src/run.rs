@@ -13,6 +13,7 @@ mod leash;
 mod once;
 mod permitted;
 mod process;
+mod setup;
 mod sign;
 mod signals;
 mod terminal;

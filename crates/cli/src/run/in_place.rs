@@ -10,8 +10,9 @@ use std::{
 use seinpaal::store::ChildRecord;
 
 use super::{
-    process::{CmdStart, setup, sign},
-    raw, signals,
+    raw,
+    setup::{CmdStart, setup, sign},
+    signals,
 };
 use crate::settings::STORE_VARIABLE;
 

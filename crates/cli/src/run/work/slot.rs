@@ -11,7 +11,8 @@ use crate::{
     exit::{Exit, Failure},
     run::{
         guard::{KillTerms, RunGuard},
-        process::{BeforeCmd, Cmd, CmdStart},
+        process::{BeforeCmd, Cmd},
+        setup::CmdStart,
     },
 };
 
