@@ -1,0 +1,57 @@
+//! The choices that a prompt begins with: a key, its words, and what follows.
+
+use seinpaal::ItemState;
+
+use super::{PromptChoice, PromptField, QueueTarget, Then, TicketRow, TopDeed, in_words};
+
+/// Those at a name, and at the holder or waiter at the cursor.
+pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
+    let mut choices = vec![
+        ('l', "limit".to_owned(), Then::Ask(PromptField::Limit)),
+        ('u', "unset the limit".to_owned(), Then::Confirm(TopDeed::Unset)),
+        match is_paused {
+            true => ('r', "resume".to_owned(), Then::Confirm(TopDeed::Resume)),
+            false => ('p', "pause".to_owned(), Then::Ask(PromptField::Reason)),
+        },
+        ('v', "reserve".to_owned(), Then::Ask(PromptField::Reservation)),
+    ];
+    let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
+    if holds {
+        let reason = PromptField::AskReason(ticket, shown.clone());
+        choices.push(('a', "ask it to hand over".to_owned(), Then::Ask(reason)));
+    }
+    choices.push(('e', format!("evict {shown}"), Then::Confirm(TopDeed::Evict { ticket, shown })));
+    choices
+}
+
+/// Those at a queue, and at the item at the cursor.
+pub(super) fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
+    let confirm = |key, words: &str, deed| (key, words.to_owned(), Then::Confirm(deed));
+    let mut choices = vec![
+        ('l', "limit".to_owned(), Then::Ask(PromptField::QueueLimit)),
+        match is_paused {
+            true => confirm('r', "resume", TopDeed::QueueResume),
+            false => ('p', "pause".to_owned(), Then::Ask(PromptField::QueueReason)),
+        },
+        confirm('x', "purge", TopDeed::Purge),
+    ];
+    let Some(QueueTarget { id, state, all }) = row else { return choices };
+    let many = |which: &str| match all.matching.text.is_empty() {
+        true => format!("all{which}"),
+        false => format!("all {}{which} that match", all.items),
+    };
+    if state == ItemState::Dead {
+        choices.extend([
+            confirm('t', &format!("replay {id}"), TopDeed::Replay(id)),
+            confirm('d', &format!("drop {id}"), TopDeed::Drop(id)),
+            confirm('T', &format!("replay {}", many("")), TopDeed::ReplayAll(all.clone())),
+            confirm('D', &format!("drop {}", many("")), TopDeed::DropAll(all)),
+        ]);
+    } else {
+        let which = format!(" {}", in_words(state));
+        let words = format!("cancel {}", many(&which));
+        choices.push(confirm('c', &format!("cancel {id}"), TopDeed::Cancel(id)));
+        choices.push(confirm('C', &words, TopDeed::CancelAll(state, all)));
+    }
+    choices
+}
