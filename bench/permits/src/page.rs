@@ -68,6 +68,9 @@ fn in_short(lines: &[Line]) -> String {
     lines.into_iter().flatten().collect()
 }
 
+/// So many fit into a line of 100 columns, together with what stands before them.
+const COMMITS_A_LINE: usize = 7;
+
 /// Of what, and when the machine was how busy.
 fn measured(lines: &[Line]) -> String {
     let mut commits: Vec<&str> = lines.iter().map(|line| line.commit.as_str()).collect();
@@ -78,9 +81,10 @@ fn measured(lines: &[Line]) -> String {
     servers.dedup();
     let loads = || lines.iter().map(|line| line.load);
     let (least, most) = (loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max));
+    let commits: Vec<String> = commits.chunks(COMMITS_A_LINE).map(|some| some.join(", ")).collect();
     format!(
-        "Measured at commit {}. Redis {}.\nLoad of the machine: {least:.0} to {most:.0}.\n",
-        commits.join(", "),
+        "Measured at commit {}.\nRedis {}. Load of the machine: {least:.0} to {most:.0}.\n",
+        commits.join(",\n"),
         servers.join(", ")
     )
 }
