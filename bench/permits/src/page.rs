@@ -10,6 +10,8 @@ use crate::{
 
 const BEGIN: &str = "<!-- made by `bench/run --page`: do not edit from here -->";
 const END: &str = "<!-- to here -->";
+/// So many fit into a line of 100 columns, together with what stands before them.
+const COMMITS_A_LINE: usize = 7;
 
 pub(crate) fn write(page: &Path, lines: &[Line]) -> io::Result<()> {
     let text = fs::read_to_string(page)?;
@@ -67,9 +69,6 @@ fn in_short(lines: &[Line]) -> String {
     ];
     lines.into_iter().flatten().collect()
 }
-
-/// So many fit into a line of 100 columns, together with what stands before them.
-const COMMITS_A_LINE: usize = 7;
 
 /// Of what, and when the machine was how busy.
 fn measured(lines: &[Line]) -> String {
