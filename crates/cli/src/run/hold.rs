@@ -17,6 +17,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+pub(super) use self::lease::left_for_cmd;
 use super::{
     Events, RunEvent, Signals,
     ending::CmdEnding,

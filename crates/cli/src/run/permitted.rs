@@ -14,7 +14,7 @@ use super::{
     Events, RunEvent, Signals,
     guard::{KillTerms, RunGuard},
     held::{self, CmdGrant, HeldAs, HeldName},
-    hold::HoldOfCmd,
+    hold::{HoldOfCmd, left_for_cmd},
     leash::{self, Leash},
     once::Once,
     process::{BeforeCmd, Cmd},
@@ -80,6 +80,7 @@ impl PermittedCmd<'_> {
         let started = match fallen(&mut ties) {
             Some(failure) => Err(failure),
             None => {
+                let left = permits.as_ref().and_then(left_for_cmd);
                 self.start(grants, &held, counts, terminal.as_mut(), (&mut guard, left), signals)
             }
         };
@@ -91,7 +92,7 @@ impl PermittedCmd<'_> {
                 return Err(failure);
             }
         };
-        let left = permits.as_ref().and_then(PermitSet::remaining);
+        let left = permits.as_ref().and_then(left_for_cmd);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
         let mut hold = self.hold_of(leash, terminal, ties, events, signals);
         hold.min_hold_at = self.args.min_hold.and_then(|least| began.checked_add(least));

@@ -68,36 +68,39 @@ impl LeaseInHand {
         self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
         // What is lost stays lost, whatever answer comes later.
         if !matches!(self.noted(), PermitState::Lost(_)) {
-            self.tell(PermitState::Held);
+            tell(self.note(PermitState::Held), PermitState::Held);
         }
     }
 
     pub(super) fn set(&self, state: PermitState) {
+        let told = self.note(state);
         if let PermitState::Lost(_) = state {
-            // Before anybody is woken, who would still read some time that is left.
+            // After the state: a reader that finds no time left would take any other loss for
+            // silence. Before anybody is woken, who would still read some time that is left.
             self.valid_until.store(0, Ordering::Release);
         }
-        self.tell(state);
+        tell(told, state);
     }
 
-    /// Notes how the lease stands, and tells those who wait. Only the driver calls this. It leaves
-    /// the lock before wakers run, since a waker may do anything. A channel without listeners is
+    /// Notes how the lease stands. Only the driver calls this. A channel without listeners is
     /// dropped.
-    fn tell(&self, state: PermitState) {
-        let told = {
-            let mut standing = self.standing();
-            standing.state = state;
-            standing.told.take_if(|told| told.is_closed());
-            standing.told.clone()
-        };
-        if let Some(told) = told {
-            told.send_replace(state);
-        }
+    fn note(&self, state: PermitState) -> Option<watch::Sender<PermitState>> {
+        let mut standing = self.standing();
+        standing.state = state;
+        standing.told.take_if(|told| told.is_closed());
+        standing.told.clone()
     }
 
     /// A poisoned lock does no harm, since nothing panics while it has the lock.
     fn standing(&self) -> MutexGuard<'_, LeaseState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells those who wait. The lock is left by then, since a waker may do anything.
+fn tell(told: Option<watch::Sender<PermitState>>, state: PermitState) {
+    if let Some(told) = told {
+        told.send_replace(state);
     }
 }
 
@@ -186,5 +189,30 @@ impl Deref for GrantInHand {
 
     fn deref(&self) -> &LeaseInHand {
         &self.lease
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, thread};
+
+    use super::*;
+    use crate::{Ended, Lost};
+
+    #[test]
+    fn a_lease_of_which_nothing_is_left_has_the_cause_of_its_loss() {
+        let lost = PermitState::Lost(Lost::Ended(Ended::Released));
+        for _ in 0..5_000 {
+            let lease = Arc::new(LeaseInHand::new(ClientClock::Machine, None));
+            let holder = Arc::clone(&lease);
+            let found = thread::spawn(move || {
+                while holder.remaining() != Some(Duration::ZERO) {
+                    std::hint::spin_loop();
+                }
+                holder.noted()
+            });
+            lease.set(lost);
+            assert_eq!(found.join().unwrap(), lost);
+        }
     }
 }

@@ -51,9 +51,7 @@ impl HoldOfCmd<'_> {
                 _ => {}
             }
         }
-        if !matches!(state, PermitState::Lost(_)) {
-            self.leash.lease(permits.remaining());
-        }
+        self.leash.lease(left_for_cmd(permits));
     }
 
     fn meet_danger(&mut self, permits: &PermitSet) {
@@ -106,6 +104,14 @@ impl HoldOfCmd<'_> {
             self.events.emit(&RunEvent::Lost { name, cause: cause.to_owned() });
         }
     }
+}
+
+/// How long CMD may go on; `None`: its permits do not run out by time, or they are lost. A guard
+/// that were told of a loss as of a lease without time would send TERM at once, whatever the cause.
+pub(in crate::run) fn left_for_cmd(permits: &PermitSet) -> Option<Duration> {
+    let left = permits.remaining();
+    // In this order: what is not lost now was not lost when its time was read.
+    left.filter(|_| !matches!(permits.state(), PermitState::Lost(_)))
 }
 
 fn worst(permits: &PermitSet) -> &str {

@@ -72,8 +72,14 @@ impl SharedItem {
 
     /// By the clock, which may be ahead of what was noted.
     pub(super) fn standing(&self, noted: PermitState) -> PermitState {
-        let is_over = !self.lease.is_held() && !matches!(noted, PermitState::Lost(_));
-        if is_over { PermitState::Lost(Lost::Silence) } else { noted }
+        if self.lease.is_held() {
+            return noted;
+        }
+        // Asked again: the loss and its cause may have been noted since.
+        match self.lease.noted() {
+            lost @ PermitState::Lost(_) => lost,
+            _ => PermitState::Lost(Lost::Silence),
+        }
     }
 
     pub(super) async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
