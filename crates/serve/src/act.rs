@@ -22,7 +22,8 @@ use seinpaal_words::{
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
     deed::{NameDeed, Undone, WebDeed, is_reason},
-    page::{self, FieldMap, PageFrame, named, notice},
+    fields::{FieldMap, field},
+    page::{self, PageFrame, named, notice},
     shared::HandlerState,
     view::{ItemQuery, encoded, grouped, shown},
 };
@@ -104,7 +105,7 @@ pub(crate) async fn act(
     Form(fields): Form<FieldMap>,
 ) -> Response {
     let refuse = |status, words: &str| notice(&inner, &visitor, status, "Not done", words);
-    let csrf = fields.get("csrf").map_or("", String::as_str);
+    let csrf = field(&fields, "csrf");
     if !is_from_here(&headers) || !is_our_form(&inner, csrf) {
         let words = "This form was not made by this program, or was made before it was started anew. Go back, reload the page, and try again.";
         return refuse(StatusCode::FORBIDDEN, words);
@@ -155,7 +156,7 @@ impl CheckedAction {
             let words = "Nothing can be changed from here: the program was started without --allow-actions, or your token may only read.";
             return Err((StatusCode::FORBIDDEN, words.to_owned()));
         }
-        let field = |name: &str| fields.get(name).map_or("", String::as_str);
+        let field = |name: &str| field(fields, name);
         let words =
             ActionWords::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
         let name = named(fields).map_err(|words| bad(&words))?;
@@ -207,7 +208,7 @@ impl CheckedAction {
 
     /// With what the form asked for.
     fn checked(self, fields: &FieldMap) -> Result<Self, ActionRefused> {
-        let field = |name: &str| fields.get(name).map_or("", |text| text.trim());
+        let field = |name: &str| field(fields, name).trim();
         let (verb, reason) = (self.words.verb, field("reason"));
         if !is_reason(reason) {
             return Err(bad(
@@ -218,7 +219,7 @@ impl CheckedAction {
             return Err(bad("A reason is needed."));
         }
         // As it is, or as the page shows it: some characters cannot be typed.
-        let typed = fields.get("typed").map_or("", String::as_str);
+        let typed = crate::fields::field(fields, "typed");
         if verb.is_typed() && typed != self.name && typed != shown(&self.name) {
             return Err(bad("What was typed is not the name. Nothing was changed."));
         }

@@ -30,6 +30,7 @@ mod dashboard;
 mod deed;
 mod deliveries;
 mod escape;
+mod fields;
 mod glances;
 mod history;
 mod listen;

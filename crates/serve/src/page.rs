@@ -1,6 +1,6 @@
 //! Whole pages. Their parts that update come from the same frames as the stream's.
 
-mod fields;
+mod subject;
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use axum::{
 };
 use seinpaal::ItemState;
 
-use self::fields::field;
-pub(crate) use self::fields::{FieldMap, named, subject};
+pub(crate) use self::subject::{named, subject};
 use crate::{
     access::Visitor,
     act::words::done,
     audit::AuditEntry,
+    fields::{FieldMap, field},
     shared::HandlerState,
     view::{self, ItemQuery, ListQuery, PageChoices, PageSubject, encoded},
     watch::{self, Frame, PagePart},

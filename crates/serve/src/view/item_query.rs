@@ -1,11 +1,10 @@
 //! The query of a queue's page: a text to look for, and which part of which list.
 
-use std::collections::BTreeMap;
-
 use seinpaal::{ItemCursor, ItemState};
 use seinpaal_words::matching::MOST;
 
 use super::encoded;
+use crate::fields::{FieldMap, field};
 
 /// Which items the page of a queue shows.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -20,8 +19,8 @@ pub(crate) struct ItemQuery {
 
 impl ItemQuery {
     /// Reads the fields of a link or form. An unknown value means the default.
-    pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
-        let field = |name: &str| fields.get(name).map_or("", String::as_str);
+    pub(crate) fn from_fields(fields: &FieldMap) -> Self {
+        let field = |name: &str| field(fields, name);
         let typed = field("match").trim().chars().filter(|c| !c.is_control());
         let only = field("state").parse().ok();
         let after = field("after").parse().ok();

@@ -1,11 +1,12 @@
 //! The query of a list: which rows, in which order, and which page of them.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
 
 use askama::Template;
 use seinpaal::Snapshot;
 
 use super::{encoded, grouped};
+use crate::fields::{FieldMap, field};
 
 /// Rows on a page.
 const ROWS: usize = 40;
@@ -61,8 +62,8 @@ const SORTS: [(Sort, &str, &str); 4] = [
 
 impl ListQuery {
     /// Reads the fields of a link or form. An unknown value means the default.
-    pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
-        let field = |name: &str| fields.get(name).map_or("", String::as_str);
+    pub(crate) fn from_fields(fields: &FieldMap) -> Self {
+        let field = |name: &str| field(fields, name);
         let show = SHOWS.iter().find(|(_, word, _)| *word == field("show"));
         // A search also finds names that nobody uses at the moment.
         let usual = if field("q").is_empty() { ShownNames::default() } else { ShownNames::All };

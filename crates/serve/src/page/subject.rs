@@ -1,21 +1,15 @@
 //! What the fields of a request say: which page is meant.
 
-use std::collections::BTreeMap;
-
 use seinpaal::Name;
 
-use crate::view::{ItemQuery, ListQuery, PageSubject};
-
-pub(crate) type FieldMap = BTreeMap<String, String>;
-
-pub(super) fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
-    fields.get(name).map_or("", String::as_str)
-}
+use crate::{
+    fields::{FieldMap, field},
+    view::{ItemQuery, ListQuery, PageSubject},
+};
 
 /// The name in the fields, or why it is none.
 pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
-    let name = fields.get("n").map_or("", String::as_str);
-    Name::new(name)
+    Name::new(field(fields, "n"))
         .map(|name| name.to_string())
         .map_err(|error| format!("This is not a name: {error}."))
 }

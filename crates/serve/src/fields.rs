@@ -1,0 +1,10 @@
+//! The fields of a link or form.
+
+use std::collections::BTreeMap;
+
+pub(crate) type FieldMap = BTreeMap<String, String>;
+
+/// The value of a field; nothing if it is missing.
+pub(crate) fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
+    fields.get(name).map_or("", String::as_str)
+}
