@@ -1,9 +1,7 @@
 //! Estimates, which go by the last holds of a name; and that there is none while no hold has ended.
 
-use std::process::Command;
-
 use super::{
-    support::{Held, World, both, program, screen::Screen},
+    support::{Held, World, both, screen::Screen},
     why::one_hold_has_ended,
 };
 
@@ -29,11 +27,8 @@ impl Busy {
 fn a_run_that_waits_tells_an_estimate_as_soon_as_a_hold_has_ended() {
     for world in both() {
         let busy = Busy::start(&world);
-        let mut command = Command::new("sh");
-        world.dress(&mut command);
-        let run = program();
-        command.args(["-c", &format!("exec {run} run a --events 5 true 5>&1")]);
-        let mut waiter = Held::start(command);
+        let script = "exec $SEINPAAL run a --events 5 true 5>&1";
+        let mut waiter = Held::start(world.shell_command(script));
         let told = loop {
             let event: serde_json::Value = serde_json::from_str(&waiter.line()).unwrap();
             assert_ne!(event["event"], "acquired", "it is behind those with a higher priority");

@@ -1,6 +1,6 @@
 //! `--events FD`.
 
-use super::support::{Held, World, program};
+use super::support::{Held, World};
 
 fn events(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -26,13 +26,7 @@ fn a_plain_run_is_acquired_released_exited() {
 fn waiting_is_told_with_the_place_in_the_queue() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a"]);
-    let mut command = std::process::Command::new("sh");
-    world.dress(&mut command);
-    let script = format!("exec {} run a --events 5 true 5>&1", program());
-    let mut waiter = Held::start({
-        command.args(["-c", &script]);
-        command
-    });
+    let mut waiter = Held::start(world.shell_command("exec $SEINPAAL run a --events 5 true 5>&1"));
     let first = events(&waiter.line()).remove(0);
     assert_eq!((&first["event"], &first["waiting"]), (&"queued".into(), &1.into()));
     let second = events(&waiter.line()).remove(0);
@@ -45,14 +39,8 @@ fn waiting_is_told_with_the_place_in_the_queue() {
 #[test]
 fn danger_and_loss_are_told() {
     let world = World::redis();
-    let mut command = std::process::Command::new("sh");
-    world.dress(&mut command);
-    let run = program();
-    let script = format!("exec {run} run a --ttl 1s --on-lost warn --events 5 cat 5>&1 >/dev/null");
-    let mut held = Held::start({
-        command.args(["-c", &script]);
-        command
-    });
+    let script = "exec $SEINPAAL run a --ttl 1s --on-lost warn --events 5 cat 5>&1 >/dev/null";
+    let mut held = Held::start(world.shell_command(script));
     assert_eq!(events(&held.line())[0]["event"], "acquired");
     world.redis.as_ref().unwrap().pause();
     assert_eq!(events(&held.line())[0]["event"], "danger");
@@ -85,14 +73,8 @@ fn a_reader_that_stops_listening_disturbs_nobody() {
 #[test]
 fn a_run_that_is_asked_to_hand_over_is_told_and_goes_on() {
     let world = World::embedded();
-    let mut command = std::process::Command::new("sh");
-    world.dress(&mut command);
-    let run = program();
-    let script = format!("exec {run} run -v a --events 5 cat 5>&1 >/dev/null");
-    let mut held = Held::start({
-        command.args(["-c", &script]);
-        command
-    });
+    let script = "exec $SEINPAAL run -v a --events 5 cat 5>&1 >/dev/null";
+    let mut held = Held::start(world.shell_command(script));
     assert_eq!(events(&held.line())[0]["event"], "acquired");
     let ticket = world.show("a")["holders"][0]["ticket"].as_str().unwrap().to_owned();
     let ask = ["ask", "a", &ticket, "--by", "eve", "--reason", "a release is due"];

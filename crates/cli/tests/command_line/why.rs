@@ -1,6 +1,6 @@
 //! `show --why`: why somebody waits, in words and in JSON.
 
-use super::support::{Held, World, both, program};
+use super::support::{Held, World, both};
 
 /// The limit that is set keeps the name, though nobody holds or waits.
 pub(super) fn one_hold_has_ended(world: &World, limit: &str) {
@@ -73,13 +73,8 @@ fn a_run_that_waits_tells_of_a_large_request_ahead_and_not_only_of_holders() {
     let world = World::embedded();
     let (holder, _) = Held::hold(&world, &["a", "-j", "2"]);
     let (mut first, first_ticket) = waiting(&world, 1, &["-p", "2"]);
-    let mut command = std::process::Command::new("sh");
-    world.dress(&mut command);
-    let script = format!("exec {} run a -v --events 5 true 5>&1 2>&1", program());
-    let mut second = Held::start({
-        command.args(["-c", &script]);
-        command
-    });
+    let script = "exec $SEINPAAL run a -v --events 5 true 5>&1 2>&1";
+    let mut second = Held::start(world.shell_command(script));
     let (mut event, mut line) = (None, None);
     while event.is_none() || line.is_none() {
         let told = second.line();
