@@ -22,6 +22,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if ask.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket: ask.ticket }); // rule 16
         }
+        // Before `over`: a grant raises the last number of its series, so a ticket that holds would
+        // count as released.
         if let Some(entry) = self.state.entry(ask.ticket)?
             && !planted(Bug::GrantsARetryAgain)
         {
@@ -137,8 +139,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.store_terms(ask, stating, limit);
             return self.grant_at_once(ask, slots);
         }
-        // A refused request stores neither its limit nor its kind: it may leave nobody behind to
-        // whom they would belong (rule 11).
+        // A refused request stores no kind, and no limit but the one that `ask` has put in force:
+        // it may leave nobody behind to whom they would belong (rule 11).
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
