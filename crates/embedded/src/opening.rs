@@ -90,7 +90,7 @@ impl EmbeddedStore {
     }
 }
 
-/// A store whose thread is opening it.
+/// A store that its thread, or the thread that asks, is opening.
 struct OpeningStore {
     place: PathBuf,
     jobs: mpsc::Sender<StoreJob>,

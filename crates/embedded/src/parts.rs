@@ -82,6 +82,7 @@ impl Parts {
         };
         let found = found.ok()?;
         drop(inside);
+        // Nobody was waited for. From now on calls wait for foreign programs, as they always do.
         found.database.db.busy_timeout(database::PATIENCE).ok()?;
         Some(found.at(gate, me, stay))
     }
@@ -154,6 +155,8 @@ impl Parts {
         work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
         let mut turn = Turn::new(&self.database.db, self.around(), self.clock.now());
+        // `IMMEDIATE`: a transaction that has only read cannot go on to write once a foreign
+        // program has written.
         self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         self.run("COMMIT").map_err(|error| self.undo(at_commit(&error), error))?;
@@ -178,6 +181,7 @@ impl Parts {
     pub(super) fn glance(&self, batches: &[Batch]) -> Result<Vec<Option<Replies>>, StoreError> {
         let (now, mut bystander) = (self.clock.now(), Bystander::new(&self.presences, self.me));
         let seen = self.read(|db| {
+            // One transaction, so that all names are seen as they are at one moment.
             run(db, "BEGIN")?;
             batches.iter().map(|batch| bystander.glance(db, now, batch)).collect()
         });

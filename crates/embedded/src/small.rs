@@ -98,6 +98,7 @@ impl<'a> SmallName<'a> {
         if record.len() > LONGEST {
             return Ok(false);
         }
+        // Asked before the row is taken, because the time that stands in it may stay.
         let look_at = self.look_at(now);
         let (id, before) = match self.row.take() {
             None => (self.insert(look_at, &record)?, BTreeSet::new()),

@@ -64,6 +64,7 @@ impl Turn<'_> {
         if dead.is_empty() {
             return Ok(replies);
         }
+        // As with names: some answers went by the dead.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -95,7 +96,7 @@ impl Turn<'_> {
         Ok(idle)
     }
 
-    /// Returns what a dead client worked on anywhere, and takes its places.
+    /// Gives back to the queues what a dead client worked on, and ends its places in their lines.
     pub(super) fn bury_worker(&mut self, inbox: Inbox) -> Result<()> {
         if !tables::are_all_there(self.db)? {
             return Ok(());
