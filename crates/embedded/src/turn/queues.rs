@@ -16,8 +16,8 @@ use crate::{
     watch::QueuePosition,
 };
 
-/// Queues of which only sessions are remembered are looked at this long after their last use: a
-/// session's last batch is remembered for less.
+/// Queues of which only sessions are remembered are looked at this long after their last use. With
+/// the usual patience, a session's last batch is remembered for less.
 const SESSIONS_LINGER: Micros = 60 * SECOND;
 /// As above, where only deduplication keys are remembered, which can last a week.
 const KEYS_LINGER: Micros = 3600 * SECOND;

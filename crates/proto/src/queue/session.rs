@@ -252,6 +252,7 @@ impl Session {
         let Some(leaving) = self.work.remove(delivery).and_then(|held| held.leaving) else {
             return;
         };
+        // An earlier call may have ended the delivery, and then this one finds it over.
         let end = if end == DeliveryEnd::Lost && leaving.is_doubtful {
             DeliveryEnd::Unknown
         } else {

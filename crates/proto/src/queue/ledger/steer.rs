@@ -110,6 +110,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if let Some(item) = self.state.first_open()? {
             return Ok(Some(item));
         }
+        // Nothing is open, so every ready item that is left is in a group without a front.
         if let Some((group, _)) = self.state.full_group_after("")? {
             return self.state.first_of_group(&group);
         }

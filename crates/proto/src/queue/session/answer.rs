@@ -80,6 +80,8 @@ impl Session {
             ) => {
                 self.in_line = waits && items.len() < asked as usize;
                 self.poppers.are_answered();
+                // A pop that comes again is answered with what is left of the leases at that time.
+                // So its answer counts from the call that was answered, and not from the first one.
                 let from = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
                 let certain = self.certain(ttl, valid_for);
                 self.take_items(heard.now, from, ttl, certain, items);
