@@ -23,7 +23,7 @@ use super::{
 };
 use found::FoundParts;
 pub(super) use found::Signs;
-use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
+use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, boottime, clock::Clock};
 
 /// Everything that the store's thread works with.
 #[derive(Debug)]
@@ -93,7 +93,9 @@ impl Parts {
     }
 
     pub(super) fn read_clock(&self) -> Reading {
-        Reading::take(self.clock.now())
+        // Read first, so that it lies before the reading of the store's clock.
+        let asked_at = boottime::now();
+        Reading { shows: self.clock.now(), asked_at }
     }
 
     /// Does `work` as one step that takes effect whole or not at all, and then tells those whom it

@@ -175,7 +175,9 @@ impl MemoryHub {
 
     /// A reading of the clock, and the clients' time at which it was made.
     pub(super) fn reading(&self) -> Reading {
-        Reading { shows: self.now(), asked_at: self.runs_by.now() }
+        // Read first, so that it lies before the reading of the store's clock.
+        let asked_at = self.runs_by.now();
+        Reading { shows: self.now(), asked_at }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, HubState>, StoreError> {

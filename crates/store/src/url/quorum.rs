@@ -56,7 +56,8 @@ impl QuorumUrl {
     }
 }
 
-/// Of an even number, half may fail instead of less than half; the same server twice has two votes.
+/// An even number of servers survives no more failures than the odd number below it. A server that
+/// is named twice would have two votes.
 fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
     if nodes.len().is_multiple_of(2) || !(3..=9).contains(&nodes.len()) {
         return Err(BadStoreUrl::BadQuorum(nodes.len()));
