@@ -129,13 +129,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         wishes: Slots,
     ) -> Result<Reply, S::Error> {
         let (ticket, permits) = (ask.ticket, ask.permits.get());
-        let (is_free, slots) = match self.is_named() {
-            true => {
-                self.left_by_the_line(permits, &wishes)?.map_or((false, None), |s| (true, Some(s)))
-            }
-            false => (self.is_free_for(permits, limit)?, None),
+        // With names it matters which slots are free. Without them a grant takes the lowest ones.
+        let free = match self.is_named() {
+            true => self.left_by_the_line(permits, &wishes)?.map(Some),
+            false => self.is_free_for(permits, limit)?.then_some(None),
         };
-        if is_free {
+        if let Some(slots) = free {
             self.store_terms(ask, stating, limit);
             return self.grant_at_once(ask, slots);
         }
