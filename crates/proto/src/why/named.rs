@@ -47,6 +47,7 @@ impl<'a> Left<'a> {
             self.stop = Some(row);
             return;
         }
+        // One that has to wait keeps those of its wishes that are free, as in the ledger.
         let mut slots = self.open.take(&row.wishes);
         if may_be_served {
             slots.extend(&self.open.split_lowest(row.permits - slots.count()));

@@ -113,8 +113,8 @@ impl MemoryHub {
 
     /// The client is gone. Its leases end now, and the waiters behind them are served.
     pub(super) fn bury(&self, inbox: Inbox) {
-        let now = self.now();
         if let Ok(mut inner) = self.lock() {
+            let now = self.now(); // under the lock, as in `call`
             // First: the ledger must find the client dead when it hands on what the client held.
             inner.inboxes.0.remove(&inbox);
             inner.end_leases(inbox, now);

@@ -48,6 +48,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn call_those_that_drain(&mut self) -> Result<(), S::Error> {
         while let Some(first) = self.first_reachable()? {
+            // Those that drain stand first, so there are none behind one that does not.
             if !first.drains || !self.has_work() {
                 break;
             }
@@ -131,6 +132,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.head.watch = None;
             return Ok(None);
         };
+        // At least 1: with 0 the worker would look again in the same microsecond.
         let look_in = at.saturating_sub(self.now).max(1);
         let will_look = self.head.watch == Some(first.inbox)
             && (self.head.watch_at <= at || planted(Bug::QueueWatchUntold))
