@@ -19,11 +19,12 @@ use crate::{
 /// A request for permits of several names: all of them, or none. Made by
 /// [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
 ///
-/// If one server has all names (memory, embedded, a single Redis) and all permits are free, the
-/// store grants them in one step and one round trip. Otherwise the request acquires the names one
-/// after the other, in the order of their bytes, unless [`in_given_order`](Self::in_given_order)
-/// says otherwise. So callers who want the same names never wait for each other in a circle. A
-/// caller that waits for a later name holds the earlier ones meanwhile.
+/// If one server has all names (memory, embedded, a Redis that is neither a cluster nor a quorum)
+/// and all permits are free, the store grants them in one step and one round trip. Otherwise the
+/// request acquires the names one after the other, in the order of their bytes, unless
+/// [`in_given_order`](Self::in_given_order) says otherwise. So callers who want the same names
+/// never wait for each other in a circle. A caller that waits for a later name holds the earlier
+/// ones meanwhile.
 ///
 /// # Cancel safety
 /// Dropping the future, at any point, leaves the queue and gives back what it had.
@@ -96,6 +97,7 @@ impl AllWaited {
         let deadline = self.timeout.map(|timeout| clock.after(timeout));
         let mut requests = in_order(self.requests)?;
         if self.is_as_given {
+            // `in_order` has sorted them by name.
             requests.sort_by_key(|(place, _)| *place);
         }
         if let Some(at_once) = all_at_once(&self.seinpaal, &requests, deadline) {

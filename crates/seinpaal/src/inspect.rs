@@ -212,6 +212,7 @@ impl Holder {
             fence: self.fence,
             held_for: micros(self.held_for),
             valid_for: self.valid_for.map(micros),
+            // The ledger's answer to "why" reads nothing else of a description.
             about: About::default().encode() + &self.promise.mark(),
         }
     }

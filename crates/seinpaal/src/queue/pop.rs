@@ -190,6 +190,7 @@ impl PopWish {
         queue.send(name.clone(), QueueCommand::Pop(wanted));
         Ok(Self { queue: queue.clone(), name, number, from })
     }
+
     pub(super) async fn next(&mut self) -> Got {
         match self.from.recv().await {
             Some(handed) => self.got(handed),
@@ -210,6 +211,7 @@ impl PopWish {
     /// Wants no more, and gives back items that nobody took.
     pub(super) fn stop(&mut self) {
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
+        // The driver gives back what it hands over from here on, because nobody can take it.
         self.from.close();
         while let Ok(handed) = self.from.try_recv() {
             if let Got::Items(items) = self.got(handed) {

@@ -115,7 +115,7 @@ impl RequestFigure {
         let name = self.name.clone();
         histogram!(WAIT, "name" => name.clone()).record(self.since.elapsed());
         gauge!(HELD, "name" => name.clone()).increment(permits);
-        // Of all the others together there is no limit.
+        // The names without series of their own share one, and have no limit in common.
         if !name.is_empty() {
             gauge!(LIMIT, "name" => name.clone()).set(limit);
         }
