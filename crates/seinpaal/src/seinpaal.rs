@@ -211,8 +211,8 @@ impl Seinpaal {
 
     /// Returns what happens when to permits of this ttl if the store is not heard from again, while
     /// this connection holds them. A store whose own sessions end earlier (ZooKeeper) cuts the ttl;
-    /// detached permits have the whole of it. On one machine (memory, embedded) permits last as
-    /// long as the process, and none of this happens.
+    /// detached permits have the whole of it. With the embedded store permits last as long as the
+    /// process, and none of this happens.
     #[must_use]
     pub fn schedule(&self, ttl: Duration) -> Schedule {
         Schedule::new(self.handle.config().schedule(micros(ttl)))

@@ -40,7 +40,7 @@ class QueueSnapshot:
 
 
 class GiveBack(Exception):
-    """Raised by a handler to leave its item to others, after ``delay``. It counts as no delivery."""
+    """Raised by a handler to leave its item to others after ``delay``. It counts as no delivery."""
 
     def __init__(self, delay: Seconds = 0.0) -> None:
         super().__init__("given back")
