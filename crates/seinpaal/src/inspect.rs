@@ -181,6 +181,7 @@ impl From<&Snapshot> for proto::Snapshot {
             kind: seen.kind,
             limit: seen.limit,
             stated: seen.stated_limit,
+            // A limit that is pinned is the one in force.
             pinned: seen.is_pinned.then_some(seen.limit),
             slot_names: seen.slot_names.clone(),
             paused: seen.paused.clone(),

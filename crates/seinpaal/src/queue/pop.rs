@@ -151,6 +151,7 @@ async fn pop(
     let mut wish = PopWish::new(queue, items, ttl, until, false)?;
     match wish.next().await {
         Got::Items(items) => Ok(items),
+        // `Drained` comes only to those who ask for it, as workers do.
         Got::TimedOut | Got::Drained => Err(PopError::TimedOut),
         Got::Failed(error) => Err(error.into()),
     }
