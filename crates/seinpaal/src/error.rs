@@ -36,7 +36,7 @@ pub enum ConnectError {
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ReleaseError {
-    /// They were lost before: others may have held them meanwhile.
+    /// The permits were lost before: others may have held them meanwhile.
     #[error("the permits had been lost before they were given back")]
     NotHeld,
     /// The store did not answer in time. The connection repeats the release in the background for

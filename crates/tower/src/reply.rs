@@ -42,7 +42,7 @@ pub trait Responder<Request, Response, Failure> {
     /// dropped.
     ///
     /// # Errors
-    /// Those of the inner service.
+    /// The errors of the inner service.
     fn answered(
         &self,
         answer: Result<Response, Failure>,

@@ -45,7 +45,7 @@ pub(super) struct QueueWaiters {
 pub(super) struct Taker {
     pub(super) number: u64,
     pub(super) to: mpsc::UnboundedSender<Handed>,
-    /// It wants more items after it was served.
+    /// The caller wants more items after it was served.
     pub(super) goes_on: bool,
 }
 

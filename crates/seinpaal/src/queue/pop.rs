@@ -24,7 +24,7 @@ use crate::{
 /// back to where it stood, and that delivery does not count.
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's patience lasts.
+/// The request is tried again for as long as the connection's patience lasts.
 ///
 /// # Errors
 /// [`PopError`], bad input among it: that is found before anything is sent.
@@ -33,8 +33,8 @@ pub struct Pop(Described<PopOne, Result<Item, PopError>>);
 
 /// A request for an item that does not wait: `Ok(None)` if there is none to be had now.
 ///
-/// It is a [`Store`](PopError::Store) error if the store does not answer within the
-/// [timeout](Self::timeout). See [`Pop`] for everything else.
+/// If the store does not answer within the [timeout](Self::timeout), the error is
+/// [`PopError::Store`]. See [`Pop`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryPop(Described<PopNow, Result<Option<Item>, PopError>>);
 

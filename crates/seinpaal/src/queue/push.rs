@@ -43,9 +43,9 @@ pub struct Push {
 /// not: use [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's patience lasts, and is done once however often
-/// it was tried. Then [`PushError::Store`] says that it was not done, and [`PushError::Unknown`]
-/// that nobody can say.
+/// The push is tried again for as long as the connection's patience lasts, and is done once however
+/// often it was tried. Then [`PushError::Store`] says that it was not done, and
+/// [`PushError::Unknown`] that nobody can say.
 ///
 /// # Errors
 /// [`PushError`], bad input among it: that is found before anything is sent.

@@ -187,7 +187,7 @@ where
                 Some(()) = &mut grace => break,
             }
         }
-        // Their futures are dropped with this function, and each `Hand` gives its item back.
+        // The futures of these are dropped with this function, and each `Hand` gives its item back.
         counts.given_back += running.len() as u64;
         refusal.map_or(Ok(counts), |error| Err(error.into()))
     }

@@ -43,10 +43,12 @@ pub const LARGE: Scale = Scale {
     most_permits: 1,
     is_calm: false,
 };
-/// One in which scripts mostly take their plain path.
+
+/// A history in which scripts mostly take their plain path.
 pub const CALM: Scale =
     Scale { events: 250, tickets: 4, leases: 3, most_requests: 4, most_permits: 2, is_calm: true };
-/// As above, with so many clients that they are listed.
+
+/// The same with so many clients that they are listed.
 pub const CALM_CROWD: Scale =
     Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 

@@ -104,7 +104,7 @@ impl RequestFigure {
         Self { name: label(name), since: Instant::now(), place: None }
     }
 
-    /// It stands in line now, with so many in all.
+    /// The request stands in line now, where so many wait in all.
     pub(crate) fn queued(&mut self, waiting: u32) {
         gauge!(LINE, "name" => self.name.clone()).set(waiting);
         self.place.get_or_insert_with(|| PlaceFigure::take(&self.name));
