@@ -1,4 +1,4 @@
-//! Lists of the names that a server has, a page at a time, with what is known of each.
+//! Lists the names that a server has, a page at a time, with what is known of each.
 //!
 //! On one server a script tells of a page of names. In a cluster a script is about the keys of one
 //! slot, so there it tells of one name, and many are asked for at once.
@@ -15,16 +15,16 @@ use super::{
 };
 use seinpaal_store::StoreError;
 
-/// How many names one script lists: so many that a list needs few calls, and so few that no other
-/// client waits long.
+/// How many names one script lists: so many that a list needs few calls, and so few that other
+/// clients do not wait long.
 const PAGE: usize = 500;
-/// Pages that are asked for at once: the server works on one while another is read here.
+/// How many pages are asked for at once: the server works on one while another is read here.
 const PAGES: usize = 2;
-/// Calls that are out at once, where each is about one name.
+/// How many calls are out at once, where each is about one name.
 pub(super) const AT_ONCE: usize = 64;
-/// Waiters that a listed snapshot shows at most.
+/// How many waiters a listed snapshot shows at most.
 pub(super) const LISTED_WAITERS: u32 = 64;
-/// Waiters that a page shows at most; `MOST_LISTED` in the script.
+/// How many waiters a page shows at most. In the script this is `MOST_LISTED`.
 const PAGE_ROWS: usize = 1024;
 
 type ListedNames = BTreeMap<Name, Snapshot>;
@@ -34,7 +34,7 @@ enum ListedRow {
     Listed(Snapshot),
     /// Nobody is there, and nothing is configured.
     Unused,
-    /// Something is to be done there first.
+    /// Something is to be done there first, or too much would have to be read.
     Look,
 }
 
@@ -63,6 +63,7 @@ impl RedisStore {
         Ok(listed.into_iter().collect())
     }
 
+    /// Adds these names to the list.
     async fn tell_of(&self, names: Vec<Name>, listed: &mut ListedNames) -> Result<(), StoreError> {
         let mut unclear = Vec::new();
         let (page, at_once) = if self.servers.has_slots() { (1, AT_ONCE) } else { (PAGE, PAGES) };
@@ -102,7 +103,7 @@ impl RedisStore {
         (keys, arguments)
     }
 
-    /// Each by itself.
+    /// Inspects each of these names by itself.
     async fn look_at(&self, names: &[Name], listed: &mut ListedNames) -> Result<(), StoreError> {
         for names in names.chunks(AT_ONCE) {
             let looks = join_all(names.iter().map(|name| self.inspect(name))).await;
@@ -125,7 +126,8 @@ impl RedisStore {
     }
 }
 
-/// A name's data may be damaged, which must not hide the others.
+/// Adds a snapshot to the list. What is kept of one name may be damaged, and that must not hide the
+/// others.
 pub(super) fn take_look<S>(
     name: &Name,
     look: Result<Option<S>, StoreError>,

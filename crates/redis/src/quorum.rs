@@ -59,10 +59,10 @@ use seinpaal_store::{
     url::{QuorumUrl, StoreUrl},
 };
 
-/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and
-/// a request is on its way for a while.
+/// By how much fences are ahead of the nodes' clocks. A node takes no fence that is behind its own
+/// clock, and a request is on its way for a while.
 const AHEAD: Micros = 100_000;
-/// How long a request that this store makes by itself may be on its way.
+/// How long a request that this store sends by itself may be on its way.
 const LIFE: Micros = 5_000_000;
 
 /// Permits kept by a quorum, as one client sees them.
@@ -81,9 +81,12 @@ struct Quorum {
     now: Option<Arc<AtomicU64>>,
     clock: Mutex<FenceClock>,
     table: Mutex<TicketTable>,
-    /// One call at a time is made about a name, by the session or for a waiter.
+    /// A desk for each name at which calls are made. They take turns there, whether the session
+    /// makes them or this store for a waiter.
     desks: Mutex<HashMap<Name, Arc<Turn<()>>>>,
+    /// Rung when a waiter may be asked for again.
     hint: Notify,
+    /// The state of [`Quorum::share`].
     dice: AtomicU64,
 }
 
@@ -97,7 +100,7 @@ struct FenceClock {
 }
 
 impl QuorumStore {
-    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be
+    /// Connects to the servers at a `redis+quorum://` URL, to a majority of them at least. Must be
     /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
@@ -173,6 +176,7 @@ impl Quorum {
 
     fn desk(&self, name: &Name) -> Arc<Turn<()>> {
         let mut desks = self.desks.lock().unwrap_or_else(|held| held.into_inner());
+        // A desk at which nobody stands goes, so that a name that is over costs nothing.
         desks.retain(|other, desk| Arc::strong_count(desk) > 1 || other == name);
         Arc::clone(desks.entry(name.clone()).or_default())
     }
@@ -191,7 +195,8 @@ impl Quorum {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// Greater than all that were given or seen, and no less than the nodes' clocks.
+    /// A fence that is greater than all that were given or seen, and no less than the nodes'
+    /// clocks.
     fn next_fence(&self, seen: u64) -> u64 {
         let is_rigged = self.now.is_some();
         let mut clock = self.clock();
@@ -201,7 +206,8 @@ impl Quorum {
         clock.last
     }
 
-    /// When a request that is sent now has been on its way for too long, by any node's clock.
+    /// The instant at which a request that is sent now has been on its way for too long, by any
+    /// node's clock.
     fn not_after(&self) -> Option<Micros> {
         let is_rigged = self.now.is_some();
         let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
@@ -230,8 +236,8 @@ impl Quorum {
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// This many of the slots, from somewhere in the middle on: another client that proposes at the
-    /// same time begins elsewhere.
+    /// This many of the slots, from a place on that is drawn, so that another client which proposes
+    /// at the same time is likely to begin elsewhere.
     fn some_of(&self, free: &Slots, permits: u32) -> Option<Slots> {
         let total = free.count();
         if total < permits {

@@ -1,4 +1,4 @@
-//! Several names in one step: possible where one server has them all.
+//! Several names in one step, which is possible where one server has them all.
 
 use redis::Value;
 use seinpaal_proto::Batch;

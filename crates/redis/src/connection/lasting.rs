@@ -1,4 +1,4 @@
-//! The connection of a quorum to a node: one that may begin without its server.
+//! The connection of a quorum to one of its nodes, which may begin while its server is away.
 
 use redis::Value;
 
@@ -16,7 +16,8 @@ pub(crate) struct Text<'a> {
 }
 
 impl Connection {
-    /// A connection that a task of the current runtime makes, and makes again, in its own time.
+    /// A connection that a task of the current runtime opens in its own time, and opens again
+    /// whenever it is lost.
     pub(crate) fn begin(options: ConnectOptions) -> Self {
         let shared = Arc::new(ConnectionState::new(options));
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
@@ -46,7 +47,7 @@ impl Connection {
         is_up
     }
 
-    /// Runs a script by its text, as [`Connection::evaluate`] does one of the ledger's.
+    /// Runs a script that is given as a text, as [`Connection::evaluate`] runs one of the ledger's.
     pub(crate) async fn evaluate_text(
         &self,
         text: Text<'_>,

@@ -48,7 +48,7 @@ fn totals_of(mut words: ReplyWords<'_>) -> Option<Snapshot> {
     })
 }
 
-/// A number that somebody has damaged tells of no holds.
+/// Reads how long the last holds took. A number that somebody has damaged tells of none.
 fn recent(word: &str) -> RecentHolds {
     let kept = word.parse().ok().map(RecentHolds::from_bits);
     kept.filter(|recent| recent.is_sound()).unwrap_or_default()

@@ -10,8 +10,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 type Constants<'a> = BTreeMap<&'a str, &'a str>;
 
-/// A script with its constants in their places. Every program does this when it starts, so most of
-/// the text is copied without a look at each word.
+/// A script with its constants in their places. Every program does this when it first uses a
+/// script, so most of the text is copied without a look at each word.
 pub(crate) fn written(source: &str) -> String {
     let mut constants = Constants::new();
     let mut code = String::with_capacity(source.len());
@@ -78,7 +78,8 @@ fn is_of_a_word(letter: u8) -> bool {
     letter.is_ascii_alphanumeric() || letter == b'_'
 }
 
-/// A sum stays one in a product.
+/// A value as it stands in an expression. A sum stands in parentheses, so that it stays one in a
+/// product.
 fn in_an_expression(value: &str) -> Cow<'_, str> {
     let is_of_many = is_sum(value) && value.contains(['+', '-', ' ']);
     if is_of_many { format!("({value})").into() } else { value.into() }
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Otherwise what stands later would be taken for what was said before.
+    /// Otherwise the later value would also be written where the earlier one was meant.
     #[test]
     fn no_script_says_a_constant_twice() {
         let names = SCRIPTS.iter().map(|row| [FORMS, OVER, LEAN, GUARD, row.source].concat());

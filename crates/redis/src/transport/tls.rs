@@ -20,12 +20,14 @@ pub(super) async fn wrap(
     options: &RedisOptions,
 ) -> CommandAnswer<Box<dyn Socket>> {
     let name = ServerName::try_from(host).map_err(|_| TransportFault::Lookup)?.to_owned();
+    // The files are read for each connection, so that a new certificate counts from the next one
+    // on.
     let connector = TlsConnector::from(Arc::new(config(options)?));
     let wrapped = connector.connect(name, socket).await.map_err(|error| of_handshake(&error))?;
     Ok(Box::new(wrapped))
 }
 
-/// What TLS says of an error, if it was TLS.
+/// The error of TLS inside an error of the socket, if there is one.
 pub(super) fn said(error: &io::Error) -> Option<rustls::Error> {
     error.get_ref()?.downcast_ref::<rustls::Error>().cloned()
 }
@@ -50,8 +52,8 @@ fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
     }
 }
 
-/// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else
-/// this machine's.
+/// The authorities to trust: those in the file that the URL names, or else those of `SSL_CERT_FILE`
+/// and `SSL_CERT_DIR`, or else this machine's.
 fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> {
     let mut trusted = RootCertStore::empty();
     if let Some(path) = &options.ca {

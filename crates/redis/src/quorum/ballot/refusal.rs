@@ -1,4 +1,4 @@
-//! Why nothing was granted, and what the caller is told.
+//! Finds why nothing was granted, and what the caller is told.
 
 use seinpaal_proto::{Busy, Cause, Enqueue, LimitRule, OnMismatch, Reply, Slots};
 
@@ -35,7 +35,7 @@ impl Ballot {
         }
     }
 
-    /// The refusal that no release by others would change.
+    /// The refusal that no release by others would change, if there is one.
     fn lasting_refusal(
         &self,
         answers: NodeAnswers<'_>,
@@ -140,7 +140,7 @@ fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> O
     if causes.len() >= majority { weightiest(&causes) } else { None }
 }
 
-/// Slots below the limit that no answer knows a holder of.
+/// The slots below the limit of which no answer knows a holder.
 fn free(limit: u32, answers: NodeAnswers<'_>) -> Slots {
     let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
     for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {
