@@ -16,7 +16,7 @@ use super::{
 };
 use crate::source::StoreSource;
 
-/// Lines of what needs attention.
+/// How many lines tell of what needs attention.
 const ATTENTION: usize = 5;
 
 #[derive(Template)]
@@ -60,7 +60,7 @@ struct NameRow {
     waiting: String,
     oldest: String,
     headline: Headline,
-    /// The text if a holder may be dead, and if a hold was lost.
+    /// The text about a holder that may be dead, and the one about a hold that was lost.
     late: String,
     lost: String,
 }
@@ -92,8 +92,8 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
     Ok([parts.clone(), parts])
 }
 
-/// The names that a person may have to see to. Only the names on this page tell that a holder may
-/// be dead, and only those that were read that one was lost.
+/// The names that a person may have to see to. Only names on this page can tell that a holder may
+/// be dead, and only names that were read can tell that a hold was lost.
 fn attention<'a>(
     all: &[Snapshot],
     shown: &[Snapshot],
@@ -202,7 +202,7 @@ fn names_table<'a>(
 }
 
 impl NameRow {
-    /// Of a row of the list, and of the same with its holders.
+    /// The row of a name, as the list has it and as it is with its holders.
     fn new(listed: &Snapshot, seen: &Snapshot, lost: &LostHolds) -> Self {
         let (dead, words) = dead(seen);
         Self {
