@@ -70,6 +70,7 @@ pub(super) struct ClusterOptions {
 }
 
 struct ClusterLinks {
+    /// For the callbacks of links, which must not keep the cluster alive.
     me: Weak<Self>,
     url: ClusterUrl,
     keys: Keys,
@@ -155,6 +156,7 @@ impl Cluster {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, ExecutedOnNode), StoreError> {
+        // Written once, although the script may be sent to several nodes in turn.
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
         let call = ScriptCall { operation, keys, arguments, room };
@@ -201,6 +203,7 @@ impl Cluster {
 
     /// All masters, by a map that is looked at anew.
     pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
+        // Keys on a master that an older map does not know would be missed.
         let looks = self.shared.looks.load(Ordering::Relaxed);
         self.shared.look(looks).await?;
         let masters = self.shared.map().masters();

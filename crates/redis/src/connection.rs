@@ -97,16 +97,8 @@ impl Connection {
             .arg(keys)
             .arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let mut answer = link.commands.send_for(&evalsha, room).await;
-        for load in 0..MOST_LOADS {
-            if !is_missing_script(&answer) {
-                break;
-            }
-            // Plain first, because a transaction helps only where somebody flushes scripts all the
-            // time.
-            let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
-            answer = load_and_repeat(&mut link, &source, &evalsha, room, as_transaction).await;
-        }
+        let source = || scripts.source(operation);
+        let answer = run_script(&mut link, &evalsha, source, room).await;
         // Before the answer is judged, because judging may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
@@ -198,6 +190,24 @@ impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("server", &self.shared.options.shown()).finish()
     }
+}
+
+/// Runs a script, and loads it if the server does not know it.
+async fn run_script(
+    link: &mut Link,
+    evalsha: &Cmd,
+    source: impl Fn() -> String,
+    room: usize,
+) -> CommandAnswer<Value> {
+    let mut answer = link.commands.send_for(evalsha, room).await;
+    for load in 0..MOST_LOADS {
+        if !is_missing_script(&answer) {
+            break;
+        }
+        // Plain first: a transaction helps only where somebody flushes scripts all the time.
+        answer = load_and_repeat(link, &source(), evalsha, room, load % 2 == 1).await;
+    }
+    answer
 }
 
 /// Loads a script and runs it again, in one go. Somebody's `SCRIPT FLUSH` can still come between

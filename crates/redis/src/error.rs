@@ -213,6 +213,7 @@ fn wrong_login(error: &RedisError) -> &'static str {
 }
 
 fn is_bad_database(error: &RedisError) -> bool {
+    // The client library has no code for it, so its words tell.
     let said = error.to_string();
     said.contains("DB index") || said.contains("database")
 }

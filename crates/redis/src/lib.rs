@@ -98,6 +98,7 @@ impl RedisStore {
         refuse_too_much(batch)?;
         let operation = ScriptKind::of(batch);
         let (keys, arguments) = self.keys_and_arguments_in_form(batch);
+        // Before the batch goes out, so that no wakeup about what it gains is missed.
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;

@@ -48,6 +48,7 @@ impl RedisStore {
             let mut page = Some(server.page(&pattern, 0).await?);
             while let Some((next, keys)) = page {
                 let names = keys.iter().filter_map(|key| self.keys.name_of(key));
+                // `SCAN` may give a key again, and its name is not asked for twice.
                 let new: BTreeSet<_> = names.filter(|name| !listed.contains_key(name)).collect();
                 // The server looks for the next page while this one is read here.
                 let ahead = async {
@@ -119,6 +120,7 @@ impl RedisStore {
         let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() else {
             return Ok(None);
         };
+        // A list shows no holders.
         snapshot.holders.clear();
         let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
         let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();

@@ -73,6 +73,7 @@ impl RedisStore {
         let batch = Batch {
             name: name.clone(),
             session: self.inbox,
+            // A look does no harm if it is done twice, so it needs no number.
             number: 0,
             not_after: 0,
             seen: 0,

@@ -198,6 +198,7 @@ impl Quorum {
     /// A fence that is greater than all that were given or seen, and no less than the nodes'
     /// clocks.
     fn next_fence(&self, seen: u64) -> u64 {
+        // A clock that a test sets stands still between two calls.
         let is_rigged = self.now.is_some();
         let mut clock = self.clock();
         let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
@@ -247,6 +248,7 @@ impl Quorum {
         let before = rest.split_lowest((f64::from(total - permits + 1) * self.share()) as u32);
         let mut some = rest.split_lowest(permits);
         if some.count() < permits {
+            // After the last of the free slots it goes on with the first.
             some.extend(&before.clone().split_lowest(permits - some.count()));
         }
         Some(some)

@@ -71,6 +71,7 @@ impl Replicas {
     ) -> Result<Self, LinkFailure> {
         let replicated = endpoint.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
+        // Only then, because the questions take another round trip.
         if endpoint.may_move() || replicated.is_some() {
             let mut questions = redis::pipe();
             questions.cmd("ROLE").cmd("INFO").arg("replication");

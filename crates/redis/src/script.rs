@@ -179,6 +179,7 @@ impl Scripts {
             let source = self.changed([self.wire.piece(), QUEUE].concat());
             return constants::written(&head::QUEUES.expand(&source));
         }
+        // Every source in the table starts with `begin`, and the guard goes behind that.
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         // A guarded write admits nobody, and its third key is that of the group's id.
         let guard = self.guard.filter(|_| operation != ScriptKind::Write);

@@ -199,6 +199,7 @@ fn judge(server: &str, replication: &str, subject: &LookedAt<'_>) -> Result<(), 
         ServerKind::Server => (OLDEST, "6.2 is the oldest"),
         ServerKind::Cluster => (OLDEST_CLUSTER, "7.0 is the oldest cluster"),
     };
+    // The mode first, because a server in another mode may have any version and role.
     if let Some(why) = wrong_mode(server, subject.kind) {
         return refuse(StoreErrorKind::Misconfigured, why.into());
     }

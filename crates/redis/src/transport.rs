@@ -47,6 +47,7 @@ struct TransportTask {
 impl Drop for TransportTask {
     fn drop(&mut self) {
         self.task.abort();
+        // The task ends when the runtime next comes to it. The socket is to close now.
         self.pump.close();
     }
 }

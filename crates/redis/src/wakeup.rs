@@ -49,6 +49,7 @@ fn lost(rest: &str) -> Option<(queue::What, &str)> {
 }
 
 fn granted(rest: &str) -> Option<(What, &str)> {
+    // The key is last, because a name may have spaces in it.
     let mut fields = rest.splitn(4, ' ');
     let fence = Fence(number(fields.next()?)?);
     let slots = fields.next()?.parse().ok()?;

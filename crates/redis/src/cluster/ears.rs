@@ -208,6 +208,7 @@ fn lost_by(request: &Request, reply: &Reply) -> Vec<Ticket> {
         (_, Reply::Granted(_) | Reply::Queued { .. }) => vec![],
         (Request::Acquire(acquire), _) => vec![acquire.ticket],
         (Request::Attach(attach), _) => vec![attach.ticket],
+        // The ticket still holds other slots.
         (Request::Release { .. }, Reply::Released { left, .. }) if *left > 0 => vec![],
         (
             Request::Release { ticket, .. }

@@ -143,8 +143,7 @@ impl ClusterNode {
         })
     }
 
-    /// Looks at the node: whether it will do, what its clock shows, and what should be changed
-    /// about it.
+    /// Looks at the node: whether it will do, what its clock shows, and what to change about it.
     pub(super) async fn look(&self, subject: &LookedAt<'_>) -> Result<ServerFindings, StoreError> {
         let mut link = self.command_link().await?;
         match server::look(&mut link.connection, subject).await {
@@ -255,6 +254,7 @@ impl ClusterNode {
         match (refused.code(), to) {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
+            // A master that was demoted says READONLY, and the next map names its successor.
             ("TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", _) => {
                 TaskEnd::Later(error::of_server(refused))
             }

@@ -2,9 +2,7 @@
 
 use redis::Value;
 
-use super::{
-    Arc, Connection, ConnectionState, MOST_LOADS, Status, is_missing_script, keep, load_and_repeat,
-};
+use super::{Arc, Connection, ConnectionState, Status, keep, run_script};
 use crate::link::ConnectOptions;
 use seinpaal_store::StoreError;
 
@@ -58,13 +56,8 @@ impl Connection {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(text.hash).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let mut answer = link.commands.send_for(&evalsha, room).await;
-        for load in 0..MOST_LOADS {
-            if !is_missing_script(&answer) {
-                break;
-            }
-            answer = load_and_repeat(&mut link, text.source, &evalsha, room, load % 2 == 1).await;
-        }
+        let source = || text.source.to_owned();
+        let answer = run_script(&mut link, &evalsha, source, room).await;
         self.shared.note(&link, &answer);
         self.shared.judge(id, answer)
     }

@@ -144,6 +144,7 @@ impl ConnectionState {
 
     /// The link, or the next one if it comes soon. If this fails, nothing was sent.
     pub(super) async fn link(&self) -> Result<(u64, Link), StoreError> {
+        // Nearly always there is a link, and then nobody needs to subscribe.
         if let Some((id, link)) = self.status.borrow().link() {
             return Ok((id, link.clone()));
         }
@@ -153,6 +154,7 @@ impl ConnectionState {
             Status::Down(outage, _) => outage.attempts,
         };
         self.hurry.notify_one();
+        // A failure from before this call is no answer to it.
         let changed = status.wait_for(|status| match status {
             Status::Up(..) | Status::Doubted(..) => true,
             Status::Down(outage, _) => outage.attempts > seen,

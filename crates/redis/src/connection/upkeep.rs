@@ -59,6 +59,8 @@ impl ConnectionState {
         loop {
             let id = self.opened.fetch_add(1, Ordering::Relaxed);
             tokio::select! {
+                // A move counts even if a link is there at the same time: it may be to the old
+                // server.
                 biased;
                 Ok(()) = moves.changed() => {}
                 link = Link::open(&self.options, self.on_loss(id)) => return Ok((id, link?)),

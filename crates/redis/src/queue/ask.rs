@@ -111,6 +111,7 @@ fn put_push(line: &mut Vec<u8>, push: &Push) {
 }
 
 fn put_pop(line: &mut Vec<u8>, pop: &Pop) {
+    // A number that does not fit is out of range for the script in any case.
     line.extend([3, u8::try_from(pop.items).unwrap_or(u8::MAX)]);
     line.extend([pop.ttl, pop.margin].map(double).concat());
     line.extend([u8::from(pop.wait), u8::from(pop.drains)]);

@@ -158,6 +158,7 @@ fn item_row((line, payload): (&Value, &Value)) -> Option<ItemRow> {
     let (id, attempt, most) = (ItemId(words.number()?), words.parsed()?, words.parsed()?);
     let priority = priority(&mut words)?;
     let (pushed, length, said) = (words.number()?, words.parsed()?, words.word()?);
+    // The texts are last, behind their lengths, because they may hold anything.
     let sizes: [usize; 3] = [words.parsed()?, words.parsed()?, words.parsed()?];
     let (group, rest) = words.rest().split_at_checked(sizes[0])?;
     let (about, rest) = rest.split_at_checked(sizes[1])?;

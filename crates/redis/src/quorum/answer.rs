@@ -159,6 +159,7 @@ fn read_state(value: &Value) -> Option<NodeState> {
     let pinned = Register { version: words.number()?, value: words.limit_or_none()? };
     let pause_version = words.number()?;
     let looks = words.word()?.split(',').filter_map(|ticket| ticket.parse().ok()).collect();
+    // The reason is last, because it may have spaces in it.
     let value = words.rest().strip_prefix('1').map(str::to_owned);
     let paused = Register { version: pause_version, value };
     Some(NodeState { fence, stated, pinned, paused, looks })

@@ -121,6 +121,8 @@ impl Ballot {
     fn is_overfull(&self, limit: u32, answers: NodeAnswers<'_>) -> bool {
         let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
         let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
+        // Nodes tell slots with a vote only if some are above the limit. Otherwise the majority for
+        // slots below it is enough.
         if !votes.clone().any(has_slots) {
             return false;
         }

@@ -44,6 +44,7 @@ impl Quorum {
             return;
         }
         for held in self.renewed(header.name, renew, reply) {
+            // With the lease as it was just renewed, which the node may lack as well.
             let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
             let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {

@@ -76,6 +76,7 @@ impl Quorum {
             )
         })?;
         let mut options = url.options.clone();
+        // The node script has a guard of its own, so its connections need none.
         options.restart_guard = None;
         let nodes = url.nodes.into_iter().map(|node| {
             let mut node: RedisUrl = node;
@@ -132,6 +133,7 @@ impl Quorum {
     /// marker, all of them are new, and need not abstain for what they could have forgotten before
     /// they were started. Returns the latest of the nodes' clocks.
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
+        // First a look, since only all nodes together tell whether they are new.
         let seen = self.mark("look").await?;
         self.refuse_twins(&seen)?;
         let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();

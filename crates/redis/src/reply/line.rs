@@ -14,6 +14,7 @@ pub(super) fn read(bytes: &[u8], batch: &Batch) -> Option<Replies> {
     let look_in = if f64::from_le_bytes(look) < 0.0 { None } else { Some(exact(&look, 0)?) };
     let replies = batch.requests.iter().map(|request| told.reply(request));
     let replies = replies.collect::<Option<Vec<_>>>()?;
+    // Bytes that are left over show that this is no answer to these requests.
     told.0.is_empty().then_some(Replies { now, replies, backlog: false, look_in })
 }
 

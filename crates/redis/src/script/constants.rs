@@ -60,6 +60,7 @@ fn in_their_places(code: &str, constants: &Constants<'_>) -> String {
     let (mut kept, mut at) = (0, 0);
     while let Some(start) = next(bytes, at, u8::is_ascii_uppercase) {
         at = next(bytes, start, |letter| !is_of_a_word(*letter)).unwrap_or(bytes.len());
+        // A capital letter inside of a word begins no name.
         let is_whole = start == 0 || !is_of_a_word(bytes[start - 1]);
         if is_whole && let Some(value) = constants.get(&code[start..at]) {
             written.push_str(&code[kept..start]);

@@ -28,6 +28,7 @@ pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {
 pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<Fact> {
     let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).ok();
     let (sent, answered) = (since(here.0)?, since(here.1)?);
+    // The server read its clock somewhere in between, so the middle is the best guess.
     let (between, doubt) = ((sent + answered) / 2, answered.saturating_sub(sent) / 2);
     let there = Duration::from_micros(shows);
     let (off, way) = match there.checked_sub(between) {

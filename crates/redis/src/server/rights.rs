@@ -94,6 +94,7 @@ pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Adv
             _ => {}
         }
     }
+    // The script answers last.
     let denied = answers.last().map(read).unwrap_or_default();
     let is_needed = |word: &&String| {
         NEEDED.contains(&word.as_str()) || *word == "myid" || is_info(word, subject)

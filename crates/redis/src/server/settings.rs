@@ -136,6 +136,7 @@ impl ServerSettings {
     fn output(&self) -> Option<String> {
         let limits = self.config.get("client-output-buffer-limit")?;
         let mut words = limits.split(' ').skip_while(|word| *word != "pubsub").skip(1);
+        // 0 stands for no limit, here and in the two settings below.
         let most =
             words.next()?.parse::<u64>().ok().filter(|most| (1..LARGEST_ANSWER).contains(most))?;
         Some(format!(

@@ -76,6 +76,7 @@ impl Frames {
     }
 
     fn begin(&mut self, kind: u8) -> Result<usize, Stop> {
+        // The types of RESP2 and RESP3.
         if !b"+-:_,#($!=*~>%|".contains(&kind) {
             return Err(Stop::Foreign(kind));
         }

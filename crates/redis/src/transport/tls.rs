@@ -66,6 +66,7 @@ fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> 
         return Ok(trusted);
     }
     let native = rustls_native_certs::load_native_certs();
+    // Those of this machine that cannot be read are passed over, because nobody has named them.
     trusted.add_parsable_certificates(native.certs);
     if !trusted.is_empty() {
         return Ok(trusted);

@@ -58,6 +58,7 @@ impl Ballot {
             return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.ask.kind });
         }
         let limit = self.limit(settings);
+        // A limit of 0 has everybody wait, and refuses nobody for good.
         let too_many =
             || (permits > limit && limit > 0).then_some(Reply::TooMany { ticket, permits, limit });
         self.other_limit(settings).or_else(too_many)
@@ -91,6 +92,7 @@ impl Ballot {
         let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
         let refuses = match on_mismatch {
             OnMismatch::Exact => true,
+            // A limit that an operator pinned wins over what callers state.
             OnMismatch::Refuse => !is_pinned,
             OnMismatch::Adopt | OnMismatch::Set => false,
         };
