@@ -1,5 +1,4 @@
-//! One call: reads the name, executes the batch on a copy, and writes the outcome if nobody wrote
-//! meanwhile.
+//! One call: reads the name, executes the batch on a copy, and writes if nobody wrote meanwhile.
 //!
 //! ```text
 //!   follow the log ─▶ execute ─▶ who is in doubt? look ─▶ one transaction: check the base, write the log,
@@ -163,8 +162,7 @@ impl Core {
     }
 
     /// The clients that the call takes to live although nothing else proves it. The transaction
-    /// itself checks those that it tells, and the death of a watched client would have been heard
-    /// of.
+    /// itself checks those that it tells, and a watched client's death would have been heard of.
     fn doubtful(
         &self,
         replica: &Replica,

@@ -23,6 +23,7 @@ impl Paths {
 
     /// The znodes that must be there before any other, parents first.
     pub(super) fn folders(&self) -> Vec<String> {
+        // The first slash is the root of the server, which is always there.
         let ends = self.root.match_indices('/').map(|(at, _)| at).skip(1);
         let parents = ends.map(|end| self.root[..end].to_owned());
         let root = Some(self.root.clone()).filter(|root| !root.is_empty());

@@ -141,16 +141,12 @@ impl Replica {
         }
         match self.node.take() {
             None => self.state = MemoryState::default(),
-            Some(node) => drop(self.follow_again(node)?),
+            Some(CopiedNode { version, base, log, .. }) => {
+                drop(self.follow(version, log, Some(base))?);
+            }
         }
         self.is_spoiled = false;
         Ok(())
-    }
-
-    fn follow_again(&mut self, node: CopiedNode) -> Result<Learned, Damaged> {
-        self.is_spoiled = true;
-        let CopiedNode { version, base, log, .. } = node;
-        self.follow(version, log, Some(base))
     }
 
     /// A state that takes down what is written to it. The writes can be [undone](Self::undo) until

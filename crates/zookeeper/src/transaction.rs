@@ -92,21 +92,28 @@ impl SessionLink {
             let told = writer.add_set_data(&path, name.as_str().as_bytes(), None);
             told.map_err(|error| self.failed(&error))?;
         }
+        let told = |index: usize| executed.told.iter().nth(index.checked_sub(before)?);
+        self.commit(writer, told).await
+    }
+
+    /// Sends the transaction. `told` is the client that the operation of this number tells, if it
+    /// tells one.
+    async fn commit<'a>(
+        &self,
+        mut writer: MultiWriter<'_>,
+        told: impl Fn(usize) -> Option<&'a Inbox>,
+    ) -> Result<TransactionEnd, StoreError> {
         match timeout(self.patience(), writer.commit()).await {
             Ok(Ok(results)) => {
                 self.learn_time(&results);
                 Ok(TransactionEnd::Yes)
             }
-            Ok(Err(error)) => {
-                let told = |index: usize| executed.told.iter().nth(index.checked_sub(before)?);
-                self.not_written(error, told)
-            }
+            Ok(Err(error)) => self.not_written(error, told),
             Err(_) => Err(error::no_answer(&self.options.shown(), Certainty::Unknown)),
         }
     }
 
-    /// The end of a transaction that failed. `told` is the client that the operation of this number
-    /// tells, if it tells one.
+    /// The end of a transaction that failed.
     fn not_written<'a>(
         &self,
         error: MultiWriteError,
