@@ -30,7 +30,7 @@ use seinpaal_store::{Advice, Fact, Reading, StoreError};
 use state::ConnectionState;
 use status::{LinkOutage, Status};
 use upkeep::keep;
-pub(super) use upkeep::pause_of_callers;
+pub(super) use upkeep::{pause_after, pause_of_callers};
 
 /// How often a script is loaded for one call at most, should somebody flush scripts all the time.
 const MOST_LOADS: u32 = 6;

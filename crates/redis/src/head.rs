@@ -166,7 +166,8 @@ fn noting_holds(source: &str) -> String {
 
 /// Writes the arithmetic. Lua's `frexp` takes a number apart into a power of two and a part from a
 /// half to one. A hold that is not longer than the shortest length has the first code, and so has
-/// one of no length or less.
+/// one of no length or less. The scripts have doubles alone, so remainders stand where integers
+/// would be shifted and cut: one drops the oldest code, and one rounds the new code down.
 fn noting_a_hold(recent: &str, took: &str) -> String {
     let (shortest, steps) = (RecentHolds::SHORTEST_BITS, RecentHolds::CODES_A_DOUBLING);
     let (codes, last) = (1_u64 << RecentHolds::CODE_BITS, RecentHolds::LAST_CODE);

@@ -138,6 +138,7 @@ impl QuorumStore {
             let replies = self.quorum.execute(&batch).await?.replies;
             if let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() {
                 snapshot.holders.clear();
+                // A node remembers for a while a name that nobody uses any more.
                 let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
                 if has_people || snapshot.pinned.is_some() || snapshot.paused.is_some() {
                     listed.push((name, snapshot));

@@ -16,7 +16,7 @@ use super::slots::NodeAddress;
 
 /// How long a subscription outlives the last ticket, so that a client which comes and goes at a
 /// name need not subscribe each time.
-pub(super) const LINGER: Duration = Duration::from_secs(10);
+const LINGER: Duration = Duration::from_secs(10);
 
 /// A node, and the link to it over which something is heard.
 #[derive(Clone, Debug, Eq, PartialEq)]

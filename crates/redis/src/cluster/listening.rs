@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::{
     ClusterLinks,
     call::NodeTask,
-    ears::{self, LINGER, ListeningLink},
+    ears::{self, ListeningLink},
     node::{NodeNews, OnHeard},
     slots::NodeAddress,
 };
@@ -28,7 +28,7 @@ const EARS_AT_ONCE: usize = 32;
 /// Keeps the subscriptions of a client, until the task is aborted.
 pub(super) async fn keep(shared: Arc<ClusterLinks>) {
     loop {
-        let round = timeout(ROUND.min(LINGER), shared.hurry.notified()).await;
+        let round = timeout(ROUND, shared.hurry.notified()).await;
         if round.is_err() {
             shared.try_links().await;
             shared.give_up_idle().await;
@@ -118,6 +118,7 @@ impl ClusterLinks {
 
     fn lose_wakeups(&self, node: &NodeAddress, link: u64) {
         if let Some(node) = self.nodes().get(node).cloned() {
+            // Whoever opens a link holds the lock meanwhile, and a callback cannot wait for it.
             tokio::spawn(async move { node.forget_wakeups(link).await });
         }
     }

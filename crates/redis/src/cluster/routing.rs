@@ -11,10 +11,9 @@ use super::{
     node::{AnswerFrom, TaskEnd},
     slots::NodeAddress,
 };
-use crate::link::RESPONSE_TIMEOUT;
+use crate::{connection::pause_after, link::RESPONSE_TIMEOUT};
 
-/// The pauses between two tries of one request.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two tries of one request.
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// Nodes may contradict each other while a slot changes hands. After this many redirections the
 /// request waits a moment.
@@ -50,7 +49,7 @@ impl ClusterLinks {
                 return Err(error);
             }
             (hop, hops, pauses) = (None, 0, pauses + 1);
-            sleep(pause_after(pauses)).await;
+            sleep(pause_after(pauses, LONGEST_PAUSE)).await;
         }
     }
 
@@ -110,13 +109,4 @@ impl ClusterLinks {
             }
         }
     }
-}
-
-/// Longer every time, and drawn, so that clients do not come back together.
-fn pause_after(pauses: u32) -> Duration {
-    let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
-    // Without random numbers all clients would come back at the same moment, which costs time and
-    // nothing else.
-    let share = getrandom::u32().unwrap_or(0);
-    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }

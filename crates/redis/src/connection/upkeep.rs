@@ -123,7 +123,7 @@ impl ConnectionState {
         if tries == 0 {
             return;
         }
-        let (began, pause) = (Instant::now(), pause_after(tries));
+        let (began, pause) = (Instant::now(), pause_after(tries, LONGEST_PAUSE));
         tokio::select! {
             () = sleep(pause) => {}
             () = self.hurry.notified() => {}
@@ -134,12 +134,17 @@ impl ConnectionState {
 
 /// The pause between two tries that a caller makes itself.
 pub(in super::super) fn pause_of_callers(tries: u64) -> Duration {
-    if tries == 0 { Duration::ZERO } else { pause_after(tries).min(LONGEST_PAUSE_OF_CALLERS) }
+    match tries {
+        0 => Duration::ZERO,
+        _ => pause_after(tries, LONGEST_PAUSE).min(LONGEST_PAUSE_OF_CALLERS),
+    }
 }
 
-fn pause_after(attempts: u64) -> Duration {
-    let doublings = u32::try_from(attempts.min(8)).unwrap_or(8);
-    let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(LONGEST_PAUSE);
+/// The pause after so many tries, at least one, that failed: longer every time, and drawn, so that
+/// clients do not come back together.
+pub(in super::super) fn pause_after(tries: u64, longest: Duration) -> Duration {
+    let doublings = u32::try_from(tries.min(8)).unwrap_or(8);
+    let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(longest);
     // Without random numbers all clients would come back at the same moment, which costs time and
     // nothing else.
     let share = getrandom::u32().unwrap_or(0);
@@ -152,10 +157,10 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_are_bounded() {
-        for attempts in 1..100 {
-            let pause = pause_after(attempts);
-            assert!(pause >= SHORTEST_PAUSE && pause <= LONGEST_PAUSE, "{attempts}: {pause:?}");
+        for tries in 1..100 {
+            let pause = pause_after(tries, LONGEST_PAUSE);
+            assert!(pause >= SHORTEST_PAUSE && pause <= LONGEST_PAUSE, "{tries}: {pause:?}");
         }
-        assert!(pause_after(1) < pause_after(8));
+        assert!(pause_after(1, LONGEST_PAUSE) < pause_after(8, LONGEST_PAUSE));
     }
 }

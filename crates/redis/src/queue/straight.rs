@@ -62,6 +62,7 @@ fn popped(parts: &[Value], requests: &[Request]) -> Option<(u64, Vec<Reply>)> {
     });
     let items = pairs.collect::<Option<Vec<_>>>()?;
     let mut replies = done(before, 0)?;
+    // 0 for no items is what the general path says, too.
     let valid_for = Some(if items.is_empty() { 0 } else { pop.ttl });
     replies.push(Reply::Popped { items, valid_for, left: u64::try_from(*left).ok()? });
     Some((u64::try_from(*now).ok()?, replies))

@@ -180,6 +180,7 @@ fn node_reply(value: &Value) -> Option<NodeReply> {
 
 fn took(words: &mut ReplyWords<'_>) -> Option<Vote> {
     let (ticket, fence, slots) = (words.parsed()?, words.number()?, words.parsed()?);
+    // The limit is read from the settings in `NodeState`, where it has its version.
     let _limit: u32 = words.parsed()?;
     let left = words.number()?;
     Some(Vote { ticket, fence, slots, left, others: holders(words.rest())? })

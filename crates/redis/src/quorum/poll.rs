@@ -61,6 +61,7 @@ impl Quorum {
                 self.table().forget(name, ticket);
                 What::Ended(cause)
             }
+            // It was not decided, or it still waits: its next turn is drawn anew.
             _ => {
                 self.table().wait(name, ask, self.share());
                 return;
