@@ -29,7 +29,7 @@ struct Glance {
 
 impl Glances {
     /// Returns these rows of a list with their holders, as far as the store tells. Each name is
-    /// read every 3 s at most, however many look. A name that nobody holds is read once more after
+    /// read about every 3 s, however many look. A name that nobody holds is read once more after
     /// its last holder has gone, which tells whether that hold was lost.
     pub(crate) async fn fill(
         &self,

@@ -75,7 +75,8 @@ impl PageQuery {
         if (1..=MOST_ROWS).contains(&rows) { Ok(rows) } else { Err(Problem::bad(words)) }
     }
 
-    /// The rows of this page, and the name after which the next one begins.
+    /// The rows of this page, and the name after which the next one begins. Stores list in order
+    /// of name.
     pub(super) fn of<'a, T>(
         &self,
         all: &'a [T],
@@ -86,7 +87,6 @@ impl PageQuery {
         let is_after = |row: &str| self.after.as_deref().is_none_or(|after| row > after);
         let is_wanted = |row: &&'a T| name(row).starts_with(prefix) && is_after(name(row));
         let mut wanted: Vec<&T> = all.iter().filter(is_wanted).collect();
-        wanted.sort_by(|a, b| name(a).cmp(name(b)));
         let has_more = wanted.len() > rows;
         wanted.truncate(rows);
         let next = wanted.last().filter(|_| has_more).map(|row| name(row));

@@ -10,6 +10,8 @@ const MOST_CELLS: u32 = 16;
 const MOST_DOTS: u32 = 9;
 const WIDTH: u32 = 112;
 const GAP: u32 = 2;
+/// Where the first dot is, to the right of the post in the middle, and how far it is to the next.
+const FIRST_DOT: u32 = 121;
 const DOT: u32 = 6;
 
 /// A drawing of held and waiting, in user units of an SVG.
@@ -42,7 +44,7 @@ impl GatePicture {
     pub(crate) fn new(held: u32, limit: u32, waiting: u32, is_shut: bool) -> Self {
         Self {
             cells: cells(held, limit.max(held)),
-            dots: (0..waiting.min(MOST_DOTS)).map(|dot| 121 + dot * DOT).collect(),
+            dots: (0..waiting.min(MOST_DOTS)).map(|dot| FIRST_DOT + dot * DOT).collect(),
             is_long: waiting > MOST_DOTS,
             is_shut,
         }

@@ -174,6 +174,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderC
         ticket: holder.ticket.to_string(),
         short: short.short(holder.ticket),
         slots: match (seen.kind, holder.slots.count()) {
+            // A store knows permits only. Who has all that readers could have is the writer.
             (Some(Kind::RwLock), MOST_READERS) => "writer".to_owned(),
             (Some(Kind::RwLock), _) => "reader".to_owned(),
             _ if !seen.slot_names.of(&holder.slots).is_empty() => {
@@ -203,8 +204,7 @@ fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<
     WaitersPart { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-/// The reasons that stand on the page already. Many waiters wait for the same holders, who are
-/// named once.
+/// The reasons that stand on the page already. Holders for whom many wait are named once.
 #[derive(Default)]
 struct NamedHolders(BTreeSet<String>);
 

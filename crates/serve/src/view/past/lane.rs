@@ -154,38 +154,35 @@ impl Scale {
         HEIGHT - u32::try_from(share).unwrap_or(HEIGHT)
     }
 
-    /// Calls `piece` for each run of known values without a gap.
+    /// Calls `piece` for each run of known values without a gap: with its steps, the first of which
+    /// is where it begins, and with its end.
     fn runs(
         &self,
         buckets: &Buckets<'_>,
         figure: fn(&Bucket) -> u32,
-        mut piece: impl FnMut(i64, &[(i64, u32)], i64),
+        mut piece: impl FnMut(&[(i64, u32)], i64),
     ) {
-        // Where the run begins, where its steps are, and how high each is.
-        let (mut begin, mut steps): (i64, Vec<(i64, u32)>) = (self.first, Vec::new());
+        let mut steps: Vec<(i64, u32)> = Vec::new();
+        // What is behind the last bucket is a gap, too, so that it ends the last run.
         for (number, bucket) in (self.first..).zip(buckets.iter().copied().chain([None])) {
             match bucket.map(|it| self.y(figure(it))) {
-                Some(y) => {
-                    if steps.is_empty() {
-                        begin = number;
-                    }
-                    if steps.last().is_none_or(|(_, last)| *last != y) {
-                        steps.push((number, y));
-                    }
+                Some(y) if steps.last().is_none_or(|(_, last)| *last != y) => {
+                    steps.push((number, y));
                 }
-                None if !steps.is_empty() => piece(begin, &std::mem::take(&mut steps), number),
-                None => {}
+                None if !steps.is_empty() => piece(&std::mem::take(&mut steps), number),
+                _ => {}
             }
         }
     }
 
     fn area(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
         let mut path = String::new();
-        self.runs(buckets, figure, |begin, steps, end| {
+        self.runs(buckets, figure, |steps, end| {
+            // Zero all the time has no area, and the page is shorter without it.
             if steps.iter().all(|(_, y)| *y == HEIGHT) {
                 return;
             }
-            let _ = write!(path, "M{begin} {HEIGHT}");
+            let _ = write!(path, "M{} {HEIGHT}", steps[0].0);
             for (x, y) in steps {
                 let _ = write!(path, "H{x}V{y}");
             }
@@ -196,8 +193,8 @@ impl Scale {
 
     fn steps(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
         let mut path = String::new();
-        self.runs(buckets, figure, |begin, steps, end| {
-            let _ = write!(path, "M{begin} {}", steps[0].1);
+        self.runs(buckets, figure, |steps, end| {
+            let _ = write!(path, "M{} {}", steps[0].0, steps[0].1);
             for (x, y) in &steps[1..] {
                 let _ = write!(path, "H{x}V{y}");
             }
