@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{join_all, try_join, try_join_all};
 use redis::Value;
-use seinpaal_proto::{Batch, Name, Reply, Request, Snapshot};
+use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Snapshot};
 
 use super::{
     ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
@@ -23,7 +23,7 @@ const PAGES: usize = 2;
 /// How many calls are out at once, where each is about one name.
 pub(super) const AT_ONCE: usize = 64;
 /// How many waiters a listed snapshot shows at most.
-pub(super) const LISTED_WAITERS: u32 = 64;
+const LISTED_WAITERS: u32 = 64;
 /// How many waiters a page shows at most. In the script this is `MOST_LISTED`.
 const PAGE_ROWS: usize = 1024;
 
@@ -116,15 +116,7 @@ impl RedisStore {
     }
 
     async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        let replies = self.execute(&inspection(name)).await?.replies;
-        let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() else {
-            return Ok(None);
-        };
-        // A list shows no holders.
-        snapshot.holders.clear();
-        let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
-        Ok((has_people || is_configured).then_some(snapshot))
+        self.execute(&inspection(name)).await.map(listed)
     }
 }
 
@@ -146,9 +138,19 @@ pub(super) fn take_look<S>(
     Ok(())
 }
 
-fn inspection(name: &Name) -> Batch {
+pub(super) fn inspection(name: &Name) -> Batch {
     let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
+}
+
+/// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if
+/// nobody is there and nothing is configured. A name is remembered for a while after that.
+pub(super) fn listed(replies: Replies) -> Option<Snapshot> {
+    let Reply::Snapshot(mut snapshot) = replies.replies.into_iter().next()? else { return None };
+    snapshot.holders.clear();
+    let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
+    let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
+    (has_people || is_configured).then_some(snapshot)
 }
 
 fn read(answer: &Value, names: usize) -> Option<Vec<ListedRow>> {

@@ -38,7 +38,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Renew, Reply, Request, Slots, Snapshot, Whom,
+    Batch, Inbox, Name, Renew, Request, Slots, Snapshot, Whom,
     time::{Micros, micros},
 };
 use tokio::{
@@ -53,7 +53,7 @@ use self::{
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use super::misconfigured;
+use super::{list, misconfigured};
 use seinpaal_store::{
     NewsSender, Reading, StoreError,
     url::{QuorumUrl, StoreUrl},
@@ -133,17 +133,8 @@ impl QuorumStore {
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let mut listed = Vec::new();
         for name in self.quorum.names(prefix).await? {
-            let requests = vec![Request::Inspect { rows: super::list::LISTED_WAITERS }];
-            let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
-            let replies = self.quorum.execute(&batch).await?.replies;
-            if let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() {
-                snapshot.holders.clear();
-                // A node remembers for a while a name that nobody uses any more.
-                let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-                if has_people || snapshot.pinned.is_some() || snapshot.paused.is_some() {
-                    listed.push((name, snapshot));
-                }
-            }
+            let replies = self.quorum.execute(&list::inspection(&name)).await?;
+            listed.extend(list::listed(replies).map(|snapshot| (name, snapshot)));
         }
         Ok(listed)
     }

@@ -55,6 +55,8 @@ impl SessionOptions {
     }
 
     async fn connect(&self) -> Result<Client, Error> {
+        // Eagerly, because `open` tries again by itself. The library would go on trying until the
+        // session's time-out is over.
         let mut connector =
             Client::connector().with_session_timeout(self.session()).with_fail_eagerly();
         if let Some((user, password)) = &self.url.login {
