@@ -96,30 +96,31 @@ impl Replica {
     ) -> Result<Learned, Damaged> {
         let (header, records) = Header::parse(&log)?;
         let known = self.node.take().filter(|node| node.header == header);
-        let mut hints = Vec::new();
         let base = match (base, known) {
             // The log has only grown, so only what is new has to be repeated.
             (None, Some(node)) if !self.is_spoiled && log.starts_with(&node.log) => {
-                repeat(&log[node.log.len()..], &mut self.state, &mut hints)?;
-                self.recent.append(&mut hints);
+                repeat(&log[node.log.len()..], &mut self.state, &mut self.recent)?;
                 node.base
             }
             // There is a new base, or this copy has writes that were never made: the state is built
             // anew.
             (base, known) => {
                 let base = base.or_else(|| known.map(|node| node.base)).ok_or(Damaged)?;
-                self.state = MemoryState::default();
-                if !base.is_empty() {
-                    replay(&base, &mut self.state, &mut hints)?;
-                }
-                repeat(records, &mut self.state, &mut hints)?;
-                self.recent = hints;
+                self.rebuild(&base, records)?;
                 base
             }
         };
         self.is_spoiled = false;
         self.node = Some(CopiedNode { version, header, base, log });
         Ok(self.catch_up(header))
+    }
+
+    fn rebuild(&mut self, base: &[u8], records: &[u8]) -> Result<(), Damaged> {
+        (self.state, self.recent) = (MemoryState::default(), Vec::new());
+        if !base.is_empty() {
+            replay(base, &mut self.state, &mut self.recent)?;
+        }
+        repeat(records, &mut self.state, &mut self.recent)
     }
 
     /// The hints that were not seen yet, which count as seen from now on.
