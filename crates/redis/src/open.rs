@@ -133,7 +133,7 @@ impl RedisStore {
     }
 }
 
-fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
+pub(crate) fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
     let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
     Keys::new(prefix).ok_or_else(|| {
         misconfigured("the store option prefix must not have braces in it: choose another prefix")

@@ -182,16 +182,21 @@ fn advise(
         ))),
         _ => {}
     }
-    let limit = |name: &str| limits.as_ref()?.get(name)?.parse::<u32>().ok();
+    advice.extend(limits.as_ref().and_then(advise_on_limits));
+    advice
+}
+
+/// Advice on when a master refuses writes for lack of replicas.
+fn advise_on_limits(limits: &HashMap<String, String>) -> Option<Advice> {
+    let limit = |name: &str| limits.get(name)?.parse::<u32>().ok();
     if limit("min-replicas-to-write") == Some(0) {
-        advice.push(Advice::risk(
+        return Some(Advice::risk(
             "min-replicas-to-write is 0, so a master that was paused or cut off goes on taking writes: \
              set it to 1 or more, and min-replicas-max-lag to a few seconds",
         ));
-    } else if limit("min-replicas-max-lag").is_some_and(|lag| lag == 0 || lag > LONGEST_LAG) {
-        advice.push(Advice::hint("min-replicas-max-lag should be a few seconds"));
     }
-    advice
+    let is_useless = limit("min-replicas-max-lag").is_some_and(|lag| lag == 0 || lag > LONGEST_LAG);
+    is_useless.then(|| Advice::hint("min-replicas-max-lag should be a few seconds"))
 }
 
 #[cfg(test)]

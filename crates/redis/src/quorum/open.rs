@@ -23,14 +23,10 @@ use super::{
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use crate::{
-    keys::{DEFAULT_PREFIX, Keys},
-    misconfigured,
-};
+use crate::{misconfigured, open::keys_of};
 use seinpaal_store::boottime;
 use seinpaal_store::{
-    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind,
-    url::{QuorumUrl, RedisOptions, RedisUrl},
+    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, url::QuorumUrl,
 };
 
 /// How long each further node may take to connect, once a majority is connected.
@@ -63,23 +59,16 @@ impl Quorum {
         now: Option<Arc<AtomicU64>>,
         sender: &NewsSender,
     ) -> Result<Self, StoreError> {
-        let RedisOptions { restart_guard: guard, replicated, .. } = url.options;
-        if replicated.is_some() {
+        if url.options.replicated.is_some() {
             return Err(misconfigured(
                 "the nodes of a quorum have no replicas: leave out replicated",
             ));
         }
-        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-        let keys = Keys::new(prefix).ok_or_else(|| {
-            misconfigured(
-                "the store option prefix must not have braces in it: choose another prefix",
-            )
-        })?;
-        let mut options = url.options.clone();
+        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
         // The node script has a guard of its own, so its connections need none.
+        let mut options = url.options;
         options.restart_guard = None;
-        let nodes = url.nodes.into_iter().map(|node| {
-            let mut node: RedisUrl = node;
+        let nodes = url.nodes.into_iter().map(|mut node| {
             node.options = options.clone();
             Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender.clone()))
         });
