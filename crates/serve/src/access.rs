@@ -86,6 +86,7 @@ fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visit
         return Err(Box::new((StatusCode::MISDIRECTED_REQUEST, words).into_response()));
     }
     let allow = inner.options.allow_actions;
+    // Without tokens `seinpaal serve` listens on loopback alone.
     let Some(tokens) = &inner.options.tokens else {
         return Ok(Visitor {
             may_act: allow,

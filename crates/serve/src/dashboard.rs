@@ -104,6 +104,7 @@ fn check_names(names: &[String]) -> Result<(), BadOption> {
 }
 
 fn is_base_path(path: &str) -> bool {
+    // It stands as it is in links, and in the header that leads back from a form.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let is_well_formed = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
     path.is_empty() || (is_well_formed && path.chars().all(is_plain))

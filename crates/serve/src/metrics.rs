@@ -176,10 +176,12 @@ fn of_crowded(registry: &mut Registry, names: &[Snapshot]) {
     seconds(registry, about, &rows, name, |seen| Some(seen.holders.first()?.held_for));
 }
 
-/// Registers what queues tell, and returns the queues as they were sorted.
-fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
-    let mut rows: Vec<_> = queues.iter().collect();
-    rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
+/// Registers how many items queues have in each state.
+fn of_items(
+    registry: &mut Registry,
+    rows: &[&QueueSnapshot],
+    name_of: fn(&QueueSnapshot) -> String,
+) {
     let family = Family::<QueueStateLabel, Gauge>::default();
     let states: [(&str, Figure); 4] = [
         ("ready", |seen| seen.ready),
@@ -187,13 +189,20 @@ fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'
         ("in_work", |seen| seen.in_work),
         ("dead", |seen| seen.dead),
     ];
-    let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
     for (state, figure) in states {
-        each(&rows, name, |name, rows| {
+        each(rows, name_of, |name, rows| {
             family.get_or_create(&QueueStateLabel { name, state }).set(sum(rows, figure));
         });
     }
     registry.register("queue_items", "Items of a queue", family);
+}
+
+/// Registers what queues tell, and returns the queues as they were sorted.
+fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
+    let mut rows: Vec<_> = queues.iter().collect();
+    rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
+    let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
+    of_items(registry, &rows, name);
     sums(registry, ("queue_idle_workers", "Connections that want items"), &rows, name, |seen| {
         seen.idle
     });

@@ -121,6 +121,7 @@ fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, BadCertificate> {
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
     let unusable = |error: rustls::Error| BadCertificate::Unusable(error.to_string());
+    // With the provider named, so that the process need not have a default one.
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?

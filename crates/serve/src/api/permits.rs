@@ -176,6 +176,8 @@ impl AcquireBody {
         // Without time to wait, the request never stands in line.
         if wait.is_zero() {
             let mut request = self.tried(inner, name)?.ttl(ttl);
+            // A client renews when it likes. Without this, pages would call it a holder that may be
+            // dead.
             if renewer == Renewer::Caller {
                 request = request.to_detach();
             }

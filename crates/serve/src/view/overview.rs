@@ -100,13 +100,7 @@ fn attention<'a>(
     lost: &LostHolds,
     base: &'a str,
 ) -> Attention<'a> {
-    let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
-    let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);
-    let is_due = |seen: &&Snapshot| needs_attention(seen) || lost.contains_key(&*seen.name);
-    let others = all.iter().filter(|seen| is_due(seen) && !is_late(seen));
-    let mut found: Vec<_> = late.clone().chain(others).collect();
-    found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
-    let used = found.iter().map(|seen| {
+    let used = in_trouble(all, shown, lost).into_iter().map(|seen| {
         let headline = Headline::of(seen).after(lost.get(&*seen.name));
         AttentionRow { name: seen.name.to_string(), link: encoded(&seen.name), headline }
     });
@@ -125,6 +119,21 @@ fn attention<'a>(
         },
         base,
     }
+}
+
+/// The names in use that a person may have to see to, those for which the most wait first.
+fn in_trouble<'a>(
+    all: &'a [Snapshot],
+    shown: &'a [Snapshot],
+    lost: &LostHolds,
+) -> Vec<&'a Snapshot> {
+    let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
+    let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);
+    let is_due = |seen: &&Snapshot| needs_attention(seen) || lost.contains_key(&*seen.name);
+    let others = all.iter().filter(|seen| is_due(seen) && !is_late(seen));
+    let mut found: Vec<_> = late.clone().chain(others).collect();
+    found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
+    found
 }
 
 /// The names of which a hold was lost and that nobody uses any more, in their order.
