@@ -15,8 +15,6 @@ pub(super) struct QuorumSettings {
     /// The limit that an operator has set.
     pub(super) pinned: Option<u32>,
     pub(super) paused: Option<String>,
-    /// The latest version of anything.
-    pub(super) version: u64,
 }
 
 impl QuorumSettings {
@@ -27,17 +25,8 @@ impl QuorumSettings {
     ) -> Self {
         let stated = in_force(answers.clone(), majority, |state| &state.stated);
         let pinned = in_force(answers.clone(), majority, |state| &state.pinned);
-        let paused = in_force(answers.clone(), majority, |state| &state.paused);
-        let versions = answers.map(|answer| {
-            let state = &answer.state;
-            state.stated.version.max(state.pinned.version).max(state.paused.version)
-        });
-        Self {
-            stated: stated.flatten(),
-            pinned: pinned.flatten(),
-            paused: paused.flatten(),
-            version: versions.max().unwrap_or(0),
-        }
+        let paused = in_force(answers, majority, |state| &state.paused);
+        Self { stated: stated.flatten(), pinned: pinned.flatten(), paused: paused.flatten() }
     }
 
     /// The limit to go by.

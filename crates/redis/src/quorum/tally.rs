@@ -155,6 +155,7 @@ impl<'a> ReplyTally<'a> {
                 _ => None,
             })
             .collect();
+        // The least counts: a slot that one node has taken back is not held any more.
         left.sort_unstable();
         match (left.first(), weightiest(&causes)) {
             (Some(left), None) => Reply::Released { ticket, left: *left },
