@@ -88,8 +88,6 @@ fn encode_what(bytes: &mut Vec<u8>, what: &What) {
         }
         What::Ended(cause) => bytes.extend([ENDED, cause_code(*cause)]),
         What::Asked => bytes.push(ASKED),
-        // A kind of news that this version cannot tell. The receiver ignores the datagram.
-        _ => bytes.push(0),
     }
 }
 
@@ -149,8 +147,7 @@ pub(super) fn cause_code(cause: Cause) -> u8 {
         Cause::Evicted => 4,
         Cause::TooMany => 5,
         Cause::Attached => 6,
-        // Whatever is added to the ledger needs a number here; until then it is told as an expiry.
-        Cause::Expired | _ => 3,
+        Cause::Expired => 3,
     }
 }
 

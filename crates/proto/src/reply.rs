@@ -28,7 +28,6 @@ pub struct Replies {
 
 /// One answer.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Reply {
     /// The permits are held.
     Granted(Grant),
@@ -182,7 +181,6 @@ pub struct Grant {
 
 /// The answer of a renewal by ticket about one of its tickets.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum TicketReply {
     /// Held, and renewed if it is the sender's or nobody's.
     Held {
@@ -205,7 +203,6 @@ pub enum TicketReply {
 
 /// Why permits cannot be had now.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Busy {
     /// They are held by others, or others came first.
     Full,
@@ -219,7 +216,6 @@ pub enum Busy {
 
 /// Why a ticket is over.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Cause {
     /// The ticket was released.
     Released,
@@ -251,7 +247,6 @@ pub struct Wakeup {
 /// The event that a wakeup tells. The names of slots are not in it: a client that hears of its
 /// grant asks, and the answer has them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum What {
     /// The waiter holds its permits now.
     Granted {

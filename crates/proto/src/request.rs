@@ -37,7 +37,6 @@ impl Batch {
 /// One request. What it answers is said beside each; all are idempotent, by ticket where there is
 /// one.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Request {
     /// Take permits, join the queue, or learn how an earlier try went. Answers `Granted`, `Queued`,
     /// `Busy`, `OtherKind`, `OtherLimit`, `TooMany`, `NoSuchSlot`, `TooLate` or `Ended`.
@@ -234,7 +233,6 @@ pub enum Whom {
 
 /// A change of what is stored with a name.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Configure {
     /// Pins the limit: it is in force, whatever callers state, until it is unset.
     Limit(Limit),

@@ -34,9 +34,6 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
         What::Granted { .. } => GRANTED,
         What::Ended(_) => ENDED,
         What::Asked => ASKED,
-        // Should the ledger ever say more, it is not told on: a hint may be lost, but a record that
-        // cannot be read is damage.
-        _ => return,
     };
     packer.byte(kind);
     packer.id(hint.inbox.0);

@@ -32,8 +32,6 @@ fn encode_what(bytes: &mut Vec<u8>, what: What) {
             bytes.extend(id.0.to_be_bytes());
             bytes.extend(fence.0.to_be_bytes());
         }
-        // A kind of news that this version cannot tell. The receiver ignores the datagram.
-        _ => bytes.push(0),
     }
 }
 

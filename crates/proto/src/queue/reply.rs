@@ -24,7 +24,6 @@ pub struct Replies {
 
 /// One answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Reply {
     /// The item is in the queue.
     Pushed {
@@ -202,7 +201,6 @@ pub struct Wakeup {
 
 /// The event that a wakeup tells.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum What {
     /// There is something to pop, or nothing left to wait for.
     Called,

@@ -50,7 +50,6 @@ impl Batch {
 
 /// One request.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Request {
     /// Put an item into the queue. Answers `Pushed` or `Duplicate`.
     Push(Push),
@@ -175,7 +174,6 @@ pub struct Renew {
 
 /// How a delivery ends.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum How {
     /// The item is done.
     Acknowledge,
@@ -197,7 +195,6 @@ pub enum How {
 
 /// The items that are taken out.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Purge {
     /// Ready and delayed items.
     Waiting,
@@ -207,7 +204,6 @@ pub enum Purge {
 
 /// A change of what is stored with a queue.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Configure {
     /// How many items may be in work at once; `None`: any number.
     Limit(Option<Limit>),

@@ -71,7 +71,6 @@ pub struct ItemRow {
 
 /// The state of a listed item.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum RowState {
     /// It can be delivered, now or when its group has room.
     Ready,

@@ -89,7 +89,6 @@ pub struct CallFailure {
 
 /// The events that the program is told.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Event {
     /// The ticket stands in line now.
     Queued {
@@ -189,7 +188,6 @@ pub enum Event {
 
 /// Why a request got no permits.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum AcquireRefusal {
     /// Others hold the permits, too many requests wait, or nobody is admitted at the moment.
     Busy(Busy),
@@ -235,7 +233,6 @@ pub enum AcquireRefusal {
 
 /// How a held ticket was lost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Loss {
     /// The store ended it.
     Ended(Cause),

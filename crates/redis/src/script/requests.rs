@@ -210,9 +210,6 @@ pub(crate) fn line(request: &Request) -> String {
         Request::Configure(Configure::Pause(reason)) => format!("configure pause {reason}"),
         Request::Configure(Configure::Resume) => "configure resume ".to_owned(),
         Request::Inspect { rows } => format!("inspect {rows}"),
-        // Should the ledger ever know a request that is unknown here, the script refuses it and
-        // says so.
-        _ => "unknown ".to_owned(),
     }
 }
 

@@ -159,5 +159,12 @@ pub fn put_cause(packer: &mut Packer, cause: Cause) {
 }
 
 fn cause_number(cause: Cause) -> u8 {
-    CAUSES.iter().position(|known| *known == cause).map_or(u8::MAX, |at| at as u8)
+    match cause {
+        Cause::Released => 0,
+        Cause::Cancelled => 1,
+        Cause::Expired => 2,
+        Cause::Evicted => 3,
+        Cause::TooMany => 4,
+        Cause::Attached => 5,
+    }
 }

@@ -53,7 +53,6 @@ pub struct Wish {
 
 /// How long items are wanted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Until {
     /// Until the store has said once what there is, or until this instant of our clock.
     Answered(Option<Micros>),
@@ -74,7 +73,6 @@ pub struct Call {
 
 /// The result of a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Answer {
     /// This.
     Done(Reply),
@@ -87,7 +85,6 @@ pub enum Answer {
 
 /// How a delivery was ended.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum DeliveryEnd {
     /// The item is done and gone.
     Acknowledged,
@@ -104,7 +101,6 @@ pub enum DeliveryEnd {
 
 /// How a delivery was lost.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Loss {
     /// The store ended it: its lease ran out, the item was cancelled, or the store lost its memory.
     Ended,
@@ -123,7 +119,6 @@ pub struct Delivered {
 
 /// The events that the program is told.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Event {
     /// An answer.
     Answer {
