@@ -12,7 +12,8 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use crate::{failure::Failure, locked::Locked, mailbox::Mailbox};
 
 /// How often the main thread looks for signals while it waits: Ctrl-C ends a wait within this time.
-const LOOK: Duration = Duration::from_millis(50);
+/// The package promises twice as much, because a signal may come just after a look.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// The result of a call. A thread that has the interpreter makes a Python value of it. It holds no
 /// Python object itself.

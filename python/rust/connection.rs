@@ -8,6 +8,7 @@ use crate::{
     failure::Failure,
     permit::permit_object,
     queue::{Letter, Pick, push, steer},
+    whole::{Whole, count},
     wish::{Wish, seconds},
 };
 
@@ -105,9 +106,9 @@ impl Connection {
         Ok(Call::silent(async move { semaphore.name_slots(names).await }))
     }
 
-    fn set_limit(&self, wish: Wish, limit: Option<i64>) -> PyResult<Call> {
+    fn set_limit(&self, wish: Wish, limit: Option<Whole>) -> PyResult<Call> {
         let semaphore = wish.semaphore(&self.0)?;
-        let limit = limit.map(|limit| crate::wish::count("a limit", limit)).transpose()?;
+        let limit = limit_of(limit)?;
         Ok(Call::silent(async move {
             match limit {
                 Some(limit) => semaphore.set_limit(limit).await,
@@ -150,9 +151,9 @@ impl Connection {
         steer::snapshot(self.0.queue(queue))
     }
 
-    fn queue_limit(&self, queue: &str, limit: Option<u32>) -> Call {
-        let queue = self.0.queue(queue);
-        Call::silent(async move { queue.limit(limit).await })
+    fn queue_limit(&self, queue: &str, limit: Option<Whole>) -> PyResult<Call> {
+        let (queue, limit) = (self.0.queue(queue), limit_of(limit)?);
+        Ok(Call::silent(async move { queue.limit(limit).await }))
     }
 
     /// Gives back everything and ends every wait.
@@ -160,6 +161,10 @@ impl Connection {
         let seinpaal = self.0.clone();
         Call::silent(async move { seinpaal.close().await })
     }
+}
+
+fn limit_of(limit: Option<Whole>) -> Result<Option<u32>, Failure> {
+    limit.map(|limit| count("a limit", &limit)).transpose()
 }
 
 fn parsed(ticket: &str) -> Result<Ticket, Failure> {

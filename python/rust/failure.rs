@@ -126,6 +126,8 @@ impl From<ReleaseError> for Failure {
             ReleaseError::Unknown { at_most } => Self::new("ReleaseUnknown", error)
                 .with("at_most", Detail::Seconds(at_most.map(|most| most.as_secs_f64()))),
             ReleaseError::Closed => Self::new("Closed", error),
+            ReleaseError::Forked { .. } => Self::new("Forked", error),
+            ReleaseError::NotAWriter => Self::new("NotAWriter", error),
             _ => Self::new("ReleaseError", error),
         }
     }
@@ -183,6 +185,7 @@ impl From<FinishError> for Failure {
             FinishError::Lost => Self::new("Lost", error),
             FinishError::Unknown => Self::new("FinishUnknown", error),
             FinishError::Closed => Self::new("Closed", error),
+            FinishError::Forked { .. } => Self::new("Forked", error),
             _ => Self::new("Error", error),
         }
     }
@@ -192,6 +195,9 @@ impl From<QueueError> for Failure {
     fn from(error: QueueError) -> Self {
         match &error {
             QueueError::Name(_) => Self::new("BadName", error),
+            QueueError::Count(_) => Self::new("BadCount", error),
+            QueueError::NoSuchItem(_) => Self::new("NoSuchItem", error),
+            QueueError::Unknown(_) => Self::new("QueueUnknown", error),
             QueueError::Setting(_) => Self::new("BadSetting", error),
             QueueError::Closed => Self::new("Closed", error),
             QueueError::Store(store) => Self::store(store),

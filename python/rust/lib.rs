@@ -13,12 +13,17 @@ mod locked;
 mod mailbox;
 mod permit;
 mod queue;
+mod whole;
 mod wish;
 
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _native {
+    /// How often the main thread looks for signals while it waits, in seconds.
+    #[pymodule_export]
+    const LOOK: f64 = crate::call::LOOK.as_secs_f64();
+
     #[pymodule_export]
     use crate::{
         call::Call,

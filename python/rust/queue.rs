@@ -16,18 +16,19 @@ use crate::{
     failure::Failure,
     locked::Locked,
     permit::{Held, Watches, take_out, until_lost, watched},
-    wish::{count, seconds},
+    whole::{Whole, count, rank},
+    wish::seconds,
 };
 
 /// An item to push: the fields of `seinpaal._wish.Letter`.
 #[derive(FromPyObject)]
 pub(crate) struct Letter {
     payload: Vec<u8>,
-    priority: i32,
+    priority: Whole,
     delay: Option<f64>,
     group: Option<String>,
     dedup: Option<(String, f64)>,
-    deliveries: Option<i64>,
+    deliveries: Option<Whole>,
     labels: Vec<(String, String)>,
 }
 
@@ -53,7 +54,7 @@ macro_rules! described {
 
 impl Letter {
     fn push(self) -> Result<Push, Failure> {
-        let mut push = Push::new(self.payload).priority(self.priority);
+        let mut push = Push::new(self.payload).priority(rank(&self.priority)?);
         if let Some(delay) = self.delay {
             push = push.delay(seconds("a delay", delay)?);
         }
@@ -63,7 +64,7 @@ impl Letter {
         if let Some((key, window)) = &self.dedup {
             push = push.dedup(key, seconds("a window", *window)?);
         }
-        if let Some(deliveries) = self.deliveries {
+        if let Some(deliveries) = &self.deliveries {
             push = push.deliveries(count("deliveries", deliveries)?);
         }
         for (key, value) in &self.labels {

@@ -5,20 +5,23 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use seinpaal::{Acquire, Seinpaal, Semaphore, TryAcquire};
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    whole::{Whole, count, rank},
+};
 
 /// A request for permits.
 #[derive(FromPyObject)]
 pub(crate) struct Wish {
     kind: String,
     name: String,
-    limit: Option<i64>,
+    limit: Option<Whole>,
     exactly: bool,
-    permits: i64,
-    priority: i32,
+    permits: Whole,
+    priority: Whole,
     ttl: Option<f64>,
     timeout: Option<f64>,
-    max_waiting: Option<i64>,
+    max_waiting: Option<Whole>,
     labels: Vec<(String, String)>,
     slot_names: Vec<String>,
 }
@@ -29,15 +32,10 @@ pub(crate) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
     })
 }
 
-pub(crate) fn count(what: &str, count: i64) -> Result<u32, Failure> {
-    u32::try_from(count)
-        .map_err(|_| Failure::new("BadCount", format!("{what} is 0 to {}, not {count}", u32::MAX)))
-}
-
 /// The options that both kinds of requests have.
 macro_rules! described {
     ($request:expr, $wish:expr) => {{
-        let mut request = $request.priority($wish.priority);
+        let mut request = $request.priority(rank(&$wish.priority)?);
         if let Some(permits) = $wish.permits()? {
             request = request.permits(permits);
         }
@@ -65,13 +63,17 @@ impl Wish {
     /// How many permits, where that is for the caller to say: a writer has all of them.
     fn permits(&self) -> Result<Option<u32>, Failure> {
         match self.kind.as_str() {
-            "read" | "write" if self.permits == 1 && self.slot_names.is_empty() => Ok(None),
+            "read" | "write"
+                if matches!(self.permits, Whole::Small(1)) && self.slot_names.is_empty() =>
+            {
+                Ok(None)
+            }
             "read" | "write" => {
                 let message =
                     "a reader or a writer does not say how many permits it wants, or which";
                 Err(Failure::new("BadCount", message))
             }
-            _ => count("a number of permits", self.permits).map(Some),
+            _ => count("a number of permits", &self.permits).map(Some),
         }
     }
 
@@ -83,7 +85,7 @@ impl Wish {
             _ => self.semaphore(seinpaal)?.acquire(),
         };
         let request = described!(request, self);
-        Ok(match self.max_waiting {
+        Ok(match &self.max_waiting {
             Some(most) => request.max_waiting(count("max_waiting", most)?),
             None => request,
         })
@@ -106,7 +108,7 @@ impl Wish {
             "read" | "write" => seinpaal.rwlock(&self.name).as_semaphore().clone(),
             _ => seinpaal.semaphore(&self.name),
         };
-        Ok(match (self.limit, self.exactly) {
+        Ok(match (&self.limit, self.exactly) {
             (None, _) => semaphore,
             (Some(limit), false) => semaphore.limit(count("a limit", limit)?),
             (Some(limit), true) => semaphore.limit_exactly(count("a limit", limit)?),

@@ -1,6 +1,7 @@
-"""Ctrl-C ends a wait within 100 ms, and leaves nothing held or queued.
+"""Ctrl-C ends a wait at the next look for signals, and leaves nothing held or queued.
 
-This is so on each store, from a thread and from asyncio.
+This is so on each store, from a thread and from asyncio. Nothing else ends these waits, so a wait
+that does not look hangs. How often it looks is a number, which is compared with what is promised.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from conftest import until
 
 import seinpaal
+from seinpaal import _native
 
 #: Holds the name if nobody outside can, says when it waits, and when an interrupt has ended that
 #: and left nothing.
@@ -52,7 +53,7 @@ threading.Thread(target=tell).start()
 try:
     waits[wait]()
 except KeyboardInterrupt:
-    print(time.monotonic(), flush=True)
+    print("interrupted", flush=True)
 while waiting() or store.mutex(name + " too").snapshot().holders_total:
     time.sleep(0.005)
 print("left", flush=True)
@@ -63,26 +64,27 @@ LOCKS = ["acquire", "acquire with a timeout", "acquire_all", "asyncio"]
 
 
 @pytest.mark.parametrize("wait", LOCKS)
-def test_ctrl_c_ends_a_wait_within_100_ms_and_leaves_nothing(url: str, name: str, wait: str) -> None:
+def test_ctrl_c_ends_a_wait_and_leaves_nothing(url: str, name: str, wait: str) -> None:
     # A store in memory has one program, which holds there itself.
     if url.startswith("memory:"):
-        took = [interrupted(url, name, wait, is_alone=True) for _ in range(3)]
+        interrupt(url, name, wait, is_alone=True)
     else:
         with seinpaal.connect(url) as store, store.mutex(name) as held:
-            took = [interrupted(url, name, wait, is_alone=False) for _ in range(3)]
+            interrupt(url, name, wait, is_alone=False)
             assert store.mutex(name).snapshot().holders == [held.ticket]
-    # The machine may be busy, so the best of three decides.
-    assert min(took) < 0.1, took
 
 
 @pytest.mark.needs("KeepsQueues")
-def test_ctrl_c_ends_the_wait_for_an_item_within_100_ms(url: str, name: str) -> None:
-    took = [interrupted(url, name, "pop", is_alone=False) for _ in range(3)]
-    assert min(took) < 0.1, took
+def test_ctrl_c_ends_the_wait_for_an_item(url: str, name: str) -> None:
+    interrupt(url, name, "pop", is_alone=False)
 
 
-def interrupted(url: str, name: str, wait: str, is_alone: bool) -> float:
-    """How long an interrupt takes to end the wait of another program, in seconds."""
+def test_a_wait_looks_for_signals_twice_in_the_100_ms_that_are_promised() -> None:
+    assert 0 < 2 * _native.LOOK <= 0.1
+
+
+def interrupt(url: str, name: str, wait: str, is_alone: bool) -> None:
+    """Interrupts another program that waits, and sees its wait end."""
     with subprocess.Popen(
         [sys.executable, "-c", WAITER, url, name, wait, str(is_alone)],
         stdin=subprocess.PIPE,
@@ -92,13 +94,11 @@ def interrupted(url: str, name: str, wait: str, is_alone: bool) -> float:
         assert waiter.stdout is not None and waiter.stdin is not None
         try:
             assert waiter.stdout.readline() == "waits\n"
-            sent = time.monotonic()
             os.kill(waiter.pid, signal.SIGINT)
-            took = float(waiter.stdout.readline()) - sent
+            assert waiter.stdout.readline() == "interrupted\n"
             assert waiter.stdout.readline() == "left\n"
         finally:
             waiter.kill()
-    return took
 
 
 def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 from conftest import REDIS, until
@@ -31,7 +32,7 @@ def test_an_item_says_what_was_pushed(store: seinpaal.Seinpaal, name: str) -> No
     mails.push(b'{"to": "ann"}', group="ann", priority=3, deliveries=2, labels={"day": "Monday"})
     item = mails.pop()
     assert (item.payload, item.json()) == (b'{"to": "ann"}', {"to": "ann"})
-    assert (item.group, item.labels) == ("ann", {"day": "Monday"})
+    assert (item.group, item.labels, item.priority) == ("ann", {"day": "Monday"}, 3)
     assert (item.attempt, item.deliveries) == (1, 2)
     assert item.is_held and item.lost is None and item.fence > 0
     item.acknowledge()
@@ -156,6 +157,90 @@ def test_a_worker_gives_back_what_outlasts_the_grace_period(
     assert counts.given_back == 1
     assert mails.pop().attempt == 1
     end.set()
+
+
+def test_an_item_that_its_handler_has_ended_counts_by_that_end(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    endings = {
+        "acknowledged": lambda item: item.acknowledge(),
+        "failed": lambda item: item.fail("no", delay=3600),
+        "died": lambda item: item.fail("no"),
+        "given_back": lambda item: item.give_back(3600),
+    }
+    for text in endings:
+        mails.push(text, deliveries=1 if text == "died" else 2)
+
+    def send(item: seinpaal.Item) -> None:
+        endings[item.text](item)
+        if mails.snapshot().ready + mails.snapshot().in_work == 0:
+            worker.stop()
+
+    worker = mails.worker(send)
+    assert worker.run() == seinpaal.Counts(acknowledged=1, failed=1, died=1, given_back=1)
+
+
+def test_an_item_that_its_handler_has_ended_counts_so_after_the_grace_too(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    end = threading.Event()
+
+    def send(item: seinpaal.Item) -> None:
+        item.acknowledge()
+        worker.stop()
+        end.wait()
+
+    worker = mails.worker(send, grace=0)
+    counts = worker.run()
+    assert counts == seinpaal.Counts(acknowledged=1)
+    end.set()
+
+
+def test_an_item_whose_end_was_not_confirmed_in_the_grace_counts_once_and_as_unknown(
+    store: seinpaal.Seinpaal, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    answered = threading.Event()
+    confirm = seinpaal.Item._confirm
+
+    def silent(self: seinpaal.Item, how: str, ending: Any) -> Any:
+        # It was sent, and its answer does not come.
+        worker.stop()
+        answered.wait()
+        return confirm(self, how, ending)
+
+    monkeypatch.setattr(seinpaal.Item, "_confirm", silent)
+    worker = mails.worker(lambda item: None, grace=0)
+    counts = worker.run()
+    assert counts == seinpaal.Counts(unknown=1)
+    answered.set()
+    until(lambda: mails.snapshot().in_work == 0)
+    assert counts == seinpaal.Counts(unknown=1)
+
+
+def test_an_item_that_its_handler_has_ended_counts_so_on_tasks_too(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, stop = store.queue(name), asyncio.Event()
+
+        async def send(item: seinpaal.Item) -> None:
+            await item.acknowledge_async()
+            stop.set()
+            if item.text == "goes on":
+                await asyncio.sleep(3600)
+
+        for text in ("returns", "goes on"):
+            await mails.push_async(text)
+            counts = await mails.worker(send, grace=0).run_async(stop)
+            assert counts == seinpaal.Counts(acknowledged=1)
+            stop.clear()
+        await store.close_async()
+
+    asyncio.run(main())
 
 
 def test_a_worker_on_tasks_works_until_it_is_stopped(url: str, name: str) -> None:

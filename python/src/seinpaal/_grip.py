@@ -36,11 +36,18 @@ class Cancellation:
             self._watch(one.watch())
 
     def _watch(self, call: Call[str]) -> None:
-        key = self._desk.begin(call, self._lose)
+        def done() -> None:
+            try:
+                call.take()
+            except RuntimeError:
+                return  # The block has given it back or ended it by itself.
+            self._lose()
+
+        key = self._desk.begin(call, done)
         if key is None:
             # It is lost already. The loop cancels the task later: by then the block may have ended,
             # and a task that has left its block must not be cancelled.
-            self._loop.call_soon(self._lose)
+            self._loop.call_soon(done)
         else:
             self._keys.append(key)
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _call, _native
 from ._grip import Cancellation, lost
@@ -15,6 +15,8 @@ from .errors import Error, Forked, Lost
 
 if TYPE_CHECKING:
     from ._connection import Seinpaal
+
+_T = TypeVar("_T")
 
 
 class Item:
@@ -30,6 +32,8 @@ class Item:
         self._native = native
         self._process = os.getpid()
         self._cancellation: Cancellation | None = None
+        #: How it ended, once that is known, in the words of a worker's counts.
+        self._fate: str | None = None
 
     @property
     def payload(self) -> bytes:
@@ -71,6 +75,11 @@ class Item:
         return self._native.group
 
     @property
+    def priority(self) -> int:
+        """Its rank among the items, -100 to 100."""
+        return self._native.priority
+
+    @property
     def labels(self) -> dict[str, str]:
         """Its labels."""
         return dict(self._native.labels)
@@ -105,30 +114,32 @@ class Item:
 
     def acknowledge(self) -> None:
         """Says that the item is done, and waits until the store has confirmed it."""
-        self._mine().acknowledge().wait()
+        self._confirm("acknowledged", self._mine().acknowledge())
 
     async def acknowledge_async(self) -> None:
         """As `acknowledge`, from asyncio."""
-        await _call.run(self._mine().acknowledge())
+        await self._confirm_async("acknowledged", self._mine().acknowledge())
 
     def fail(self, reason: str, delay: Seconds = 0.0) -> bool:
         """Ends the delivery as failed, and returns whether the item is a dead letter now.
 
         Otherwise it is delivered again after ``delay``.
         """
-        return self._mine().fail(reason, in_seconds(delay) or 0.0).wait()
+        return self._confirm("failed", self._mine().fail(reason, in_seconds(delay) or 0.0))
 
     async def fail_async(self, reason: str, delay: Seconds = 0.0) -> bool:
         """As `fail`, from asyncio."""
-        return await _call.run(self._mine().fail(reason, in_seconds(delay) or 0.0))
+        failing = self._mine().fail(reason, in_seconds(delay) or 0.0)
+        return await self._confirm_async("failed", failing)
 
     def give_back(self, delay: Seconds = 0.0) -> None:
         """Leaves the item to somebody else, after ``delay``; this delivery does not count."""
-        self._mine().give_back(in_seconds(delay) or 0.0).wait()
+        self._confirm("given_back", self._mine().give_back(in_seconds(delay) or 0.0))
 
     async def give_back_async(self, delay: Seconds = 0.0) -> None:
         """As `give_back`, from asyncio."""
-        await _call.run(self._mine().give_back(in_seconds(delay) or 0.0))
+        giving = self._mine().give_back(in_seconds(delay) or 0.0)
+        await self._confirm_async("given_back", giving)
 
     def __enter__(self) -> Item:
         self._mine()
@@ -144,10 +155,10 @@ class Item:
         if native.is_ended:
             return
         if raised is None:
-            native.acknowledge().wait()
+            self.acknowledge()
             return
         try:
-            native.fail(reason(raised), 0.0).wait()
+            self.fail(reason(raised))
         except Error:
             pass  # What was raised says more.
 
@@ -168,12 +179,30 @@ class Item:
         if native.is_ended:
             return
         if raised is None:
-            await _call.run(native.acknowledge())
+            await self.acknowledge_async()
             return
         try:
-            await _call.run(native.fail(reason(raised), 0.0))
+            await self.fail_async(reason(raised))
         except Error:
             pass  # What was raised says more.
+
+    def _confirm(self, how: str, ending: _native.Call[_T]) -> _T:
+        try:
+            answer = ending.wait()
+        except Error as error:
+            self._fate = _fate_of(error)
+            raise
+        self._fate = "died" if answer is True else how
+        return answer
+
+    async def _confirm_async(self, how: str, ending: _native.Call[_T]) -> _T:
+        try:
+            answer = await _call.run(ending)
+        except Error as error:
+            self._fate = _fate_of(error)
+            raise
+        self._fate = "died" if answer is True else how
+        return answer
 
     def _mine(self) -> _native.Item:
         if self._process != os.getpid():
@@ -190,3 +219,7 @@ class Item:
 def reason(raised: BaseException) -> str:
     """The text that is kept about a failure."""
     return f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__
+
+
+def _fate_of(error: Error) -> str:
+    return "lost" if isinstance(error, Lost) else "unknown"

@@ -4,6 +4,8 @@ from seinpaal._wish import Letter, Pick, Wish
 
 _T_co = TypeVar("_T_co", covariant=True)
 
+LOOK: float
+
 @final
 class Mailbox:
     def __new__(cls) -> Mailbox: ...

@@ -159,7 +159,8 @@ def _letter(
     deliveries: int | None,
     labels: Mapping[str, str] | None,
 ) -> Letter:
-    text = payload.encode() if isinstance(payload, str) else bytes(payload)
+    # Not `bytes(payload)`: of a number that makes so many zeros.
+    text = payload.encode() if isinstance(payload, str) else bytes(memoryview(payload))
     key = (dedup[0], in_seconds(dedup[1]) or 0.0) if dedup is not None else None
     named = tuple((labels or {}).items())
     return Letter(text, priority, in_seconds(delay), group, key, deliveries, named)

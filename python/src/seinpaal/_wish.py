@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypedDict, Union
 
+from .errors import BadSetting
+
 #: A number of seconds, or a timedelta.
 Seconds = Union[float, timedelta]
 
@@ -94,4 +96,8 @@ def in_seconds(length: Seconds | None) -> float | None:
     """Seconds as a number."""
     if isinstance(length, timedelta):
         return length.total_seconds()
-    return length
+    try:
+        # Python's whole numbers are of any size.
+        return float(length) if isinstance(length, int) else length
+    except OverflowError:
+        raise BadSetting("a time is a number of seconds, not a number that long") from None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import operator
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from ._native import Call
 from ._item import Item, reason
 from ._queue import GiveBack, Queue
 from ._wish import Seconds, in_seconds
-from .errors import Error, Lost, StoreError
+from .errors import BadSetting, Error, StoreError
 
 #: How long a worker waits before it asks a store again that does not answer.
 _PAUSE = 1.0
@@ -28,7 +29,7 @@ _LOOK = 0.05
 
 @dataclass
 class Counts:
-    """The counts of the items that a worker worked on, by their ends."""
+    """The counts of the items that a worker worked on, by their ends, whoever ended them."""
 
     acknowledged: int = 0
     #: Left to others: because the handler said so, or at the shutdown.
@@ -39,7 +40,8 @@ class Counts:
     died: int = 0
     #: Lost before they were done: others may have worked on them, too.
     lost: int = 0
-    #: Ended while the store was silent: they may be delivered once more.
+    #: Ended, and the store has not confirmed it, because it was silent or the grace period was
+    #: over: they may be delivered once more.
     unknown: int = 0
     _mutex: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -78,8 +80,8 @@ class Worker:
         grace: float,
         retry: Callable[[int], float] | None,
     ) -> None:
-        if concurrency < 1:
-            raise ValueError("a worker works on 1 item at least")
+        if operator.index(concurrency) < 1:
+            raise BadSetting("a worker works on 1 item at least")
         self._queue = queue
         self._handler = handler
         self._concurrency = concurrency
@@ -89,6 +91,7 @@ class Worker:
         self._counts = Counts()
         self._pops: set[Call[Any]] = set()
         self._hands: set[Item] = set()
+        self._counting = threading.Lock()
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
 
@@ -137,7 +140,8 @@ class Worker:
             thread.join(max(0.0, until - time.monotonic()))
         # A thread cannot be ended from outside. Its handler may go on, without the item.
         for item in list(self._hands):
-            self._end("given_back", item.give_back)
+            self._end(item.give_back)
+            self._count(item)
 
     def _serve(self) -> None:
         while not self._stopping.is_set():
@@ -176,25 +180,29 @@ class Worker:
             self._handler(item)
         except GiveBack as given:
             delay = in_seconds(given.delay) or 0.0
-            self._end("given_back", lambda: item.give_back(delay))
+            self._end(lambda: item.give_back(delay))
         except BaseException as error:
             what, delay = reason(error), self._retry(item.attempt)
-            self._end("failed", lambda: item.fail(what, delay))
+            self._end(lambda: item.fail(what, delay))
         else:
             if not item.is_ended:
-                self._end("acknowledged", item.acknowledge)
+                self._end(item.acknowledge)
         finally:
-            self._hands.discard(item)
+            self._count(item)
 
-    def _end(self, counted: str, end: Callable[[], object]) -> None:
+    def _end(self, end: Callable[[], object]) -> None:
         try:
-            died = end()
-        except Lost:
-            self._counts._add("lost")
+            end()
         except Error:
-            self._counts._add("unknown")
-        else:
-            self._counts._add("died" if died is True else counted)
+            pass  # The item knows, and is counted by that.
+
+    def _count(self, item: Item) -> None:
+        """Once for each item: the grace period may be over before its handler is done."""
+        with self._counting:
+            if item not in self._hands:
+                return
+            self._hands.discard(item)
+        self._counts._add(item._fate or "unknown")
 
     # ---- on tasks
 
@@ -251,33 +259,31 @@ class Worker:
             await self._handler(item)
         except asyncio.CancelledError as cancelled:
             if cancellation.end(type(cancelled)):
-                self._counts._add("lost")
+                item._fate = item._fate or "lost"
                 return
             # The shutdown has cancelled the handler. A second cancellation must not stop the call
             # that gives the item back.
-            await asyncio.shield(self._end_async("given_back", item.give_back_async()))
+            await asyncio.shield(self._end_async(item.give_back_async()))
             raise
         except GiveBack as given:
             cancellation.end(None)
-            await self._end_async("given_back", item.give_back_async(given.delay))
+            await self._end_async(item.give_back_async(given.delay))
         except Exception as error:
             cancellation.end(None)
             failing = item.fail_async(reason(error), self._retry(item.attempt))
-            await self._end_async("failed", failing)
+            await self._end_async(failing)
         else:
             cancellation.end(None)
             if not item.is_ended:
-                await self._end_async("acknowledged", item.acknowledge_async())
+                await self._end_async(item.acknowledge_async())
+        finally:
+            self._counts._add(item._fate or "unknown")
 
-    async def _end_async(self, counted: str, end: Any) -> None:
+    async def _end_async(self, end: Coroutine[Any, Any, object]) -> None:
         try:
-            died = await end
-        except Lost:
-            self._counts._add("lost")
+            await end
         except Error:
-            self._counts._add("unknown")
-        else:
-            self._counts._add("died" if died is True else counted)
+            pass  # The item knows, and is counted by that.
 
 
 @contextmanager

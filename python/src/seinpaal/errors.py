@@ -17,12 +17,15 @@ __all__ = [
     "Forked",
     "Lost",
     "NamedTwice",
+    "NoSuchItem",
     "NoSuchSlot",
     "NoSuchTicket",
+    "NotAWriter",
     "NotHeld",
     "OtherKind",
     "OtherLimit",
     "PushUnknown",
+    "QueueUnknown",
     "ReleaseError",
     "ReleaseUnknown",
     "SlotsInUse",
@@ -163,6 +166,10 @@ class NotHeld(ReleaseError):
     """They had been lost, or given back, before."""
 
 
+class NotAWriter(ReleaseError):
+    """Only the whole permit of a writer becomes a reader's. This one was given back."""
+
+
 class ReleaseUnknown(ReleaseError):
     """The store did not answer in time. It is told again in the background."""
 
@@ -179,3 +186,11 @@ class PushUnknown(Error):
 
 class FinishUnknown(Error):
     """The delivery may have been ended or not."""
+
+
+class NoSuchItem(Error):
+    """There is no such item in the queue, or no such dead letter."""
+
+
+class QueueUnknown(Error):
+    """What was asked about a queue may have been done or not."""
