@@ -1,7 +1,14 @@
-//! Stores under a clock or on a disk that a test chooses, and a check of every statement that a
-//! store runs. Only with the feature `rigged`, which no build that is used has.
+//! Stores under a clock or on a disk that a test chooses, or that look only when they are told, and
+//! a check of every statement that a store runs. Only with the feature `rigged`, which no build that is used has.
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use rusqlite::{
     Connection, StatementStatus,
@@ -39,6 +46,20 @@ impl EmbeddedStore {
     ) -> Result<Arc<Self>, StoreError> {
         Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(WatchedDisk(sync))))
     }
+}
+
+static LOOKS_ONLY_WHEN_TOLD: AtomicBool = AtomicBool::new(false);
+
+impl EmbeddedStore {
+    /// From now on no client of this process looks once a second whether those who hold are alive.
+    /// So a test that sees a death noticed knows that the death was told.
+    pub fn look_only_when_told() {
+        LOOKS_ONLY_WHEN_TOLD.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn looks_only_when_told() -> bool {
+    LOOKS_ONLY_WHEN_TOLD.load(Ordering::Relaxed)
 }
 
 /// The verbs of the statements that are looked at. What makes the tables sorts them for their

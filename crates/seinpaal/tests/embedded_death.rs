@@ -35,23 +35,19 @@ fn a_killed_holder_makes_way_for_the_first_in_line() {
     assert_eq!(second.line(), "news granted");
 }
 
-/// Looking, once a second, would find each death a second after the waiter came.
+/// A waiter looks once a second, too. These do not.
 #[test]
-fn deaths_are_heard_of_before_anybody_looks() {
+fn deaths_are_heard_of_though_nobody_looks() {
     let dir = tempfile::tempdir().unwrap();
-    let mut holder = Client::start(dir.path());
+    let mut holder = Client::that_is_only_told(dir.path());
     assert_eq!(holder.order("acquire n 1 1"), "granted");
-    let mut waited = Duration::ZERO;
     for ticket in 2..12 {
-        let mut waiter = Client::start(dir.path());
+        let mut waiter = Client::that_is_only_told(dir.path());
         assert_eq!(waiter.order(&format!("acquire n 1 {ticket}")), "queued");
-        let begin = Instant::now();
         holder.kill();
         assert_eq!(waiter.line(), "news granted");
-        waited += begin.elapsed();
         holder = waiter;
     }
-    assert!(waited < Duration::from_secs(5), "{waited:?} for ten deaths");
 }
 
 #[test]

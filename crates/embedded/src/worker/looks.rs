@@ -35,13 +35,21 @@ impl Default for DueLooks {
     }
 }
 
+fn at_next_look(now: Instant) -> Instant {
+    #[cfg(feature = "rigged")]
+    if crate::rigged::looks_only_when_told() {
+        return now + 3_600 * LOOK;
+    }
+    now + LOOK
+}
+
 impl StoreThread {
     pub(super) fn look_soon(&mut self, site: QueuePosition) {
         if !self.looks.soon.contains(&site) {
             self.looks.soon.push(site);
         }
         self.looks.soon_at.get_or_insert_with(|| Instant::now() + CALM);
-        self.looks.all_at.get_or_insert_with(|| Instant::now() + LOOK);
+        self.looks.all_at.get_or_insert_with(|| at_next_look(Instant::now()));
     }
 
     pub(super) fn look_if_due(&mut self) {
@@ -59,7 +67,7 @@ impl StoreThread {
         }
         sites.iter().for_each(|site| self.look_at_holders(site));
         if looks_at_all && self.has_somebody_to_watch() {
-            self.looks.all_at = Some(now + LOOK);
+            self.looks.all_at = Some(at_next_look(now));
         }
     }
 

@@ -76,6 +76,9 @@ fn say(what: &str) {
 
 async fn obey(dir: PathBuf, inbox: Inbox) {
     let (send, mut news) = mpsc::unbounded_channel();
+    if env::var_os(super::ONLY_WHEN_TOLD).is_some() {
+        EmbeddedStore::look_only_when_told();
+    }
     let store = match EmbeddedStore::open(&dir, inbox, send) {
         Ok(store) => store,
         Err(error) => return say(&failed(&error)),

@@ -25,6 +25,8 @@ pub(crate) mod queue;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 pub(crate) const DIR: &str = "SEINPAAL_TEST_DIR";
 pub(crate) const INBOX: &str = "SEINPAAL_TEST_INBOX";
+/// Set: the client looks whether others live only when it is told of something.
+pub(crate) const ONLY_WHEN_TOLD: &str = "SEINPAAL_TEST_ONLY_WHEN_TOLD";
 
 /// A client in a process of its own.
 #[derive(Debug)]
@@ -78,6 +80,15 @@ impl Client {
     /// Starts a client of the store in `dir`, which says that it is open.
     pub(crate) fn start(dir: &Path) -> Self {
         let client = Self::spawn(command(dir, &[]));
+        assert_eq!(client.line(), "open");
+        client
+    }
+
+    /// Starts a client that hears of deaths only by what it is told.
+    pub(crate) fn that_is_only_told(dir: &Path) -> Self {
+        let mut command = command(dir, &[]);
+        command.env(ONLY_WHEN_TOLD, "1");
+        let client = Self::spawn(command);
         assert_eq!(client.line(), "open");
         client
     }
