@@ -212,3 +212,15 @@ fn a_terminal_stopped_with_control_s_holds_nobody_up() {
         assert_eq!(screen.end(), 3);
     }
 }
+
+/// As `nohup` and shells start what is to run in the background.
+#[test]
+fn these_tests_do_not_go_by_the_signals_that_were_ignored_when_they_began() {
+    let tests = std::env::current_exe().unwrap();
+    let one = "terminal::control_c_in_a_script_reaches_cmd_once_and_the_script_too";
+    let script = "trap '' HUP INT QUIT; exec \"$0\" --exact \"$1\"";
+    let run = std::process::Command::new("sh").args(["-c", script]).arg(tests).arg(one).output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+    assert!(String::from_utf8_lossy(&run.stdout).contains("1 passed"), "{run:?}");
+}

@@ -60,10 +60,15 @@ impl<'a> ToldWaiter<'a> {
 
     pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
         let Some(waits) = waits(snapshot, place) else { return };
-        self.emit(snapshot, place, &waits);
-        let bars = barrier(snapshot, &waits);
-        self.explain(&snapshot.name, place, bars, figure(&waits.estimate));
-        if !self.silence_is_told {
+        // Reasons are told of each holder and waiter, so each is made only for somebody who reads.
+        if self.events.are_wanted() {
+            self.emit(snapshot, place, &waits);
+        }
+        if self.entrance.voice.is_explaining() {
+            let bars = barrier(snapshot, &waits);
+            self.explain(&snapshot.name, place, bars, figure(&waits.estimate));
+        }
+        if self.line.is_wanted() && !self.silence_is_told {
             self.line.draw(&line::words(snapshot, place, &waits));
         }
     }

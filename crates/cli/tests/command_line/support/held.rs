@@ -2,11 +2,22 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read},
+    os::unix::process::CommandExt,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{
+    Pid, Signal, kill_process, kill_process_group, set_parent_process_death_signal,
 };
 
 use super::{Done, World, kill, lives, until};
+
+/// How long a program that was left behind may take to end what it has begun. No result depends on
+/// it.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// The program while it runs. Its CMD writes to stdout, and may read from stdin.
 pub(crate) struct Held {
@@ -22,6 +33,8 @@ impl Held {
     /// Starts the program in the background.
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // SAFETY: between fork and exec this makes one system call, and allocates nothing.
+        unsafe { command.pre_exec(end_with_the_test) };
         let mut process = command.spawn().unwrap();
         let stdin = process.stdin.take();
         let stdout = BufReader::new(process.stdout.take().unwrap());
@@ -83,6 +96,18 @@ impl Held {
         Done { code, out, err }
     }
 
+    /// Signals the program's group, or the program alone if it has none of its own.
+    fn leave(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.process);
+        if kill_process_group(pid, signal).is_err() {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
+    }
+
     /// Kills the program as hard as can be, and sees it gone.
     pub(crate) fn kill_hard(&mut self) {
         self.process.kill().unwrap();
@@ -92,12 +117,27 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// A test that failed leaves nothing behind.
+    /// A test that failed leaves nothing behind. The program is asked first, because it then ends
+    /// its CMD, which has a process group of its own.
     fn drop(&mut self) {
         self.stdin = None;
-        if matches!(self.process.try_wait(), Ok(None)) {
-            let _ = Command::new("kill").args(["-CONT", &self.pid().to_string()]).status();
-            let _ = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
+        if !self.is_over() {
+            self.leave(Signal::CONT);
+            self.leave(Signal::TERM);
+            let until = Instant::now() + LAST_WORDS;
+            while !self.is_over() && Instant::now() < until {
+                thread::park_timeout(Duration::from_millis(5));
+            }
+            if !self.is_over() {
+                self.leave(Signal::KILL);
+                let _ = self.process.wait();
+            }
         }
     }
+}
+
+/// The kernel ends the program if the thread of its test is gone, so nothing is left behind by a
+/// test program that was killed either.
+fn end_with_the_test() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
 }

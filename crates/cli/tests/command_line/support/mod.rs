@@ -3,6 +3,7 @@
 
 pub(crate) mod gate;
 mod held;
+mod ignored;
 pub(crate) mod screen;
 
 use std::{
@@ -87,6 +88,7 @@ impl World {
 
     /// Gives a command this world's environment.
     pub(crate) fn dress(&self, command: &mut Command) {
+        ignored::hear_what_is_ignored();
         command.env("SEINPAAL_STORE", &self.store).env("HOME", self.root());
         command.env("XDG_CONFIG_HOME", self.path("config")).env("TERM", "xterm");
         command.env_remove("NO_COLOR").current_dir(self.root());

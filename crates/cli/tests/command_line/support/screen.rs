@@ -84,6 +84,17 @@ impl Screen {
     }
 }
 
+impl Drop for Screen {
+    /// A test that failed leaves nothing behind. The program leads the session of the terminal, so
+    /// the kernel hangs up on all others in it when it is gone.
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}
+
 fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
     thread::spawn(move || {
         let (mut master, mut buffer) = (File::from(master), [0; 4096]);
