@@ -53,6 +53,13 @@ pub enum ReleaseError {
     /// The connection is [closed](crate::Seinpaal::close), which gives back everything.
     #[error("the connection is closed, which gives back everything that it held")]
     Closed,
+    /// The connection is another process's, which this one was forked from. What it holds is that
+    /// process's to give back.
+    #[error("{}", of_parent(*.process))]
+    Forked {
+        /// The process that has connected.
+        process: u32,
+    },
     /// The permit was split or merged, so its ticket is not all its own.
     #[error(
         "a permit that was split or merged cannot be detached: only a whole ticket can change hands"
@@ -95,7 +102,7 @@ impl From<Cause> for Ended {
             Cause::Evicted => Self::Evicted,
             Cause::TooMany => Self::TooMany,
             Cause::Attached => Self::Attached,
-            _ => Self::Expired,
+            Cause::Expired => Self::Expired,
         }
     }
 }
@@ -230,6 +237,13 @@ macro_rules! from_store_error {
 pub(crate) use from_store_error;
 
 from_store_error!(AcquireError, AdminError);
+
+/// What a request of a forked child is told.
+pub(crate) fn of_parent(process: u32) -> String {
+    format!(
+        "this connection belongs to process {process}, which this one was forked from: connect again here"
+    )
+}
 
 fn free_after(at_most: Option<Duration>) -> String {
     match at_most {

@@ -53,7 +53,7 @@ impl From<Loss> for Lost {
         match loss {
             Loss::Ended(cause) => Self::Ended(cause.into()),
             Loss::Forgotten => Self::Forgotten,
-            _ => Self::Silence,
+            Loss::Silence => Self::Silence,
         }
     }
 }

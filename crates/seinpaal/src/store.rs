@@ -80,7 +80,7 @@ pub fn open(
 fn not_built_in(url: &url::StoreUrl) -> StoreError {
     let feature = url.missing_feature().unwrap_or_default();
     let message = format!(
-        "this program was built without the store of {url}: enable the feature {feature:?} of the crate seinpaal"
+        "this program was built without the store of {url}: build it with the feature {feature:?}"
     );
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }

@@ -33,6 +33,7 @@ use several::{
     a_mutex_has_one_holder_and_its_limit_stays, a_name_that_is_one_lock_is_refused_as_another,
     a_set_is_lost_with_the_first_of_its_permits, a_writer_waits_for_readers_and_becomes_one,
     all_of_several_names_or_none, in_the_order_given_the_narrow_name_is_waited_for_first,
+    only_the_writer_of_a_readers_writer_lock_becomes_a_reader,
     several_names_in_another_order_wait_but_not_for_ever,
     several_that_are_free_are_had_at_once_and_otherwise_none_is,
 };
@@ -253,6 +254,7 @@ on_every_store! {
     a_mutex_has_one_holder_and_its_limit_stays
     a_name_that_is_one_lock_is_refused_as_another
     a_writer_waits_for_readers_and_becomes_one
+    only_the_writer_of_a_readers_writer_lock_becomes_a_reader
     all_of_several_names_or_none
     in_the_order_given_the_narrow_name_is_waited_for_first
     several_names_in_another_order_wait_but_not_for_ever

@@ -22,7 +22,12 @@ pub(crate) async fn counted(server: &Server, table: &mut Table) {
     cycle(&semaphore, CYCLES).await;
     let commands = tap.end().len() as f64 / f64::from(CYCLES);
     let what = "nobody else: commands, each a round trip, for acquire + release";
-    table.count(what, commands, Bound::Exactly(2.0), "2 (most), 3–7 (python-redis-lock, AAS, dv)");
+    table.count(
+        what,
+        commands,
+        Bound::Exactly(2.0),
+        "2 (most), 3–7 (python-redis-lock, AAS, redis-semaphore for Ruby)",
+    );
     let tap = server.tap();
     for _ in 0..CYCLES {
         drop(semaphore.acquire().await.expect("a permit"));

@@ -15,23 +15,35 @@ pub(super) enum EndedCall {
     Queue(Name, CallId, Result<queue::Replies, StoreError>),
 }
 
+impl EndedCall {
+    fn has_failed(&self) -> bool {
+        match self {
+            Self::Call(_, result) => result.is_err(),
+            Self::Bundle(results) => results.iter().any(|(_, result)| result.is_err()),
+            Self::Together(_, result) => result.is_err(),
+            Self::Queue(_, _, result) => result.is_err(),
+        }
+    }
+}
+
 impl Driver {
     pub(super) fn take_done(&mut self, done: EndedCall) {
         let now = self.clock.now();
+        // Once for each call that was counted when it was made, however many names it is about.
+        if done.has_failed() {
+            self.statistics.failed();
+        }
         match done {
             EndedCall::Call(id, result) => self.take_result(now, id, result),
             EndedCall::Bundle(results) => {
                 for (id, result) in results {
                     self.take_result(now, id, result);
+                    // Before the next result, which may end the error that explains this one.
+                    self.tell(now);
                 }
             }
             EndedCall::Together(calls, result) => self.take_together(now, calls, result),
-            EndedCall::Queue(name, id, result) => {
-                if result.is_err() {
-                    self.statistics.failed();
-                }
-                self.queues.take_done(now, &name, id, result);
-            }
+            EndedCall::Queue(name, id, result) => self.queues.take_done(now, &name, id, result),
         }
         self.tell(now);
     }
@@ -39,21 +51,30 @@ impl Driver {
     fn take_result(&mut self, now: u64, id: CallId, result: Result<Replies, StoreError>) {
         match result {
             Ok(replies) => {
-                // Whoever fails later must not be told an error that is long over.
-                self.last_error = None;
+                self.store_has_answered();
                 self.session.handle_replies(now, id, replies);
             }
-            Err(error) => self.take_error(now, id, &error),
+            Err(error) => self.take_error(now, [id], error),
         }
     }
 
-    pub(super) fn take_error(&mut self, now: u64, id: CallId, error: &StoreError) {
+    /// Callers whose requests fail later must not be told an error that is long over.
+    pub(super) fn store_has_answered(&mut self) {
+        self.last_error = None;
+    }
+
+    pub(super) fn take_error(
+        &mut self,
+        now: u64,
+        calls: impl IntoIterator<Item = CallId>,
+        error: StoreError,
+    ) {
         // Refusals, too: `kind` tells them apart.
         tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
-        self.statistics.failed();
-        let failure = error.as_failure();
-        self.last_error = Some(error.clone());
-        self.session.handle_failure(now, id, failure);
+        for id in calls {
+            self.session.handle_failure(now, id, error.as_failure());
+        }
+        self.last_error = Some(error);
     }
 
     /// Takes all news that are there.
@@ -79,3 +100,6 @@ impl Driver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

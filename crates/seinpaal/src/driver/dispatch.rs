@@ -197,7 +197,6 @@ impl Driver {
                 let answer = reply.ok_or_else(|| self.error());
                 self.asks.answer(ask, answer);
             }
-            _ => {}
         }
     }
 
@@ -218,8 +217,8 @@ impl Driver {
         let ttl = request.wanted.ttl.unwrap_or_else(|| self.session.config().ttl);
         let lease = LeaseInHand::new(self.clock, valid_until);
         let held = request.asked.granted(terms.slots.count(), terms.limit);
-        let grant =
-            GrantInHand::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
+        let what = (request.wanted.name, request.wanted.kind);
+        let grant = GrantInHand::new(what, terms, Duration::from_micros(ttl), lease, held);
         let grant = Arc::new(grant);
         // Before the caller has it: it may release at once, on another thread.
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
@@ -279,7 +278,7 @@ impl Driver {
             }
             AcquireRefusal::Ended(cause) => AcquireError::Ended(cause.into()),
             AcquireRefusal::Unknown => AcquireError::Unknown,
-            _ => self.refused_by_store(),
+            AcquireRefusal::Store => self.refused_by_store(),
         }
     }
 }

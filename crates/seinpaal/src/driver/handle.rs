@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{
     boottime::ClientClock,
-    error::ReleaseError,
+    error::{ReleaseError, of_parent},
+    queue::FinishError,
     room::Room,
     store::{BoxFuture, Certainty, Store, StoreError, StoreErrorKind},
 };
@@ -81,12 +82,8 @@ impl Handle {
     /// The error of a request that nobody answers any more.
     pub(crate) fn gone(&self) -> StoreError {
         if self.is_forked() {
-            let message = format!(
-                "this connection belongs to process {}, which this one was forked from: connect again here",
-                self.process
-            );
             let kind = StoreErrorKind::Misconfigured;
-            return StoreError::new(kind, Certainty::NotExecuted, message);
+            return StoreError::new(kind, Certainty::NotExecuted, of_parent(self.process));
         }
         is_closed()
     }
@@ -94,15 +91,29 @@ impl Handle {
     /// The error of a release that nobody answers any more. A closed connection gives back
     /// everything.
     pub(crate) fn gone_release(&self) -> ReleaseError {
-        if self.is_forked() { ReleaseError::NotHeld } else { ReleaseError::Closed }
+        match self.is_forked() {
+            true => ReleaseError::Forked { process: self.process },
+            false => ReleaseError::Closed,
+        }
+    }
+
+    /// The error of the end of a delivery that nobody answers any more.
+    pub(crate) fn gone_finish(&self) -> FinishError {
+        match self.is_forked() {
+            true => FinishError::Forked { process: self.process },
+            false => FinishError::Closed,
+        }
     }
 
     /// Closes the connection, first for new requests and then for those that wait.
     pub(crate) async fn close(&self) -> Result<(), ReleaseError> {
+        if self.is_forked() {
+            return Err(self.gone_release());
+        }
         self.is_closed.store(true, Ordering::Release);
         let (reply, answer) = oneshot::channel();
         self.send(DriverCommand::Close { reply });
-        // The driver has ended before, or it is the parent's: there is nothing to give back here.
+        // The driver has ended before: there is nothing left to give back.
         answer.await.unwrap_or(Ok(()))
     }
 

@@ -47,7 +47,6 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
         Event::Answer { reply, .. } => {
             tracing::trace!(target: "seinpaal", is_answered = reply.is_some(), "asked");
         }
-        _ => {}
     }
 }
 
@@ -80,7 +79,6 @@ pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
             tracing::debug!(target: "seinpaal", queue, item = %id, %fence, ?end, "finished");
         }
         QueueEvent::Answer { .. } => tracing::trace!(target: "seinpaal", queue, "asked"),
-        _ => {}
     }
 }
 
@@ -98,6 +96,6 @@ pub(super) fn ticket_of(event: &Event) -> Option<Ticket> {
         | Event::Released { ticket, .. }
         | Event::Unanswered { ticket }
         | Event::Detached { ticket, .. } => Some(*ticket),
-        _ => None,
+        Event::Answer { .. } => None,
     }
 }

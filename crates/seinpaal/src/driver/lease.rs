@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Fence, HandOverAsk, Name, SlotNames, Slots, Ticket};
+use seinpaal_proto::{Fence, HandOverAsk, Kind, Name, SlotNames, Slots, Ticket};
 use tokio::sync::watch;
 
 use super::figures::HoldFigure;
@@ -50,7 +50,7 @@ impl LeaseInHand {
     }
 
     pub(crate) fn is_held(&self) -> bool {
-        !matches!(self.noted(), PermitState::Lost(_)) && self.remaining() != Some(Duration::ZERO)
+        !self.is_lost() && self.remaining() != Some(Duration::ZERO)
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<PermitState> {
@@ -65,14 +65,18 @@ impl LeaseInHand {
     }
 
     pub(super) fn renewed(&self, valid_until: Option<u64>) {
-        self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
-        // What is lost stays lost, whatever answer comes later.
-        if !matches!(self.noted(), PermitState::Lost(_)) {
-            tell(self.note(PermitState::Held), PermitState::Held);
+        if self.is_lost() {
+            return;
         }
+        // Before the state: a reader that finds no time left takes a lease that is held for lost.
+        self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
+        tell(self.note(PermitState::Held), PermitState::Held);
     }
 
     pub(super) fn set(&self, state: PermitState) {
+        if self.is_lost() {
+            return;
+        }
         let told = self.note(state);
         if let PermitState::Lost(_) = state {
             // After the state: a reader that finds no time left would take any other loss for
@@ -80,6 +84,12 @@ impl LeaseInHand {
             self.valid_until.store(0, Ordering::Release);
         }
         tell(told, state);
+    }
+
+    /// What is lost stays lost, for its first cause, whatever the driver hears later. Only the
+    /// driver writes, so what it finds here is true until it writes.
+    fn is_lost(&self) -> bool {
+        matches!(self.noted(), PermitState::Lost(_))
     }
 
     /// Notes how the lease stands. Only the driver calls this. A channel without listeners is
@@ -107,6 +117,8 @@ fn tell(told: Option<watch::Sender<PermitState>>, state: PermitState) {
 /// One grant. The driver writes, permits read.
 pub(crate) struct GrantInHand {
     pub(crate) name: Name,
+    /// What the caller asked for: a semaphore, a mutex or a readers-writer lock.
+    pub(crate) kind: Kind,
     pub(crate) ticket: Ticket,
     pub(crate) fence: Fence,
     pub(crate) slots: Slots,
@@ -132,7 +144,7 @@ pub(super) struct GrantTerms {
 
 impl GrantInHand {
     pub(super) fn new(
-        name: Name,
+        (name, kind): (Name, Kind),
         terms: GrantTerms,
         ttl: Duration,
         lease: LeaseInHand,
@@ -140,7 +152,7 @@ impl GrantInHand {
     ) -> Self {
         let GrantTerms { ticket, fence, slots, names, limit } = terms;
         let asks = OnceLock::new();
-        Self { name, ticket, fence, slots, names, limit, ttl, lease, asks, held }
+        Self { name, kind, ticket, fence, slots, names, limit, ttl, lease, asks, held }
     }
 
     /// What one of its slots is called.
@@ -198,6 +210,24 @@ mod tests {
 
     use super::*;
     use crate::{Ended, Lost};
+
+    #[test]
+    fn a_lease_that_is_lost_stays_lost_for_its_first_cause() {
+        let lost = PermitState::Lost(Lost::Ended(Ended::Released));
+        let later: [fn(&LeaseInHand); 4] = [
+            |lease| lease.renewed(None),
+            |lease| lease.renewed(Some(u64::MAX - 1)),
+            |lease| lease.set(PermitState::Danger),
+            |lease| lease.set(PermitState::Lost(Lost::Silence)),
+        ];
+        for tell in later {
+            let lease = LeaseInHand::new(ClientClock::Machine, None);
+            lease.set(lost);
+            tell(&lease);
+            assert_eq!((lease.noted(), lease.remaining()), (lost, Some(Duration::ZERO)));
+            assert!(!lease.is_held());
+        }
+    }
 
     #[test]
     fn a_lease_of_which_nothing_is_left_has_the_cause_of_its_loss() {

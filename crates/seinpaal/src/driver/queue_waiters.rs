@@ -132,7 +132,6 @@ impl QueueWaiters {
                 figures::delivery_finished(queue, end);
                 let _ = self.finishes.remove(&delivery).map(|reply| reply.send(end));
             }
-            _ => {}
         }
     }
 
@@ -140,7 +139,7 @@ impl QueueWaiters {
         match answer {
             Answer::Done(reply) => Ok(reply),
             Answer::NotDone => Err(NotDone::Refused(self.error())),
-            _ => Err(NotDone::Unknown(self.error())),
+            Answer::Unknown => Err(NotDone::Unknown(self.error())),
         }
     }
 
@@ -202,7 +201,7 @@ impl QueueWaiters {
         figures::delivery_lost(queue, loss);
         let lost = match loss {
             Loss::Silence => Lost::Silence,
-            _ => Lost::Withdrawn,
+            Loss::Ended => Lost::Withdrawn,
         };
         if let Some(lease) = self.leases.remove(&delivery) {
             lease.set(PermitState::Lost(lost));

@@ -30,9 +30,10 @@ pub struct ConnectionStatistics {
     pub renewals: u64,
     /// Grants that were lost.
     pub losses: u64,
-    /// Calls made to the store.
+    /// Calls made to the store. One that is about several names, and so shares a round trip, counts
+    /// once.
     pub calls: u64,
-    /// Calls that the store did not answer, or refused.
+    /// Those of the calls that the store did not answer, or refused, at least in part.
     pub failed_calls: u64,
     /// How often wakeups may have been lost, because the connection had broken and was made again.
     pub reconnects: u64,

@@ -49,18 +49,20 @@ impl Driver {
     ) {
         match result {
             Ok(Together::Granted(replies)) => {
+                self.store_has_answered();
                 for ((id, _), replies) in calls.into_iter().zip(replies) {
                     self.session.handle_replies(now, id, replies);
                 }
             }
             Ok(Together::Refused(at, refusal)) => {
+                self.store_has_answered();
                 for (place, (id, ticket)) in calls.into_iter().enumerate() {
                     let is_it = place == at;
                     let replies = if is_it { refusal.clone() } else { busy(&refusal, ticket) };
                     self.session.handle_replies(now, id, replies);
                 }
             }
-            Err(error) => calls.into_iter().for_each(|(id, _)| self.take_error(now, id, &error)),
+            Err(error) => self.take_error(now, calls.into_iter().map(|(id, _)| id), error),
         }
     }
 }

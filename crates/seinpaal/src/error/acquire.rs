@@ -92,7 +92,7 @@ fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     if is_pinned {
         return format!(
             "an operator has pinned the limit at {stored}, and this request asks for exactly {stated}: unset the pinned \
-             limit, or state this one without `Exact`"
+             limit, or let this request adopt it"
         );
     }
     format!(

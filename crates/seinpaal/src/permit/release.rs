@@ -42,7 +42,8 @@ impl Permit {
 /// # Errors
 /// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not
 /// answer within the [timeout](Self::timeout). It is told again in the background then, until the
-/// lease must have ended by itself.
+/// lease must have ended by itself. [`ReleaseError::Forked`] in a process that was forked from the
+/// one that has connected.
 #[must_use = "await it to learn how that went; a permit that is dropped is released, too"]
 pub struct Release(Described<Releasing, Result<(), ReleaseError>>);
 

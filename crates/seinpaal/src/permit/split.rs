@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seinpaal_proto::MOST_READERS;
+use seinpaal_proto::{Kind, MOST_READERS};
 
 use super::{GrantPart, Permit};
 use crate::error::ReleaseError;
@@ -69,7 +69,8 @@ impl Permit {
     /// Dropping the future, at any point, gives back everything, the reader's permit too.
     ///
     /// # Errors
-    /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer (it is released);
+    /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer of an
+    /// [`RwLock`](crate::RwLock) (it is released);
     /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does
     /// not answer within 5 s (then everything is given back in the background).
     ///
@@ -85,7 +86,8 @@ impl Permit {
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub async fn downgrade(mut self) -> Result<Self, ReleaseError> {
-        if self.permits() != MOST_READERS {
+        // A plain semaphore can have as many permits as a writer has.
+        if self.latest().kind != Kind::RwLock || self.permits() != MOST_READERS {
             return Err(ReleaseError::NotAWriter);
         }
         // Split off before the release, so that the lease never ends: the ledger sees a ticket that

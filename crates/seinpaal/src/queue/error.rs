@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{
     driver::{self, NotDone},
-    error::{BadSetting, from_store_error},
+    error::{BadSetting, from_store_error, of_parent},
     store::StoreError,
 };
 
@@ -85,6 +85,13 @@ pub enum FinishError {
     /// delivery may have been ended or not.
     #[error("the connection is closed: the delivery may have been ended or not")]
     Closed,
+    /// The connection is another process's, which this one was forked from. The delivery is that
+    /// process's, and goes on.
+    #[error("{}", of_parent(*.process))]
+    Forked {
+        /// The process that has connected.
+        process: u32,
+    },
 }
 
 /// Why a worker stopped by itself.

@@ -9,8 +9,9 @@ use std::{
     fmt,
     future::{Future, pending},
     panic::AssertUnwindSafe,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -180,15 +181,14 @@ where
                 }
                 Some(outcome) = running.next(), if !running.is_empty() => counts.add(outcome),
                 got = wish.next(), if goes_on => match got {
-                    Got::Items(items) => running.extend(items.into_iter().map(|item| self.work_on(item))),
+                    Got::Items(items) => running.extend(items.into_iter().map(|item| self.begin(item))),
                     Got::Failed(error) => (goes_on, refusal) = (false, Some(error)),
                     Got::Drained | Got::TimedOut => goes_on = false,
                 },
                 Some(()) = &mut grace => break,
             }
         }
-        // The futures of these are dropped with this function, and each `Hand` gives its item back.
-        counts.given_back += running.len() as u64;
+        running.iter().for_each(|work| counts.add(work.cut_short()));
         refusal.map_or(Ok(counts), |error| Err(error.into()))
     }
 
@@ -213,6 +213,10 @@ where
     fn sleep(&self) -> impl Future<Output = ()> + use<H, F, E> {
         let (handle, grace) = (Arc::clone(&self.queue.seinpaal.handle), self.grace);
         async move { handle.sleep(grace).await }
+    }
+
+    fn begin(&self, item: Item) -> WorkUnderWay<impl Future<Output = ItemEnd>> {
+        WorkUnderWay { item: item.share(), work: Box::pin(self.work_on(item)) }
     }
 
     async fn work_on(&self, item: Item) -> ItemEnd {
@@ -248,6 +252,29 @@ where
     fn failed(&self, attempt: u32, reason: &str) -> How {
         let delay = micros(self.retry.delay(attempt));
         How::Fail { delay, reason: FailureReason::new(reason) }
+    }
+}
+
+/// An item, and the work on it until its end is known.
+struct WorkUnderWay<W> {
+    item: Arc<SharedItem>,
+    work: Pin<Box<W>>,
+}
+
+impl<W> WorkUnderWay<W> {
+    /// The end of an item whose handler has not returned when the grace period is over, or whose
+    /// end the store has not confirmed by then. An item that nobody has ended goes back.
+    fn cut_short(&self) -> ItemEnd {
+        let end = self.item.end_now();
+        ItemEnd { end, is_given_back: self.item.is_given_back() }
+    }
+}
+
+impl<W: Future<Output = ItemEnd>> Future for WorkUnderWay<W> {
+    type Output = ItemEnd;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ItemEnd> {
+        self.work.as_mut().poll(context)
     }
 }
 

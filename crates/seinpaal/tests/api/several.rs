@@ -3,7 +3,7 @@
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use seinpaal::{AcquireError, AdminError, Kind, ReleaseError};
+use seinpaal::{AcquireError, AdminError, Kind, MOST_READERS, ReleaseError};
 
 use super::{Result, connect, eventually, is_left_empty};
 
@@ -51,6 +51,15 @@ pub(super) async fn a_writer_waits_for_readers_and_becomes_one(url: &str) -> Res
     assert!(rwlock.try_write().await?.is_none());
     assert_eq!(reader.downgrade().await.err(), Some(ReleaseError::NotAWriter));
     is_left_empty(rwlock.as_semaphore()).await;
+    Ok(())
+}
+
+pub(super) async fn only_the_writer_of_a_readers_writer_lock_becomes_a_reader(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    let semaphore = seinpaal.semaphore("a million").limit(MOST_READERS);
+    let permit = semaphore.acquire().permits(MOST_READERS).await?;
+    assert_eq!(permit.downgrade().await.err(), Some(ReleaseError::NotAWriter));
+    is_left_empty(&semaphore).await;
     Ok(())
 }
 

@@ -8,8 +8,8 @@ use std::{
 };
 
 use seinpaal::{
-    Permit, ReleaseError,
-    blocking::{Seinpaal, Semaphore, Wait},
+    FinishError, Item, Permit, ReleaseError,
+    blocking::{Seinpaal, Semaphore, Wait, wait},
 };
 
 use seinpaal_rig::RedisServer;
@@ -28,8 +28,19 @@ fn is_well_in_a_child(look: impl Fn() -> bool + Send + Sync + 'static) -> bool {
 fn is_refused(semaphore: &Semaphore, permit: Option<Permit>) -> bool {
     let acquired = semaphore.acquire().is_err_and(|why| why.to_string().contains("forked from"));
     let looked = semaphore.snapshot().is_err_and(|why| why.to_string().contains("forked from"));
+    let parent = std::os::unix::process::parent_id();
+    let forked = Err(ReleaseError::Forked { process: parent });
     let released = permit.map(|permit| permit.release().wait());
-    acquired && looked && released == Some(Err(ReleaseError::NotHeld))
+    acquired && looked && released == Some(forked)
+}
+
+/// The ends of an item, and the end of the connection.
+fn is_refused_its_ends(seinpaal: &Seinpaal, item: Option<Item>) -> bool {
+    let process = std::os::unix::process::parent_id();
+    let acknowledged = item.map(|item| wait(item.acknowledge()));
+    let closed = seinpaal.close();
+    acknowledged == Some(Err(FinishError::Forked { process }))
+        && closed == Err(ReleaseError::Forked { process })
 }
 
 fn refuses_a_child(url: &str) {
@@ -43,6 +54,21 @@ fn refuses_a_child(url: &str) {
     assert!(permit.is_held(), "{url}");
     assert_eq!(semaphore.snapshot().expect("answered").permits_held, 1, "{url}");
     permit.release().wait().expect("it was held all the time");
+}
+
+#[test]
+fn a_forked_child_can_end_neither_an_item_nor_the_connection() {
+    let server = RedisServer::start();
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).expect("connected");
+    let queue = seinpaal.queue("q");
+    queue.push("x").expect("pushed");
+    let held = Arc::new(Mutex::new(Some(queue.pop().expect("popped"))));
+    let (childs, childs_seinpaal) = (Arc::clone(&held), seinpaal.clone());
+    let take = move || childs.lock().map(|mut held| held.take()).ok().flatten();
+    assert!(is_well_in_a_child(move || is_refused_its_ends(&childs_seinpaal, take())));
+    let item = held.lock().expect("nobody panicked").take().expect("the child took its copy");
+    assert_eq!(wait(item.acknowledge()), Ok(()));
+    seinpaal.close().expect("everything went back");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -118,6 +119,24 @@ async fn a_release_that_a_silent_store_does_not_confirm_is_unknown_and_happens_o
     while name.snapshot().await.expect("it answers").permits_held > 0 {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_worker_does_not_know_how_an_item_ended_whose_end_a_silent_store_did_not_confirm() {
+    let (server, seinpaal) = connected().await;
+    let queue = seinpaal.queue("q");
+    queue.push("x").await.expect("pushed");
+    let (shut, shutdown) = tokio::sync::oneshot::channel::<()>();
+    let (shut, server) = (Mutex::new(Some(shut)), &server);
+    let worker = queue.worker(1, |_item| {
+        server.pause();
+        drop(shut.lock().expect("nobody panics").take());
+        std::future::ready(Ok::<(), std::io::Error>(()))
+    });
+    let worker = worker.grace(SHORT).run_until(async { drop(shutdown.await) });
+    let counts = within(PROMPT, worker).await.expect("the store is only silent");
+    assert_eq!((counts.unknown, counts.given_back), (1, 0), "{counts:?}");
+    server.resume();
 }
 
 #[tokio::test]

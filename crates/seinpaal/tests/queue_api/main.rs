@@ -226,6 +226,8 @@ on_every_store! {
     a_worker_works_on_everything_and_says_what_became_of_it
     a_worker_never_has_more_in_hand_than_it_may
     a_worker_that_is_shut_down_gives_back_what_it_cannot_finish
+    an_item_that_its_handler_has_ended_counts_by_that_end_after_the_grace
+    an_item_that_was_lost_counts_as_lost_after_the_grace
     a_handler_is_dropped_when_its_delivery_is_lost
     a_worker_that_is_told_so_runs_on_when_its_delivery_is_lost
     a_thousand_tasks_pop_from_one_connection

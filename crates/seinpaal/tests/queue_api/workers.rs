@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{BackOff, GiveBack, Push, QueueError};
+use seinpaal::{BackOff, FinishError, GiveBack, Push, QueueError};
 
 use super::{Result, eventually, is_left_empty, queue, text};
 
@@ -88,6 +88,48 @@ pub(super) async fn a_worker_that_is_shut_down_gives_back_what_it_cannot_finish(
     eventually(&left, |seen| seen.in_work == 0 && seen.ready == 3 && seen.idle == 0).await;
     assert_eq!(left.pop().await?.attempt(), 1, "no delivery was counted");
     left.purge().await?;
+    Ok(())
+}
+
+pub(super) async fn an_item_that_its_handler_has_ended_counts_by_that_end_after_the_grace(
+    url: &str,
+) -> Result {
+    let queue = queue(url, "ended by hand").await;
+    queue.push("x").await?;
+    let (shut, shutdown) = tokio::sync::oneshot::channel::<()>();
+    let shut = std::sync::Mutex::new(Some(shut));
+    let worker = queue.worker(1, |item| {
+        let shut = &shut;
+        async move {
+            item.acknowledge().await?;
+            drop(shut.lock().expect("nobody panics").take());
+            std::future::pending::<std::result::Result<(), FinishError>>().await
+        }
+    });
+    let worker = worker.grace(Duration::ZERO);
+    let counts = worker.run_until(async { drop(shutdown.await) }).await?;
+    assert_eq!((counts.acknowledged, counts.given_back), (1, 0), "{counts:?}");
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+pub(super) async fn an_item_that_was_lost_counts_as_lost_after_the_grace(url: &str) -> Result {
+    let queue = queue(url, "lost and late").await;
+    queue.push("x").await?;
+    let (shut, shutdown) = tokio::sync::oneshot::channel::<()>();
+    let (shut, steering) = (std::sync::Mutex::new(Some(shut)), queue.clone());
+    let worker = queue.worker(1, |item| {
+        let (shut, steering) = (&shut, &steering);
+        async move {
+            steering.cancel(item.id()).await?;
+            item.lost().await;
+            drop(shut.lock().expect("nobody panics").take());
+            std::future::pending::<std::result::Result<(), QueueError>>().await
+        }
+    });
+    let worker = worker.run_on_when_lost().grace(Duration::ZERO);
+    let counts = worker.run_until(async { drop(shutdown.await) }).await?;
+    assert_eq!((counts.lost, counts.given_back), (1, 0), "{counts:?}");
     Ok(())
 }
 

@@ -220,7 +220,6 @@ pub(crate) fn delivery_finished(queue: &Name, end: DeliveryEnd) {
         DeliveryEnd::Died => "died",
         DeliveryEnd::Lost => "lost",
         DeliveryEnd::Unknown => "unknown",
-        _ => "other",
     };
     counter!(DELIVERIES, "name" => label(queue), "outcome" => outcome).increment(1);
 }
@@ -229,7 +228,7 @@ pub(crate) fn delivery_finished(queue: &Name, end: DeliveryEnd) {
 pub(crate) fn delivery_lost(queue: &Name, loss: Loss) {
     let cause = match loss {
         Loss::Silence => "silence",
-        _ => "ended",
+        Loss::Ended => "ended",
     };
     counter!(DELIVERY_LOSSES, "name" => label(queue), "cause" => cause).increment(1);
 }

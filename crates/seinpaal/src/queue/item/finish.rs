@@ -22,7 +22,8 @@ impl Item {
     /// # Errors
     /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile;
     /// [`FinishError::Unknown`] if the store is silent for too long; [`FinishError::Closed`] if the
-    /// connection was closed.
+    /// connection was closed; [`FinishError::Forked`] in a process that was forked from the one that
+    /// has connected.
     ///
     /// # Examples
     /// ```
@@ -96,6 +97,6 @@ fn ended(end: Result<DeliveryEnd, FinishError>) -> Result<Failed, FinishError> {
         DeliveryEnd::Acknowledged | DeliveryEnd::Returned => Ok(Failed::Returned),
         DeliveryEnd::Died => Ok(Failed::Died),
         DeliveryEnd::Lost => Err(FinishError::Lost),
-        _ => Err(FinishError::Unknown),
+        DeliveryEnd::Unknown => Err(FinishError::Unknown),
     }
 }

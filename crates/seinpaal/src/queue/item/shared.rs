@@ -34,7 +34,7 @@ impl SharedItem {
         }
         let (reply, answer) = oneshot::channel();
         self.send(how, Some(reply));
-        let end = answer.await.map_err(|_| FinishError::Closed)?;
+        let end = answer.await.map_err(|_| self.handle.gone_finish())?;
         Ok(*self.end.get_or_init(|| end))
     }
 
@@ -42,6 +42,17 @@ impl SharedItem {
         if self.is_first_end(&how) {
             self.send(how, None);
         }
+    }
+
+    /// Gives back what nobody has ended, without waiting, and returns what is known of the end.
+    pub(in super::super) fn end_now(&self) -> DeliveryEnd {
+        let how = How::GiveBack { delay: 0 };
+        if !self.is_first_end(&how) {
+            return self.end.get().copied().unwrap_or(DeliveryEnd::Unknown);
+        }
+        let is_held = self.lease.is_held();
+        self.send(how, None);
+        if is_held { DeliveryEnd::Returned } else { DeliveryEnd::Lost }
     }
 
     fn is_first_end(&self, how: &How) -> bool {

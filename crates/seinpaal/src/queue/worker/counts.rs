@@ -16,7 +16,8 @@ pub struct Counts {
     pub died: u64,
     /// Lost before they were done: others may have worked on them, too.
     pub lost: u64,
-    /// Ended while the store was silent: they may be delivered once more.
+    /// Ended, and the store has not confirmed it, because it was silent or the grace period was
+    /// over: they may be delivered once more.
     pub unknown: u64,
 }
 
@@ -42,7 +43,7 @@ impl Counts {
             DeliveryEnd::Returned => &mut self.failed,
             DeliveryEnd::Died => &mut self.died,
             DeliveryEnd::Lost => &mut self.lost,
-            _ => &mut self.unknown,
+            DeliveryEnd::Unknown => &mut self.unknown,
         };
         *count += 1;
     }

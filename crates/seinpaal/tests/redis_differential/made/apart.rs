@@ -109,7 +109,8 @@ fn with_a_cause_and_gaps() -> Vec<Event> {
     held(1..9).into_iter().chain(gaps).chain(renewed).chain(then).chain([look(1)]).collect()
 }
 
-/// All that the store's clock has advanced is ahead of it then, and by that the lease is listed.
+/// The sum of the clock's steps forward is ahead of the clock then. The bound under which the order
+/// lists the lease counts by that sum, and not by the clock.
 fn after_the_clock_was_set_back() -> Vec<Event> {
     let back = call(-30_000_000, [Ask::Inspect { rows: 9 }]);
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
