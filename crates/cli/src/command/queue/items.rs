@@ -74,6 +74,7 @@ async fn print_table(
 ) -> Result<Exit, Failure> {
     let mut table = Table::new(&[
         Column::left("ITEM"),
+        // Where all are of one state, this column says nothing new and is the first to go.
         Column::left("STATE").rank(if states.len() > 1 { 0 } else { 7 }),
         Column::right("WHEN"),
         Column::right("DELIVERIES").rank(3),

@@ -64,9 +64,17 @@ impl WorkSlot<'_> {
             }
         };
         self.crew.enter(cmd.pid());
-        let leash = Leash::new(cmd, self.terms, guard, item.remaining());
+        let leash = Leash::new(cmd, self.terms, guard, left_for_cmd(item));
         Ok(CmdDelivery { slot: self, item, leash, children, is_cut_short: false })
     }
+}
+
+/// How long CMD may work on the item, as [`hold`](crate::run::hold::left_for_cmd) has it for the
+/// permits of a `run`.
+pub(super) fn left_for_cmd(item: &Item) -> Option<Duration> {
+    let left = item.remaining();
+    // In this order: what is not lost now was not lost when its time was read.
+    left.filter(|_| !matches!(item.state(), PermitState::Lost(_)))
 }
 
 impl CmdDelivery<'_> {
@@ -142,9 +150,7 @@ impl CmdDelivery<'_> {
             }
             _ => {}
         }
-        if !matches!(state, PermitState::Lost(_)) {
-            self.leash.lease(self.item.remaining());
-        }
+        self.leash.lease(left_for_cmd(self.item));
     }
 
     fn hindrance(&self) -> Hindrance {
@@ -184,7 +190,7 @@ impl CmdDelivery<'_> {
         }
     }
 
-    /// A guard that may have acted is not asked to look after another. Whether it has.
+    /// A guard that may have acted is not asked to look after another. Returns whether it has.
     fn let_guard_go(&mut self, is_usual: bool) -> bool {
         let Some(mut guard) = self.leash.take_guard() else { return false };
         if is_usual && self.item.is_held() {

@@ -5,7 +5,7 @@ use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
 use rustix::process::Pid;
 use seinpaal::{Item, Seinpaal, store::url::StoreUrl};
 
-use super::{CmdCrew, payload};
+use super::{CmdCrew, delivery::left_for_cmd, payload};
 use crate::{
     args::queue::WorkArgs,
     exit::{Exit, Failure},
@@ -44,7 +44,7 @@ impl WorkSlot<'_> {
 
     pub(super) fn start(&self, item: &Item, guard: &mut Option<RunGuard>) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()));
-        // It has the CMD before: if we were killed with that standing, this one would not count.
+        // The record still names the CMD before. If we were killed now, this CMD would not count.
         self.seinpaal.presence_childless()?;
         let stdin = payload::file(item.payload());
         let stdin = stdin.map_err(|error| {
@@ -53,7 +53,7 @@ impl WorkSlot<'_> {
         // There is room for one on the record. Where more have inherited the descriptors, they
         // alone count.
         let is_recorded = presence.is_some() && self.concurrency == 1;
-        let (seinpaal, times) = (&self.seinpaal, item.remaining());
+        let (seinpaal, times) = (&self.seinpaal, left_for_cmd(item));
         let (terms, dies_with_us) = (self.terms, guard.is_some());
         let mut recorded = Ok(());
         let note = |cmd: Pid| {
