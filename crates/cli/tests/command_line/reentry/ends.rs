@@ -157,7 +157,8 @@ fn max_hold_of_the_outer_run_ends_the_inner_cmd() {
 fn a_signal_to_the_outer_run_reaches_the_inner_cmd_once() {
     let seinpaal = program();
     for world in both() {
-        // TERM misses a child that the shell is just starting, so that child has none of our output.
+        // TERM misses a child that the shell is just starting, so that child has none of our
+        // output.
         let script = "trap 'echo term; exit 3' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
         let outer = format!(
             "echo $$; trap : TERM; {seinpaal} run a sh -c \"{}\"; exit $?",
