@@ -2,8 +2,8 @@
 //! `serve`, each a process of its own, and loads both.
 //!
 //! ```text
-//! cargo run --release -p seinpaal-serve --example load -- [--pages 500] [--permits 10000] [--watched 50] [--names 100000]
-//!                                                         [--seconds 30] [--deaf 0]
+//! cargo run --release -p seinpaal-serve --example load -- [--pages 500] [--permits 10000] \
+//!     [--watched 50] [--names 100000] [--seconds 30] [--deaf 0]
 //! ```
 //! With `--deaf N`, N more pages are opened and never read, and the streams end at the bound: what
 //! one more gets is printed, too.
