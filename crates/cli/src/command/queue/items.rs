@@ -132,5 +132,7 @@ pub(super) fn ago(at: SystemTime) -> String {
 pub(crate) fn glimpse(item: &ListedItem) -> String {
     let text = String::from_utf8_lossy(&item.payload);
     let start = text.chars().take(MOST_SHOWN).collect::<String>();
-    if start.len() < item.bytes as usize { format!("{start}…") } else { start }
+    // Bytes that are no text are longer as shown than as they are, so lengths are compared before.
+    let is_all = item.payload.len() == item.bytes as usize && start.len() == text.len();
+    if is_all { start } else { format!("{start}…") }
 }

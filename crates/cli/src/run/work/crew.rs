@@ -125,6 +125,7 @@ impl CmdCrew {
             1 => self.begin_to_stop(),
             2 => {
                 self.signal_groups(Signal::TERM);
+                // A command that is stopped gets its TERM only when it goes on.
                 self.signal_groups(Signal::CONT);
             }
             _ => self.signal_groups(Signal::KILL),

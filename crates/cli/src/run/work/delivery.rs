@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use seinpaal::{GiveBack, Item, PermitState};
 use tokio::signal::unix::Signal as Stream;
 
-use super::slot::{Handled, WorkSlot};
+use super::slot::{Handled, WorkSlot, left_for_cmd};
 use crate::{
     exit::Failure,
     output::NamedStore,
@@ -67,14 +67,6 @@ impl WorkSlot<'_> {
         let leash = Leash::new(cmd, self.terms, guard, left_for_cmd(item));
         Ok(CmdDelivery { slot: self, item, leash, children, is_cut_short: false })
     }
-}
-
-/// How long CMD may work on the item, as [`hold`](crate::run::hold::left_for_cmd) has it for the
-/// permits of a `run`.
-pub(super) fn left_for_cmd(item: &Item) -> Option<Duration> {
-    let left = item.remaining();
-    // In this order: what is not lost now was not lost when its time was read.
-    left.filter(|_| !matches!(item.state(), PermitState::Lost(_)))
 }
 
 impl CmdDelivery<'_> {

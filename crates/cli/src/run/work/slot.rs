@@ -1,11 +1,11 @@
 //! A connection, and the commands that work on what it is given.
 
-use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
+use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc, time::Duration};
 
 use rustix::process::Pid;
-use seinpaal::{Item, Seinpaal, store::url::StoreUrl};
+use seinpaal::{Item, PermitState, Seinpaal, store::url::StoreUrl};
 
-use super::{CmdCrew, delivery::left_for_cmd, payload};
+use super::{CmdCrew, payload};
 use crate::{
     args::queue::WorkArgs,
     exit::{Exit, Failure},
@@ -96,4 +96,12 @@ fn variables(item: &Item) -> Vec<(&'static str, String)> {
         ("SEINPAAL_GROUP", item.group().unwrap_or_default().to_owned()),
         ("SEINPAAL_LABELS", labels.collect::<Vec<_>>().join("\n")),
     ]
+}
+
+/// How long CMD may work on the item, as [`hold`](crate::run::hold::left_for_cmd) has it for the
+/// permits of a `run`.
+pub(super) fn left_for_cmd(item: &Item) -> Option<Duration> {
+    let left = item.remaining();
+    // In this order: what is not lost now was not lost when its time was read.
+    left.filter(|_| !matches!(item.state(), PermitState::Lost(_)))
 }
