@@ -156,7 +156,8 @@ impl Session {
                 self.give_back(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
-                let names = SlotNames::none(); // A wakeup has no names; the renewal that proves the grant has.
+                // A wakeup has no names of slots. The renewal that proves the grant has them.
+                let names = SlotNames::none();
                 let granted = StoreGrant { fence, slots, names, limit };
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }

@@ -213,6 +213,7 @@ impl Desk {
     pub(super) fn next_due(&self) -> Option<Micros> {
         let leases = self.leases.values().filter_map(|lease| lease.next_renewal());
         if self.under_way.is_some() {
+            // The pause counts here, too: an overtaking call may be what has failed.
             return leases.min().map(|due| due.max(self.retry_at.unwrap_or(0)));
         }
         let is_unproved = self.leases.values().any(|lease| !lease.unproved.is_empty());

@@ -154,7 +154,7 @@ pub enum Event {
         /// Why.
         refusal: AcquireRefusal,
     },
-    /// A release was answered: `true` if the ticket was held until then.
+    /// A release was answered.
     Released {
         /// Which ticket.
         ticket: Ticket,

@@ -112,12 +112,14 @@ impl Session {
         if planted(Bug::WaitsForWakeups) {
             desk.waiters_due = None;
         }
+        // Places that are due soon go along with what is sent anyway, which saves a call.
         if desk.waiters_due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
             return;
         }
         desk.waiters_due = None;
         let members = u32::try_from(desk.places.len()).unwrap_or(u32::MAX);
         let whom = Whom::All { members, digest: digest(desk.places.iter()) };
+        // Nobody holds anything by a place, so it may bind the store's clock as little as any lease.
         let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
         draft.push(BatchPart::Places, Request::Renew(renew));
     }
