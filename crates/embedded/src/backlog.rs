@@ -56,7 +56,8 @@ impl Backlog {
         self.need_from(long, pages)
     }
 
-    /// Called at a moment without requests.
+    /// Called at a moment without requests. The short bound holds: a client that is idle may be the
+    /// last to leave.
     pub(super) fn note_idle(&mut self, pages: u32) -> LogNeed {
         self.need_from(LONG_FOR_A_NEWCOMER, pages)
     }

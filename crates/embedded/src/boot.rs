@@ -51,8 +51,8 @@ pub(super) fn boot_id() -> Result<String, StoreError> {
     }
 }
 
-/// Voids what an earlier boot left, and returns the clock of this boot. Call it only inside the
-/// gate and a transaction, unless nothing is to be written.
+/// Voids what an earlier boot left, in a transaction of its own, and returns the clock of this
+/// boot. Call it only inside the gate.
 pub(super) fn begin(db: &Connection, boot: &str, clock: Clock) -> rusqlite::Result<StoreClock> {
     let offset = match known_offset(db, boot)? {
         Some(offset) => offset,
@@ -76,6 +76,7 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
     let offset = wall - since_boot() as i64;
     void_leases(&tx)?;
     tx.execute("DELETE FROM boot", [])?;
+    // The dead count as cleared away at this moment, because nobody holds anything.
     tx.execute("INSERT INTO boot VALUES (?1, ?2, ?3)", (boot, offset, wall))?;
     tx.commit()?;
     Ok(offset)
@@ -88,9 +89,9 @@ fn most_given_out_elsewhere(db: &Connection) -> rusqlite::Result<i64> {
     }
 }
 
-/// No process outlives its boot. What was configured on purpose stays, and so do fences and the
-/// items of queues. Those that were in work are nobody's, and the ledger returns them when it next
-/// looks.
+/// No process outlives its boot. What was configured on purpose stays, and so do the items of
+/// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
+/// The last fences may go with their names, because the clock begins above them.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     small::void(db)?;
     if !tables::are_all_there(db)? {

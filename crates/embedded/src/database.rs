@@ -53,8 +53,8 @@ impl Database {
     }
 }
 
-/// Refuses what is not ours, or not ours to write, before anything is written. Whether there is a
-/// database.
+/// Refuses what is not ours, or not ours to write, before anything is written. Returns whether
+/// there is a database.
 pub(super) fn check(dir: &Directory) -> Result<bool, StoreError> {
     let check = |file| {
         let is_there = dir.look(file, FileType::RegularFile)?.is_some();
@@ -111,6 +111,7 @@ pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Conne
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(patience)?;
     db.set_prepared_statement_cache_capacity(128);
+    // Otherwise the last client to leave writes the log back, and waits for the disk.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the
     // time.
@@ -155,6 +156,7 @@ fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn create(db: &Connection) -> rusqlite::Result<()> {
+    // Before the transaction: inside one, SQLite does not change the journal.
     keep_log(db)?;
     db.execute_batch(&format!(
         "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {} COMMIT;",

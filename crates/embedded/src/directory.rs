@@ -119,6 +119,7 @@ impl Directory {
         let path = self.join(name);
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rfs::openat(&self.fd, name, flags, Mode::empty()).map_err(trouble::at(&path))?;
+        // `ensure` has looked by name. What was opened may be another file by now.
         let file = rfs::fstat(&fd).map_err(trouble::at(&path))?;
         let checked = self.rights.check_file(&file, FileType::RegularFile);
         checked.map_err(|stranger| trouble::strange(&path, stranger))?;
@@ -142,6 +143,7 @@ impl Directory {
         let fd = rfs::openat(&self.fd, draft, flags, Mode::RUSR | Mode::WUSR)?;
         let ready = self.rights.bestow(&fd, self.rights.file_mode());
         drop(fd);
+        // A link and not a rename, which would replace the file of a client that was faster.
         let linked = ready
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
             .and_then(|()| rfs::linkat(&self.fd, draft, &self.fd, name, AtFlags::empty()));

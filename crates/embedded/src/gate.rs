@@ -150,6 +150,7 @@ fn is_recent(gate: &Stat) -> bool {
     let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000) + nanos / 1_000;
     let waited_at = micros(gate.st_mtime, gate.st_mtime_nsec as i64);
     let since = micros(now.tv_sec, now.tv_nsec) - waited_at;
+    // A time that has not come yet is from before the clock was set back. It says nothing.
     (0..=MOMENT).contains(&since)
 }
 

@@ -3,8 +3,8 @@
 //!
 //! An inspection settles first, and keeps the time of that in the name's record. A list of many
 //! names would write each of them, in a commit of its own. Here the ledger works on a copy that is
-//! dropped. Where settling would change more than that time, where somebody has died, or where the
-//! name is kept in rows, the name is left to an inspection.
+//! dropped. Where settling would tell somebody something or leave work over, where somebody seems
+//! to have died, or where the name is kept in rows, the name is left to an inspection.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ use super::{
     watch::MOST_HOLDERS,
 };
 
-/// Which clients are known to live. This finds out nothing about clients that have died.
+/// Which clients live. A client that seems dead is left to an inspection: only inside the gate is a
+/// death certain, and only there is it followed by a burial.
 pub(super) struct Bystander<'a> {
     presences: &'a Presences,
     me: Inbox,

@@ -80,7 +80,7 @@ impl Watchers {
 
 fn is_up(connection: &OwnedFd) -> bool {
     let mut fds = [PollFd::new(connection, PollFlags::IN)];
-    // A hang-up that cannot be told counts as one, which costs a descriptor.
+    // A connection about which nothing can be told counts as up, which costs a descriptor.
     poll(&mut fds, Some(&Timespec::default())).is_err() || fds[0].revents().is_empty()
 }
 

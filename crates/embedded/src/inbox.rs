@@ -77,8 +77,8 @@ impl InboxSocket {
     }
 }
 
-/// The name of this client's socket in the directory, which goes when this does: in whichever
-/// thread that is, for a thread that stands at the gate may never come to it.
+/// The name of this client's socket in the directory. Whichever thread drops this removes the name:
+/// the store's own thread may stand at the gate and never come to it.
 #[derive(Debug)]
 pub(super) struct InboxAddress {
     dir: Arc<Directory>,

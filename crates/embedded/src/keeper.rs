@@ -129,6 +129,7 @@ fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
         if !answers.is_empty() && failure.is_none() {
             failure = disk.sync().err();
         }
+        // Before the log is written back, because callers wait for these answers.
         give(answers, failure.as_ref(), dir);
         if !written_back.is_empty() {
             let error = disk.write_back().err();

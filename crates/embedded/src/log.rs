@@ -69,8 +69,8 @@ impl LogConnection {
         }
     }
 
-    /// Writes the log back into the database, as far as nobody is in the way. Whether nothing is
-    /// left, or somebody else is at it.
+    /// Writes the log back into the database, as far as nobody is in the way. Returns
+    /// whether nothing is left, or somebody else is at it.
     fn write_back(&mut self) -> io::Result<bool> {
         let mut pass = self.db.prepare_cached(WRITE_BACK).map_err(io::Error::other)?;
         let left = |row: &Row<'_>| {

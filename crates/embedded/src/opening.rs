@@ -52,15 +52,7 @@ impl EmbeddedStore {
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
         if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
-            // Weak: a command that is done sooner must not be kept open for a thread that nobody
-            // needs.
-            let soon = Arc::downgrade(&store);
-            tokio::spawn(async move {
-                tokio::time::sleep(ALONE).await;
-                if let Some(Err(error)) = soon.upgrade().map(|store| store.start()) {
-                    tracing::warn!(target: TARGET, %error, "the store has no thread");
-                }
-            });
+            store.start_soon();
             return Ok(store);
         }
         let (tell, mut opened) = oneshot::channel();
@@ -73,6 +65,18 @@ impl EmbeddedStore {
                 Err(_) => opening.wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?,
             }
         }
+    }
+
+    /// Gives the store a thread, if it is still open by then.
+    fn start_soon(self: &Arc<Self>) {
+        // Weak: a command that is done sooner must not be kept open for a thread that nobody needs.
+        let soon = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(ALONE).await;
+            if let Some(Err(error)) = soon.upgrade().map(|store| store.start()) {
+                tracing::warn!(target: TARGET, %error, "the store has no thread");
+            }
+        });
     }
 
     /// Opens the store on this thread. `None`: that would take waiting, or fail.
@@ -90,7 +94,7 @@ impl EmbeddedStore {
     }
 }
 
-/// A store whose thread is opening it.
+/// A store that its thread, or the thread that asks, is opening.
 struct OpeningStore {
     place: PathBuf,
     jobs: mpsc::Sender<StoreJob>,

@@ -23,7 +23,7 @@ use super::{
 };
 use found::FoundParts;
 pub(super) use found::Signs;
-use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
+use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, boottime, clock::Clock};
 
 /// Everything that the store's thread works with.
 #[derive(Debug)]
@@ -82,6 +82,7 @@ impl Parts {
         };
         let found = found.ok()?;
         drop(inside);
+        // Nobody was waited for. From now on calls wait for foreign programs, as they always do.
         found.database.db.busy_timeout(database::PATIENCE).ok()?;
         Some(found.at(gate, me, stay))
     }
@@ -92,7 +93,9 @@ impl Parts {
     }
 
     pub(super) fn read_clock(&self) -> Reading {
-        Reading::take(self.clock.now())
+        // Read first, so that it lies before the reading of the store's clock.
+        let asked_at = boottime::now();
+        Reading { shows: self.clock.now(), asked_at }
     }
 
     /// Does `work` as one step that takes effect whole or not at all, and then tells those whom it
@@ -154,6 +157,8 @@ impl Parts {
         work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
         let mut turn = Turn::new(&self.database.db, self.around(), self.clock.now());
+        // `IMMEDIATE`: a transaction that has only read cannot go on to write once a foreign
+        // program has written.
         self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         self.run("COMMIT").map_err(|error| self.undo(at_commit(&error), error))?;
@@ -178,6 +183,7 @@ impl Parts {
     pub(super) fn glance(&self, batches: &[Batch]) -> Result<Vec<Option<Replies>>, StoreError> {
         let (now, mut bystander) = (self.clock.now(), Bystander::new(&self.presences, self.me));
         let seen = self.read(|db| {
+            // One transaction, so that all names are seen as they are at one moment.
             run(db, "BEGIN")?;
             batches.iter().map(|batch| bystander.glance(db, now, batch)).collect()
         });

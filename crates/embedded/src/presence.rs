@@ -59,9 +59,9 @@ impl Presences {
         Ok(Self { dir: Arc::new(dir.folder("presence")?) })
     }
 
-    /// Returns whether this client is gone for certain. If that cannot be told, it counts as alive.
-    /// Call it only inside the gate: a client that is just opening the store has not locked its
-    /// file yet.
+    /// Returns whether this client is gone. If that cannot be told, it counts as alive. The answer
+    /// is certain only inside the gate: a client that is just opening the store has not locked its
+    /// file yet. Whoever asks outside must ask again inside before acting on it.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
         if planted(Bug::EmbeddedDeathUnseen) {
             return false;

@@ -3,8 +3,8 @@
 //! | the directory may be written by | its files can be written by | used by |
 //! |---|---|---|
 //! | its owner alone | its owner | its owner; everybody, if that is root, as far as the rights allow |
-//! | its owner and a group | that group | the owner and the members of the group |
-//! | everybody | everybody | everybody, if it belongs to root or to whoever uses it |
+//! | its owner and a group | that group | the owner, the members of the group, and root |
+//! | everybody | everybody | everybody, if it belongs to root; or else as in the row above |
 //!
 //! A directory that a stranger made where everybody can make files (`/tmp`) is never used.
 

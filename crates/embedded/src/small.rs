@@ -98,6 +98,7 @@ impl<'a> SmallName<'a> {
         if record.len() > LONGEST {
             return Ok(false);
         }
+        // Asked before the row is taken, because the time that stands in it may stay.
         let look_at = self.look_at(now);
         let (id, before) = match self.row.take() {
             None => (self.insert(look_at, &record)?, BTreeSet::new()),
@@ -228,6 +229,7 @@ const ID: usize = 16;
 
 fn encode(listed: &BTreeSet<Inbox>, state: &mut MemoryState) -> Vec<u8> {
     let mut record = vec![0; HEAD];
+    // A record with more clients than a byte can count would be too long to be written.
     record[HEAD - 1] = u8::try_from(listed.len()).unwrap_or(u8::MAX);
     let listed = listed.iter().take(usize::from(u8::MAX));
     listed.for_each(|inbox| record.extend(bytes(inbox.0)));

@@ -6,8 +6,8 @@ use rustix::fs::{AtFlags, chmodat};
 
 use super::directory::Directory;
 
-/// The path of a socket. A socket's path has at most 108 bytes and directories are longer; this is
-/// the same file.
+/// The path of a socket. It has at most 108 bytes, and the path of the directory may be longer, so
+/// the directory is named by its descriptor.
 #[cfg(target_os = "linux")]
 pub(super) fn path(dir: &Directory, file: &str) -> PathBuf {
     use std::os::fd::AsRawFd;

@@ -30,7 +30,7 @@ use super::{
 
 /// The most waiters of one name that are looked at where somebody counts them.
 pub(super) const MOST_WAITERS: u32 = 256;
-/// The most calls that one burial takes; 128 leases, places and grants each.
+/// The most calls that settle one name or queue in a turn; 128 leases, places and grants each.
 const MOST_CALLS: usize = 128;
 
 /// Names nobody uses are looked at this long after their last use, until nothing of them is
@@ -45,7 +45,7 @@ const MOST_USED_UP: u32 = 2;
 /// processes use stays small.
 const A_WHILE: Micros = SECOND / 20;
 
-/// How long after a look that found none of them nobody looks again.
+/// For so long after a look that found no such name, no call looks again.
 const LOOK_PAUSE: Micros = SECOND / 20;
 
 /// One stay inside the gate.

@@ -33,7 +33,7 @@ pub(super) struct HolderWatches {
 
 impl HolderWatches {
     /// Watches the holders at a site, and no others on its account; none at all forgets the site.
-    /// Returns those to whom there is no connection.
+    /// Returns those to whom a connection failed. Beyond the most connections none is tried.
     pub(super) fn set(
         &mut self,
         site: &QueuePosition,

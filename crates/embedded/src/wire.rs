@@ -88,7 +88,7 @@ fn encode_what(bytes: &mut Vec<u8>, what: &What) {
         }
         What::Ended(cause) => bytes.extend([ENDED, cause_code(*cause)]),
         What::Asked => bytes.push(ASKED),
-        // A kind of news that this version cannot tell; the receiver sees an end of the datagram.
+        // A kind of news that this version cannot tell. The receiver ignores the datagram.
         _ => bytes.push(0),
     }
 }

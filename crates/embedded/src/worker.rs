@@ -192,6 +192,7 @@ impl StoreThread {
             match self.jobs.try_recv() {
                 Ok(job) => self.execute(job),
                 Err(mpsc::TryRecvError::Empty) => {
+                    // Only now that no caller waits: burials take turns of their own.
                     if self.was_asked {
                         self.look_around();
                     }

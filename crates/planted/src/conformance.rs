@@ -1,6 +1,6 @@
 //! The conformance suite, over a store with the mistake in it.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{fs::File, panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
 use seinpaal::Seinpaal;
@@ -23,6 +23,7 @@ pub(crate) async fn first_failed(orders: &SuiteRun) -> Option<String> {
     match orders.store {
         "failover" => return believed_without_replicas().await,
         "cut" => return deaf_after_a_cut().await,
+        "gate" => return granted_through_a_locked_gate().await,
         _ => {}
     }
     std::panic::set_hook(Box::new(|_| {}));
@@ -91,4 +92,18 @@ async fn deaf_after_a_cut() -> Option<String> {
     let channels = ask.arg("CHANNELS").query_async::<Vec<String>>(&mut connection).await;
     let is_deaf = channels.is_ok_and(|channels| channels.is_empty());
     is_deaf.then(|| "redis: a client whose connection was cut is deaf".to_owned())
+}
+
+/// The check of `newcomers_and_clients_inside_are_told_which_process_keeps_the_gate_locked`, which
+/// is a test of the store.
+async fn granted_through_a_locked_gate() -> Option<String> {
+    let directory = tempfile::tempdir().unwrap_or_else(|why| panic!("{why}"));
+    let url = format!("file:{}", directory.path().display());
+    let connected = Seinpaal::builder(&url).patience(Duration::from_secs(1)).connect().await;
+    let semaphore = connected.unwrap_or_else(|why| panic!("{why}")).semaphore("n");
+    let gate = File::open(directory.path().join("gate"));
+    let gate = gate.unwrap_or_else(|why| panic!("{why}"));
+    gate.lock().unwrap_or_else(|why| panic!("{why}"));
+    let permit = semaphore.acquire().await;
+    permit.is_ok().then(|| "embedded: a step is made while another is inside the gate".to_owned())
 }

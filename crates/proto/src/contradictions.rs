@@ -8,7 +8,8 @@ use crate::{
     time::{MAX_TTL, Micros},
 };
 
-/// Longer than any lease can be: a lease that a session holds may be written for twice its ttl.
+/// Longer than any lease can be: ZooKeeper writes a lease that ends with its session for twice its
+/// ttl.
 const LONGEST_LEASE: Micros = 2 * MAX_TTL;
 
 impl Snapshot {

@@ -16,8 +16,8 @@ pub struct Limit(u32);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Permits(u32);
 
-/// The rank of a request among waiters: −100 to 100, higher first. One step is worth ten seconds of
-/// waiting, so nobody waits for ever.
+/// The rank of a request among waiters, or of an item in its queue: −100 to 100, higher first. One
+/// step is worth ten seconds of waiting, and a minute for an item, so nothing waits for ever.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Priority(i8);
 

@@ -186,7 +186,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.rest()?;
         }
         // A head whose fence is ahead of the clock stays until the clock has caught up. Otherwise
-        // the next holder could get a lower fence (rule 10).
+        // the next holder could get a lower fence (rule 10). A name that was not there gave no
+        // fence: its fence is what a client says that it has seen, and such a hint keeps no name.
         if self.is_blank() && (self.is_new || !self.head.owes_fence(self.now)) {
             self.state.clear()?;
         } else {

@@ -103,7 +103,8 @@ pub enum Reply {
         /// Why.
         cause: Cause,
     },
-    /// No such ticket here (or no longer remembered). Nothing was written.
+    /// No such ticket here (or no longer remembered), or one that waits where only a holder will
+    /// do. Nothing was written.
     Unknown {
         /// Which ticket.
         ticket: Ticket,
@@ -179,11 +180,11 @@ pub struct Grant {
     pub valid_for: Option<Micros>,
 }
 
-/// A holder that a renewal by ticket found.
+/// The answer of a renewal by ticket about one of its tickets.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum TicketReply {
-    /// Held, and renewed.
+    /// Held, and renewed if it is the sender's or nobody's.
     Held {
         /// The number of its grant.
         fence: Fence,

@@ -224,10 +224,11 @@ pub enum Whom {
         /// The sum of their [`Ticket::digest`]s, modulo 2^48.
         digest: u64,
     },
-    /// These held tickets of the sender's, wherever they stand: each moves under this lease. One
-    /// that changed hands is [over](crate::Cause::Attached) for the sender. Who sends this as
-    /// nobody, without an inbox, renews what was left to itself; what a client keeps is left alone,
-    /// since only that client renews it. So are tickets that wait.
+    /// These held tickets of the sender's, wherever they stand. Each moves under this lease, but
+    /// one that was asked for stays under its own, which is renewed. One that changed hands is
+    /// [over](crate::Cause::Attached) for the sender. Who sends this as nobody, without an inbox,
+    /// renews what was left to itself; what a client keeps is left alone, since only that client
+    /// renews it. So are tickets that wait.
     Tickets(Vec<Ticket>),
 }
 
@@ -255,6 +256,7 @@ impl Ticket {
     /// function of the number; and each step is exact in Lua's numbers.
     #[must_use]
     pub const fn digest(self) -> u64 {
+        // The low bits of the series, because the series of one session differ there.
         let series = (self.0 >> 32) as u64 & DIGEST_WORD;
         let mixed = (self.number() as u64 * 69_069 + series) & DIGEST_WORD;
         mixed * ((mixed * mixed) & DIGEST_WORD)

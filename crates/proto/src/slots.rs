@@ -9,6 +9,7 @@ use core::{fmt, fmt::Write, str::FromStr};
 pub struct Slots(Ranges);
 
 /// A lone range stands in its place: nearly every permit has one slot, and is copied several times.
+/// It is an array of one, so that it can be lent as a list.
 #[derive(Clone, Eq, Hash, PartialEq)]
 enum Ranges {
     One([(u32, u32); 1]),

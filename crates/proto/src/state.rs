@@ -74,7 +74,7 @@ impl Head {
 }
 
 /// One name's state in some store. Every method costs a logarithm at most of what is kept, except
-/// the two that list.
+/// those that list (the three with a `Vec`) and those that clear.
 ///
 /// Inside one [`execute`](crate::execute) the ledger reads what it wrote. A store makes all of the
 /// writes of one `execute` take effect together, or none.
@@ -129,8 +129,8 @@ pub trait State {
     fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>, Self::Error>;
     /// Puts in a range of free slots. Ranges never overlap; they are not joined.
     fn push_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
-    /// The free ranges that begin below a slot, ascending. Asked only about names with names for
-    /// slots, with their number.
+    /// The free ranges that begin below a slot, ascending. Asked only of a name whose slots
+    /// have names, about a slot up to their number.
     fn free_slots_below(&mut self, slot: u32) -> Result<Vec<(u32, u32)>, Self::Error>;
     /// Takes out the free range that begins with this slot.
     fn remove_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;

@@ -196,6 +196,7 @@ fn waits(seen: &Snapshot, at: usize, past: &HoldLengths) -> Waits {
         waiting_for: time(row.waiting_for),
         reasons: reasons(seen, row, &line),
         estimate: Estimates::of(seen, past, at),
+        // It only counts permits. With names it matters which slots come free.
         leases_end: LeasesEnd::new(seen, row, &line).filter(|_| !named::is_by_name(row, &line)),
     }
 }
@@ -265,6 +266,7 @@ fn by_holders(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec
     let holders = || Holders::new(seen);
     let held = match (seen.held, is_rwlock) {
         (0, _) => None,
+        // A writer holds all permits. As many readers, with one each, hold no fewer.
         (MOST_READERS, true) if seen.holders_total == 1 => {
             Some(Reason::WriterHolds { holders: holders() })
         }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+// macOS has no clock of that name, and counts its sleep in this one.
 #[cfg(not(target_os = "linux"))]
 const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
 

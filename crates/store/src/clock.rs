@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A reading of a clock of this process.
+    /// A reading of a clock that stands still until a test moves it.
     pub fn take(shows: Micros) -> Self {
         Self { shows, asked_at: boottime::now() }
     }

@@ -71,8 +71,8 @@ impl ChildRecord {
         self.0.sign()
     }
 
-    /// Removes what was prepared. The parent calls this once the child has signed, or will not sign
-    /// any more.
+    /// Returns whether a child has signed. The parent calls this once the child has signed, or will
+    /// not sign any more. A record that nobody has signed does not count.
     ///
     /// # Errors
     /// Nobody has signed.
@@ -116,8 +116,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// detached.
     fn longest_lease(&self) -> Option<Micros>;
 
-    /// The descriptor by which the store sees that this client lives. A child can inherit it.
-    /// `None`: the store has no such descriptor.
+    /// The descriptors by which the store sees that this client lives. A child can inherit them.
+    /// `None`: the store has no such descriptors.
     fn presence(&self) -> Option<&dyn Presence>;
 
     /// The longest ttl for which the store keeps its promises, with the options that it was opened

@@ -29,6 +29,7 @@ pub fn day_number(year: i64, month: i64, day: i64) -> Option<i64> {
 pub fn date(day_number: i64) -> (i64, i64, i64) {
     let days = day_number + BEFORE_1970;
     let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
+    // Without the leap days that have gone by, every year has 365 days.
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let since_march = (5 * of_year + 2) / 153;

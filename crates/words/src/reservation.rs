@@ -43,8 +43,8 @@ impl Reservation<'_> {
         }
     }
 
-    /// How many permits are free. A reservation does not wait in line, because no client would hear
-    /// of its grant.
+    /// Why the permits cannot be had now. A reservation does not wait in line, because no client
+    /// would hear of its grant.
     async fn not_free(&self, semaphore: &Semaphore) -> String {
         let free = match semaphore.snapshot().await {
             Ok(seen) if seen.waiting_total > 0 => {

@@ -43,7 +43,7 @@ pub fn cut(text: &str, most: usize) -> String {
     if most == 0 { kept } else { format!("{kept}\u{2026}") }
 }
 
-/// As the function above, at the end of the text: an ellipsis stands for what is cut off.
+/// As [`cut`], but the end of the text is kept and its beginning is cut off.
 #[must_use]
 pub fn cut_start(text: &str, most: usize) -> String {
     if width(text) <= most {
@@ -59,7 +59,8 @@ pub fn fill(text: &str, least: usize) -> String {
     format!("{text}{:1$}", "", least.saturating_sub(width(text)))
 }
 
-/// The text in lines of at most so many columns, broken at spaces where there are any.
+/// The text in lines of at most so many columns, broken at spaces. A word that is longer than a
+/// line is cut.
 #[must_use]
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -117,6 +118,7 @@ pub fn reason(snapshot: &Snapshot) -> Option<String> {
         });
     }
     if let Some(left) = snapshot.guarded_for {
+        // Rounded up: with 0 s the guard would seem to be over.
         let left = left.as_secs() + 1;
         return Some(format!(
             "guarded for {left} s more, because the server may have forgotten leases"

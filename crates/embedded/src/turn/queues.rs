@@ -16,8 +16,8 @@ use crate::{
     watch::QueuePosition,
 };
 
-/// Queues of which only sessions are remembered are looked at this long after their last use: a
-/// session's last batch is remembered for less.
+/// Queues of which only sessions are remembered are looked at this long after their last use. With
+/// the usual patience, a session's last batch is remembered for less.
 const SESSIONS_LINGER: Micros = 60 * SECOND;
 /// As above, where only deduplication keys are remembered, which can last a week.
 const KEYS_LINGER: Micros = 3600 * SECOND;
@@ -64,6 +64,7 @@ impl Turn<'_> {
         if dead.is_empty() {
             return Ok(replies);
         }
+        // As with names: some answers went by the dead.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -95,7 +96,7 @@ impl Turn<'_> {
         Ok(idle)
     }
 
-    /// Returns what a dead client worked on anywhere, and takes its places.
+    /// Gives back to the queues what a dead client worked on, and ends its places in their lines.
     pub(super) fn bury_worker(&mut self, inbox: Inbox) -> Result<()> {
         if !tables::are_all_there(self.db)? {
             return Ok(());

@@ -32,7 +32,7 @@ fn encode_what(bytes: &mut Vec<u8>, what: What) {
             bytes.extend(id.0.to_be_bytes());
             bytes.extend(fence.0.to_be_bytes());
         }
-        // A kind of news that this version cannot tell; the receiver sees an end of the datagram.
+        // A kind of news that this version cannot tell. The receiver ignores the datagram.
         _ => bytes.push(0),
     }
 }

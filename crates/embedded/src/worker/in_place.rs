@@ -1,6 +1,6 @@
 //! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs,
-//! not for the disk. It looks at nobody's sign of life either, so whatever would queue or be
-//! refused is left to the thread.
+//! not for the disk. It does not look whether those who hold live either, so whatever would queue
+//! or be refused is left to the thread.
 
 use std::sync::Arc;
 
@@ -40,6 +40,8 @@ pub(crate) fn call(
 }
 
 impl StoreThread {
+    /// Returns whether no work on the log is owed, and the next commit does not begin the log anew.
+    /// Either would wait for the disk.
     fn is_free(&self) -> bool {
         self.owed == LogNeed::Nothing && !self.backlog.may_begin_anew()
     }

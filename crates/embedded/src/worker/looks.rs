@@ -54,6 +54,7 @@ impl StoreThread {
         let looks_at_all = self.looks.all_at.is_some_and(|at| at <= now);
         if looks_at_all {
             self.looks.all_at = None;
+            // Those that were due soon are among them, as far as this client still waits there.
             sites = self.line.sites();
         }
         sites.iter().for_each(|site| self.look_at_holders(site));

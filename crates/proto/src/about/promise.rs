@@ -48,6 +48,8 @@ impl RenewalPromise {
         if fields.peek().is_none() {
             return Self::NONE;
         }
+        // Behind the host and the process id stand labels, each of which has a `PAIR` in it, and
+        // perhaps the mark, which has none.
         let mark = fields.skip(2).find(|field| !field.contains(PAIR));
         mark.map_or(Self::to(DEFAULT_TTL), |mark| Self::to(mark.parse().unwrap_or(0)))
     }

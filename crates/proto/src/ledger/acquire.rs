@@ -22,6 +22,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if ask.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket: ask.ticket }); // rule 16
         }
+        // Before `over`: a grant raises the last number of its series, so a ticket that holds would
+        // count as released.
         if let Some(entry) = self.state.entry(ask.ticket)?
             && !planted(Bug::GrantsARetryAgain)
         {
@@ -127,18 +129,17 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         wishes: Slots,
     ) -> Result<Reply, S::Error> {
         let (ticket, permits) = (ask.ticket, ask.permits.get());
-        let (is_free, slots) = match self.is_named() {
-            true => {
-                self.left_by_the_line(permits, &wishes)?.map_or((false, None), |s| (true, Some(s)))
-            }
-            false => (self.is_free_for(permits, limit)?, None),
+        // With names it matters which slots are free. Without them a grant takes the lowest ones.
+        let free = match self.is_named() {
+            true => self.left_by_the_line(permits, &wishes)?.map(Some),
+            false => self.is_free_for(permits, limit)?.then_some(None),
         };
-        if is_free {
+        if let Some(slots) = free {
             self.store_terms(ask, stating, limit);
             return self.grant_at_once(ask, slots);
         }
-        // A refused request stores neither its limit nor its kind: it may leave nobody behind to
-        // whom they would belong (rule 11).
+        // A refused request stores no kind, and no limit but the one that `ask` has put in force:
+        // it may leave nobody behind to whom they would belong (rule 11).
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });

@@ -17,6 +17,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             return self.told(&entry);
         }
+        // An ask that is stored already is answered in the same way and wakes nobody (rule 9).
         let after = self.now.saturating_sub(entry.since);
         if let Some(about) = request.ask.added_to(&entry.about, after) {
             entry.about = about;

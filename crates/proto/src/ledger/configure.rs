@@ -25,6 +25,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 self.head.stated = self.head.pinned.take();
             }
             Configure::Unpin => {
+                // There is a name for each slot of the pinned limit, so the names go with it.
                 (self.head.pinned, self.head.names) = (None, SlotNames::none());
             }
             Configure::Pause(reason) => self.head.paused = Some(reason.clone()),

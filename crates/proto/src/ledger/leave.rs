@@ -25,6 +25,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         {
             return self.release_some(entry, some);
         }
+        // A place has no slots yet, and an operator gives back whole tickets only.
         self.release_all(&entry, Cause::Released)?;
         Ok(Reply::Released { ticket, left: 0 })
     }
@@ -107,9 +108,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Refuses a request for this ticket that comes later. The ticket is remembered from now on,
     /// even if it was remembered before: a copy of its request may be as young as this cancel.
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
+        // A ticket that is still here is another client's by now. It cannot be over as well.
         if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
         }
+        // The first cause stays: who asks about the ticket learns how it ended, not that it was
+        // cancelled afterwards.
         let is_over = self.over(ticket)?.is_some();
         self.raise(ticket, remember, |memory| {
             if !is_over {

@@ -58,6 +58,7 @@ impl RoomLeft {
         if permits > self.permits || permits > self.open.count() {
             return Fit::Stops;
         }
+        // The wishes first, and the lowest of the rest after them, so that they come to `permits`.
         let mut slots = self.open.take(wishes);
         slots.extend(&self.open.split_lowest(permits - slots.count()));
         self.permits -= permits;

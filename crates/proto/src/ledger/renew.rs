@@ -42,6 +42,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// the clock says.
     fn renew_all(&mut self, renew: &Renew, members: u32, digest: u64) -> Result<Reply, S::Error> {
         let Some(lease) = self.state.lease(renew.lease)? else { return Ok(Reply::Gone) };
+        // A parked waiter counts as a difference, too: the renewal shows that its client listens,
+        // but only a request of its own puts it back into the order of service.
         let agrees = (lease.members, lease.digest, lease.parked) == (members, digest, 0);
         if !agrees && !planted(Bug::RenewsWhatDiffers) {
             return Ok(Reply::Differs);
@@ -103,9 +105,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(TicketReply::Held { fence, slots, names, asks })
     }
 
-    /// A ticket that was asked for stays apart until its grant ends. A late copy of a renewal would
-    /// else bring it back under the lease that its holder renews as a whole, and the holder would
-    /// not hear what was asked since.
+    /// A ticket that was asked for stays apart until its grant ends. Otherwise a late copy of a
+    /// renewal would bring it back under the lease that its holder renews as a whole, and the
+    /// holder would not hear what was asked since.
     fn renew_apart(&mut self, entry: &Entry, renew: &Renew) -> Result<(), S::Error> {
         let Some(apart) = self.state.lease(entry.lease)? else { return Ok(()) };
         self.extend(apart, renew.ttl, renew.margin, self.asker)

@@ -23,13 +23,7 @@ impl Snapshot {
             compare(&mut found, self.in_work, self.work.len(), "in work");
         }
         for (state, listed) in lists {
-            let total = match state {
-                ItemState::Ready => self.ready,
-                ItemState::Delayed => self.delayed,
-                ItemState::InWork => self.in_work,
-                ItemState::Dead => self.dead,
-            };
-            compare(&mut found, total, listed.len(), state.word());
+            compare(&mut found, self.total(*state), listed.len(), state.word());
             listed.iter().filter_map(cut_payload).for_each(|text| found.push(text));
         }
         if self.in_work < rows && self.groups.len() < rows as usize {
@@ -45,6 +39,15 @@ impl Snapshot {
             ));
         }
         found
+    }
+
+    fn total(&self, state: ItemState) -> u32 {
+        match state {
+            ItemState::Ready => self.ready,
+            ItemState::Delayed => self.delayed,
+            ItemState::InWork => self.in_work,
+            ItemState::Dead => self.dead,
+        }
     }
 
     /// A group has in work what is listed of it, and all groups no more ready than the queue.

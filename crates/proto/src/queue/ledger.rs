@@ -133,6 +133,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let known = self.state.session(batch.session)?;
         let is_over = known.as_ref().is_some_and(|known| batch.number < known.number);
         match known {
+            // Also after the deadline: answering again does nothing anew.
             Some(known) if known.number == batch.number && !planted(Bug::QueueRepeats) => {
                 self.repeat(known, batch)
             }
@@ -188,6 +189,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
         self.end_places()?;
         self.call_workers()?;
+        // After the calls, because the first in line watches for those that go unanswered, too.
         let look_in = self.tell_watch()?;
         self.forget(FORGET + replies.len())?;
         if self.head.in_work == 0 {

@@ -83,7 +83,8 @@ pub enum Reply {
         /// What the item was.
         was: ItemState,
     },
-    /// No such item, or no such dead letter. Nothing was written.
+    /// No item has this number, or it is in a state that the request is not for. Nothing was
+    /// written.
     Unknown {
         /// Which.
         id: ItemId,
@@ -98,7 +99,7 @@ pub enum Reply {
         /// Which.
         id: ItemId,
     },
-    /// These many were taken out.
+    /// So many items were taken out.
     Purged {
         /// How many.
         removed: u32,

@@ -57,7 +57,7 @@ pub enum Request {
     /// Take items to work on, and say how many more are wanted as soon as there are any. Answers
     /// `Popped`.
     Pop(Pop),
-    /// Extend the leases of deliveries. Answers `Renewed`.
+    /// Extend the leases of deliveries, which are the sender's from then on. Answers `Renewed`.
     Renew(Renew),
     /// Say how a delivery ended. Answers `Acknowledged`, `Returned`, `Died` or `Lost`.
     Finish {

@@ -156,6 +156,18 @@ impl Session {
 
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Micros) {
+        self.ring(now);
+        self.end_wishes_in_time(now);
+        if self.sent.as_ref().is_some_and(|sent| sent.over_at <= now) {
+            self.give_up_batch(now);
+        }
+        if self.look_at.is_some_and(|at| at <= now) {
+            self.look_at = None;
+            self.pop_due = true;
+        }
+    }
+
+    fn ring(&mut self, now: Micros) {
         while let Some((delivery, alarm)) = self.work.ring(now) {
             match alarm {
                 Alarm::Danger => self.events.push_back(Event::Danger { delivery }),
@@ -167,19 +179,15 @@ impl Session {
                 Alarm::GiveUp => self.take_end(delivery, DeliveryEnd::Unknown),
             }
         }
+    }
+
+    fn end_wishes_in_time(&mut self, now: Micros) {
         while let Some((_, pop)) = self.poppers.next_deadline().filter(|(at, _)| *at <= now) {
             // If the store did not answer, nobody knows whether there were items.
             let is_silent = self.is_store_silent(now, pop);
             self.poppers.remove(pop);
             let event = if is_silent { Event::Failed { pop } } else { Event::TimedOut { pop } };
             self.events.push_back(event);
-        }
-        if self.sent.as_ref().is_some_and(|sent| sent.over_at <= now) {
-            self.give_up_batch(now);
-        }
-        if self.look_at.is_some_and(|at| at <= now) {
-            self.look_at = None;
-            self.pop_due = true;
         }
     }
 
@@ -252,6 +260,7 @@ impl Session {
         let Some(leaving) = self.work.remove(delivery).and_then(|held| held.leaving) else {
             return;
         };
+        // An earlier call may have ended the delivery, and then this one finds it over.
         let end = if end == DeliveryEnd::Lost && leaving.is_doubtful {
             DeliveryEnd::Unknown
         } else {

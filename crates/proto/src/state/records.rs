@@ -46,7 +46,8 @@ pub struct Entry {
     pub inbox: Option<Inbox>,
     /// Permits held or wanted.
     pub permits: u32,
-    /// How long to remember the ticket after its end; the ttl it asked for.
+    /// The ttl it asked for. A lease that is made for it lasts so long, and its end is remembered
+    /// for so long.
     pub ttl: Micros,
     /// When it was granted or enqueued, on the store's clock; only for display.
     pub since: Micros,

@@ -159,8 +159,8 @@ impl<'a> Estimates<'a> {
         };
         let (in_line, came_in) = growth(self.seen);
         let at_its_pace = at_its_pace(self.seen, row, self.needed);
-        // A line that has grown for as long as somebody holds tells as much as the holds of so
-        // many.
+        // The pace of the line counts as much as that many holds do. But a line that is younger
+        // than a hold takes has not moved yet, so it has no pace.
         let in_line = if came_in < typical || at_its_pace == 0 { 0 } else { in_line };
         let seen = count(self.past.count());
         let wait = weighed([(played, seen), (at_its_pace, in_line)]);
@@ -203,7 +203,7 @@ fn in_line(seen: &Snapshot) -> impl Iterator<Item = &WaiterRow> {
     seen.waiters.iter().filter(|row| !row.unreachable)
 }
 
-/// All in line have come since the first of them did.
+/// How many stand in line, and how long ago the first of them came: all have come since.
 fn growth(seen: &Snapshot) -> (u32, Micros) {
     let came_in = in_line(seen).map(|row| row.waiting_for).max().unwrap_or(0);
     (count(in_line(seen).count()), came_in)
@@ -225,6 +225,7 @@ fn at_its_pace(seen: &Snapshot, row: &WaiterRow, needed: u64) -> Micros {
 impl LeasesEnd {
     /// Only where all that are ahead fit beside it: nobody knows what leases those will have.
     pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Option<Self> {
+        // Where not all holders are listed, the leases of those that are may be enough.
         if unsaid(seen, row).is_some_and(|unsaid| unsaid != Unsaid::NotAllListed) {
             return None;
         }

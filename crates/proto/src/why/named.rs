@@ -47,6 +47,7 @@ impl<'a> Left<'a> {
             self.stop = Some(row);
             return;
         }
+        // One that has to wait keeps those of its wishes that are free, as in the ledger.
         let mut slots = self.open.take(&row.wishes);
         if may_be_served {
             slots.extend(&self.open.split_lowest(row.permits - slots.count()));
@@ -75,6 +76,8 @@ pub(super) fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>
         reasons.extend((free > 0).then_some(kept));
     }
     reasons.extend(row.wishes.iter().filter_map(|slot| held(seen, slot)));
+    // If all its wishes are free, it lacks any slot at all, and each that is kept for others
+    // matters.
     let free_wishes = |slot: &u32| is_wish_there || row.wishes.contains(&one(*slot));
     for (slots, ticket) in &left.awaited {
         let awaited = slots.iter().filter(free_wishes).filter_map(|slot| {

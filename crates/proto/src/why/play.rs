@@ -62,6 +62,7 @@ impl<'a> LineGame<'a> {
                 None => self.is_stuck = true,
             }
         }
+        // Whoever is served holds in turn, and those behind it wait for its end.
         let hold = self.past.one(self.turn).unwrap_or(Micros::MAX);
         self.turn += 1;
         self.free -= i64::from(permits);

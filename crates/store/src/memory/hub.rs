@@ -113,8 +113,8 @@ impl MemoryHub {
 
     /// The client is gone. Its leases end now, and the waiters behind them are served.
     pub(super) fn bury(&self, inbox: Inbox) {
-        let now = self.now();
         if let Ok(mut inner) = self.lock() {
+            let now = self.now(); // under the lock, as in `call`
             // First: the ledger must find the client dead when it hands on what the client held.
             inner.inboxes.0.remove(&inbox);
             inner.end_leases(inbox, now);
@@ -175,7 +175,9 @@ impl MemoryHub {
 
     /// A reading of the clock, and the clients' time at which it was made.
     pub(super) fn reading(&self) -> Reading {
-        Reading { shows: self.now(), asked_at: self.runs_by.now() }
+        // Read first, so that it lies before the reading of the store's clock.
+        let asked_at = self.runs_by.now();
+        Reading { shows: self.now(), asked_at }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, HubState>, StoreError> {

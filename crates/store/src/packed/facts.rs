@@ -85,6 +85,7 @@ pub fn put_entry(packer: &mut Packer, entry: &Entry) {
         Standing::Waiting { wishes, .. } if wishes.is_empty() => packer.byte(WAITER),
         Standing::Waiting { wishes, .. } => {
             packer.byte(WISHER);
+            // Before the rest, which is read alike for all waiters.
             put_slots(packer, wishes);
         }
     }

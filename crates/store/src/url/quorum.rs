@@ -30,19 +30,7 @@ impl QuorumUrl {
         let (servers, database) = servers.split_once('/').unwrap_or((servers, ""));
         let (user, password) = parse_login(login)?;
         let database = parse_database(database)?;
-        let wanted = "on, off, or a duration of 125ms to 30h";
-        let guard = query.take_as("restart-guard", wanted, RestartGuard::parse)?;
-        let Files { ca, cert, key } = Files::take(&mut query, tls)?;
-        let options = RedisOptions {
-            ca,
-            cert,
-            key,
-            restart_guard: guard.unwrap_or(Some(RestartGuard::ON)),
-            clock_bound: query.take_clock_bound()?,
-            prefix: query.take_prefix()?,
-            connect_timeout: query.take_connect_timeout()?,
-            ..RedisOptions::default()
-        };
+        let options = Self::take_options(&mut query, tls)?;
         query.finish("quorum", &KNOWN)?;
         let nodes = servers.split(',').map(|server| {
             let (host, port) = parse_server(server, DEFAULT_PORT)?;
@@ -54,9 +42,26 @@ impl QuorumUrl {
         refuse_a_bad_set(&nodes)?;
         Ok(Self { nodes, options })
     }
+
+    fn take_options(query: &mut UrlQuery, tls: bool) -> Result<RedisOptions, BadStoreUrl> {
+        let wanted = "on, off, or a duration of 125ms to 30h";
+        let guard = query.take_as("restart-guard", wanted, RestartGuard::parse)?;
+        let Files { ca, cert, key } = Files::take(query, tls)?;
+        Ok(RedisOptions {
+            ca,
+            cert,
+            key,
+            restart_guard: guard.unwrap_or(Some(RestartGuard::ON)),
+            clock_bound: query.take_clock_bound()?,
+            prefix: query.take_prefix()?,
+            connect_timeout: query.take_connect_timeout()?,
+            ..RedisOptions::default()
+        })
+    }
 }
 
-/// Of an even number, half may fail instead of less than half; the same server twice has two votes.
+/// An even number of servers survives no more failures than the odd number below it. A server that
+/// is named twice would have two votes.
 fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
     if nodes.len().is_multiple_of(2) || !(3..=9).contains(&nodes.len()) {
         return Err(BadStoreUrl::BadQuorum(nodes.len()));

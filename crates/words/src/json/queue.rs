@@ -60,7 +60,8 @@ pub struct QueueJson<'a> {
     limit: Option<u32>,
     /// How many items of one group may be in work at once; `null`: any number.
     group_limit: Option<u32>,
-    /// How long the next item has been ready, in milliseconds.
+    /// How long ago the item was pushed that is next, in milliseconds; `null` if none can be
+    /// delivered.
     oldest_ms: Option<u128>,
     /// `open`, `paused` or `unattended`: items are ready and nobody works on them.
     state: &'static str,

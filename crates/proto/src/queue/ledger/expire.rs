@@ -48,6 +48,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// The worker listens, so only the ledger's clock can end its lease.
     fn trust(&mut self, mut item: Item) -> Result<(), S::Error> {
         if let Standing::InWork(work) = &mut item.standing {
+            // At least 1 later, or the lease would be found again by this very loop.
             work.ends_wall = self.now + work.ends.saturating_sub(self.head.clock).max(1);
         }
         self.state.put_item(&item)

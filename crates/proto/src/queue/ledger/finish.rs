@@ -70,7 +70,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.make_room(item.group.as_ref())
     }
 
-    /// A delivery has not led to anything: again, or never again.
+    /// A delivery has ended and the item is not done. It is delivered again, or it is dead if this
+    /// was its last delivery.
     pub(super) fn fail(
         &mut self,
         mut item: Item,
@@ -94,6 +95,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             if planted(Bug::QueuePlaceLost) {
                 item.rank = rank(self.next_number(), &item);
             }
+            // With its old rank it stands where it stood before.
             return self.make_ready(item);
         }
         self.delay(item, self.now.saturating_add(delay).min(UNBOUNDED))

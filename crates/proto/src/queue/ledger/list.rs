@@ -72,7 +72,23 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn item_row(&mut self, item: Item) -> Result<ItemRow, S::Error> {
         let mut payload = self.state.payload(item.id)?;
         payload.truncate(ItemRow::PREVIEW);
-        let state = match &item.standing {
+        Ok(ItemRow {
+            id: item.id,
+            state: self.row_state(&item.standing),
+            attempt: item.attempt,
+            most: item.most,
+            priority: item.priority,
+            group: item.group,
+            about: item.about,
+            pushed: item.pushed,
+            history: item.history,
+            bytes: item.bytes,
+            payload,
+        })
+    }
+
+    fn row_state(&mut self, standing: &Standing) -> RowState {
+        match standing {
             Standing::Ready { .. } => RowState::Ready,
             Standing::Delayed { due } => RowState::Delayed { due: *due },
             Standing::InWork(work) => RowState::InWork {
@@ -84,20 +100,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                     .then(|| work.ends.saturating_sub(self.head.clock)),
             },
             Standing::Dead { at } => RowState::Dead { at: *at },
-        };
-        Ok(ItemRow {
-            id: item.id,
-            state,
-            attempt: item.attempt,
-            most: item.most,
-            priority: item.priority,
-            group: item.group,
-            about: item.about,
-            pushed: item.pushed,
-            history: item.history,
-            bytes: item.bytes,
-            payload,
-        })
+        }
     }
 }
 

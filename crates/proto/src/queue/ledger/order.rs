@@ -33,6 +33,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return self.state.put_item(&item);
         };
         item.standing = Standing::Ready { open: false };
+        // Before `open_first`, which asks the store for the first item of the group.
         self.state.put_item(&item)?;
         let mut counts = self.state.group(&group)?;
         counts.ready += 1;

@@ -39,23 +39,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(Reply::Unknown { id });
         };
         self.forget_key_of(&item)?;
-        let was = match &item.standing {
+        match &item.standing {
             Standing::InWork(work) => {
                 self.wake(work.by, What::Lost(Delivery { id, fence: work.fence }));
                 self.stop_work(&item)?;
                 self.remove(&item)?;
-                ItemState::InWork
             }
-            Standing::Delayed { .. } => {
-                self.remove_waiting(&item)?;
-                ItemState::Delayed
-            }
-            _ => {
-                self.remove_waiting(&item)?;
-                ItemState::Ready
-            }
-        };
-        Ok(Reply::Cancelled { id, was })
+            _ => self.remove_waiting(&item)?,
+        }
+        Ok(Reply::Cancelled { id, was: item.standing.state() })
     }
 
     /// At the end of the line, with all its deliveries before it. What happened stays in its
@@ -110,6 +102,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if let Some(item) = self.state.first_open()? {
             return Ok(Some(item));
         }
+        // Nothing is open, so every ready item that is left is in a group without a front.
         if let Some((group, _)) = self.state.full_group_after("")? {
             return self.state.first_of_group(&group);
         }

@@ -16,6 +16,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Calls as many workers as what is available needs, but for those that were called already and
     /// will come. Nothing is given to them before they do.
     pub(super) fn call_workers(&mut self) -> Result<(), S::Error> {
+        // First, because `wanted` counts them, and others are called only beyond that.
         self.forget_unanswered_calls()?;
         if self.is_empty() {
             self.call_those_that_drain()?;
@@ -47,6 +48,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn call_those_that_drain(&mut self) -> Result<(), S::Error> {
         while let Some(first) = self.first_reachable()? {
+            // Those that drain stand first, so there are none behind one that does not.
             if !first.drains || !self.has_work() {
                 break;
             }
@@ -70,6 +72,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn forget_unanswered_calls(&mut self) -> Result<(), S::Error> {
         while let Some(place) = self.first_called()? {
             let WorkerCall::Since(at) = place.call else { break };
+            // In either direction: a call from before the clock was set back is over, too.
             if at.abs_diff(self.now) < CALL_WAIT || !self.has_work() {
                 break;
             }
@@ -129,6 +132,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.head.watch = None;
             return Ok(None);
         };
+        // At least 1: with 0 the worker would look again in the same microsecond.
         let look_in = at.saturating_sub(self.now).max(1);
         let will_look = self.head.watch == Some(first.inbox)
             && (self.head.watch_at <= at || planted(Bug::QueueWatchUntold))

@@ -19,7 +19,7 @@ use crate::{
     time::{MILLISECOND, Micros},
 };
 
-/// When an answer was heard, and the moment from which it counts.
+/// When an answer was heard, and the moments from which it may count.
 #[derive(Clone, Copy)]
 struct Heard {
     now: Micros,
@@ -30,11 +30,21 @@ struct Heard {
     at: Micros,
 }
 
+/// What the answer to a pop proves of its items: all of them are leased alike.
+struct LeaseProof {
+    /// For how long to believe in them, and from when.
+    at: Micros,
+    certain: Option<Micros>,
+    ttl: Micros,
+    renew_at: Micros,
+}
+
 impl Session {
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.bearings.clock = Some((replies.now, sent.at, now));
         self.see(replies.now);
         self.retry_at = None;
+        // A batch is refused whole, so one such reply speaks for all of them.
         if replies.replies.contains(&Reply::Late) {
             return self.take_late(now, sent);
         }
@@ -80,9 +90,8 @@ impl Session {
             ) => {
                 self.in_line = waits && items.len() < asked as usize;
                 self.poppers.are_answered();
-                let from = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
-                let certain = self.certain(ttl, valid_for);
-                self.take_items(heard.now, from, ttl, certain, items);
+                let proof = self.proof(heard, ttl, valid_for);
+                self.take_items(heard.now, &proof, items);
                 self.end_wishes(left);
                 self.go_on(heard.now);
             }
@@ -130,38 +139,23 @@ impl Session {
         }
     }
 
-    /// Believes in the items of an answer for `certain` from `at`.
-    fn take_items(
-        &mut self,
-        now: Micros,
-        at: Micros,
-        ttl: Micros,
-        certain: Option<Micros>,
-        items: Vec<Popped>,
-    ) {
-        let draw = self.draw();
-        let until = certain.map(|certain| at + certain);
+    fn proof(&mut self, heard: Heard, ttl: Micros, valid_for: Option<Micros>) -> LeaseProof {
+        // A pop that comes again is answered with what is left of the leases at that time. So its
+        // answer counts from the call that was answered, and not from the first one.
+        let at = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
+        let certain = self.certain(ttl, valid_for);
+        // One draw for all items, so that they are due for renewal together.
+        let renew_at = next_renewal(at, ttl, certain, self.draw());
+        LeaseProof { at, certain, ttl, renew_at }
+    }
+
+    /// Gives each item to the wish that is first in line by then, and tells each wish once.
+    fn take_items(&mut self, now: Micros, proof: &LeaseProof, items: Vec<Popped>) {
+        let valid_until = proof.certain.map(|certain| proof.at + certain);
         let mut parcels = BTreeMap::<PopId, Vec<Delivered>>::new();
         for item in items {
-            let delivery = item.delivery;
-            self.see(delivery.fence.0);
-            // A wakeup has said already that this one is over.
-            if self.lost_early.contains(&delivery) {
-                continue;
-            }
-            let mut held = HeldDelivery::new(ttl);
-            held.believe(at, certain);
-            // The answer may have been on its way for longer than the lease lasts.
-            let is_over = held.is_over(now);
-            self.work.put(delivery, held);
-            match self.poppers.first().filter(|_| !is_over) {
-                Some(pop) => {
-                    self.take_item(pop, delivery);
-                    self.work.renew_at(delivery, next_renewal(at, ttl, certain, draw));
-                    let delivered = Delivered { item, valid_until: until };
-                    parcels.entry(pop).or_default().push(delivered);
-                }
-                None => self.give_back(delivery),
+            if let Some(pop) = self.take_item(now, proof, item.delivery) {
+                parcels.entry(pop).or_default().push(Delivered { item, valid_until });
             }
         }
         for (pop, items) in parcels {
@@ -172,7 +166,28 @@ impl Session {
         }
     }
 
-    fn take_item(&mut self, pop: PopId, delivery: Delivery) {
+    /// Returns whose item it is; `None` if it is lost, or goes back since nobody here can take it.
+    fn take_item(&mut self, now: Micros, proof: &LeaseProof, delivery: Delivery) -> Option<PopId> {
+        self.see(delivery.fence.0);
+        // A wakeup has said already that this one is over.
+        if self.lost_early.contains(&delivery) {
+            return None;
+        }
+        let mut held = HeldDelivery::new(proof.ttl);
+        held.believe(proof.at, proof.certain);
+        // The answer may have been on its way for longer than the lease lasts.
+        let is_over = held.is_over(now);
+        self.work.put(delivery, held);
+        let Some(pop) = self.poppers.first().filter(|_| !is_over) else {
+            self.give_back(delivery);
+            return None;
+        };
+        self.assign(pop, delivery);
+        self.work.renew_at(delivery, proof.renew_at);
+        Some(pop)
+    }
+
+    fn assign(&mut self, pop: PopId, delivery: Delivery) {
         let Some(popper) = self.poppers.get(pop) else { return };
         let (ttl, goes_on) = (popper.wish.ttl, popper.wish.until == Until::Unpopped);
         self.work.change(delivery, |held| held.ttl = ttl);

@@ -44,6 +44,7 @@ pub(super) enum DraftEntry {
         ttl: Micros,
         waits: bool,
     },
+    /// Sent again until it is answered, because `in_line` stays set for so long.
     Leave,
     /// A look for deliveries that the store has for this session.
     Find,

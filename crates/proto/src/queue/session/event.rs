@@ -97,8 +97,8 @@ pub enum DeliveryEnd {
     Died,
     /// The delivery was over before: its lease ran out, or the item was cancelled.
     Lost,
-    /// The store has been silent for too long to say. It is told once more, as soon as it can be
-    /// reached.
+    /// The store has been silent for too long to say. It is told again, until it answers or the
+    /// lease must have ended.
     Unknown,
 }
 

@@ -33,6 +33,8 @@ impl Session {
 
     /// Plans a look for `at`, unless an earlier one is planned.
     pub(super) fn look_by(&mut self, at: Micros) {
+        // Without a place, and without a batch that may have asked for one, the call is about a
+        // place that is gone.
         if self.in_line || self.sent.is_some() {
             self.look_at = Some(self.look_at.map_or(at, |earlier| earlier.min(at)));
         }
@@ -46,6 +48,8 @@ impl Session {
         }
         // A call or a request to watch may have come while the answer was under way. The earlier
         // look that it asked for stays planned.
+        // A third: after a look that fails there is time for more. The draw spreads the looks of
+        // workers that began together.
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 

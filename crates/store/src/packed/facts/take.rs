@@ -156,6 +156,7 @@ fn take_range(from: &mut Unpacker<'_>) -> Result<(u32, u32), Damaged> {
 fn take_memory(from: &mut Unpacker<'_>) -> Result<Memory, Damaged> {
     let mut memory = Memory::new(Series(from.id()?));
     (memory.last, memory.until, memory.open) = (from.small()?, from.instant()?, from.small()?);
+    // One more than is sound at most: a damaged count costs little, and the check still sees it.
     for _ in 0..from.number()?.min(Memory::MOST_ENDS as u64 + 1) {
         memory.ends.push((from.small()?, take_cause(from)?));
     }
