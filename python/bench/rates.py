@@ -2,9 +2,9 @@
 
     rates.py REDIS-URL DIRECTORY [SECONDS]
 
-Clients that contend are threads or tasks of one process, which share its connections, and take turns at one name. Each
-row is the median of three rounds; the rounds of all rows are interleaved, so that a slow minute hits everybody. A ratio
-is to the row of seinpaal above it, in the same round.
+Clients that contend are threads or tasks of one process, which share its connections, and take
+turns at one name. Each row is the median of three rounds; the rounds of all rows are interleaved,
+so that a slow minute hits everybody. A ratio is to the row of seinpaal above it, in the same round.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Round:
     server: float
     #: The longest wait of a client, in milliseconds.
     longest: float
-    #: How often the client with the least luck held it, of a hundred times of the one with the most.
+    #: How often the client with the least luck held it, of a hundred times of the one with the
+    #: most.
     share: float
 
 
@@ -71,7 +72,7 @@ class Bench:
         self._names = 0
 
     def play(self, rival: Rival, many: int) -> Round:
-        """So many clients at one name, which is new."""
+        """Plays one round: this many clients take turns at a new name."""
         self._names += 1
         name = f"bench-{os.getpid()}-{self._names}"
         if rival.on_threads is not None:

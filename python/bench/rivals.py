@@ -1,4 +1,4 @@
-"""Each library in the manner of its own documentation: a way to hold a mutex once, and give it back."""
+"""Each library as its documentation shows it: a way to hold a mutex once, and give it back."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ impl Call {
 
 #[pymethods]
 impl Call {
-    /// Goes on, and says whether it is done. If not, `key` is posted to the mailbox when it can go on.
+    /// Polls the call, and says whether it is done. If not, `key` is posted to the mailbox when
+    /// another poll is due.
     fn poll(&self, py: Python<'_>, mailbox: &Bound<'_, Mailbox>, key: u64) -> bool {
         let waker = mailbox.get().waker(key);
         py.detach(|| self.0.poll(&waker))
@@ -80,7 +81,8 @@ impl Call {
 
     /// Takes the answer of a call that is done: returns or raises it, once.
     fn take(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // Taken out first: what the answer makes of Python's may run anything, on any thread.
+        // Taken out first, so that no lock is held: making Python objects of the answer may run any
+        // code, on any thread.
         let state = self.0.state.replace(State::Over);
         match state {
             State::Done(answer) => answer(py),
@@ -95,7 +97,8 @@ impl Call {
         py.detach(|| self.0.stop());
     }
 
-    /// Blocks the calling thread, and no other, until it is done; on the main thread, until a signal handler raises.
+    /// Blocks the calling thread, and no other, until the call is done. On the main thread a signal
+    /// handler that raises ends the wait, too.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         // An exception ends the request here. This object may live on in the frames of what was
         // raised.
@@ -103,7 +106,9 @@ impl Call {
         self.take(py)
     }
 
-    /// As above, for at most this many seconds. Returns whether the call is done.
+    /// Blocks the calling thread until the call is done, for at most this many seconds. Returns
+    /// whether it is done. No signal ends this wait: a caller that must hear signals waits for short
+    /// times, again and again.
     fn wait_for(&self, py: Python<'_>, seconds: f64) -> bool {
         let bell = Arc::new(Bell::default());
         let waker = Waker::from(Arc::clone(&bell));
@@ -135,7 +140,8 @@ impl Call {
     }
 }
 
-/// Python runs signal handlers on the main thread only. This is Python's code itself, in which a handler may raise.
+/// Python runs signal handlers on the main thread only. Asking runs Python's own code, in which a
+/// handler may raise.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;
@@ -178,7 +184,7 @@ struct Bell {
 }
 
 impl Bell {
-    /// Waits until it is rung, or for so long, and says whether it was rung.
+    /// Waits until the bell is rung, or for this long, and says whether it was rung.
     fn wait(&self, most: Option<Duration>) -> bool {
         let rung = self.is_rung.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rung = match most {

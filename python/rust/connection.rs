@@ -42,7 +42,7 @@ impl Connection {
         self.0.address()
     }
 
-    /// The descriptor by which others see that this process lives, where the store goes by one.
+    /// The descriptors by which others see that this process lives, where the store goes by them.
     #[getter]
     fn presence(&self) -> Option<[i32; 2]> {
         use std::os::fd::AsRawFd;

@@ -1,9 +1,10 @@
 //! The only lock of this package: while it is held, nothing of Python's can run.
 //!
-//! Python may switch to another thread whenever an object is made, looked up or dropped. If that thread wants a lock that the
-//! first one holds, it keeps the GIL while it waits, and the first one never gets it back. So what is done under a lock can
-//! have no Python in its hands, which the compiler checks (`Send`: what stands for the interpreter is not), and cannot ask
-//! for it, which [`check_none`] checks where that is done.
+//! Python may switch to another thread whenever an object is made, looked up or dropped. If that
+//! thread wants a lock that the first one holds, it keeps the GIL while it waits, and the first one
+//! never gets it back. So two things are forbidden under a lock. Work there has no Python object at
+//! hand: the compiler checks that, because the work is `Send`, and the token for the interpreter is
+//! not. And it does not ask for the interpreter: [`check_none`] checks that where it is asked for.
 
 use std::{
     cell::Cell,
@@ -31,7 +32,8 @@ impl<T: Send> Locked<T> {
         work(&mut value)
     }
 
-    /// Takes the value out and leaves another in its place. What was there is dropped by the caller, without the lock.
+    /// Takes the value out and leaves another in its place. The caller drops what was there,
+    /// without the lock.
     pub(crate) fn replace(&self, value: T) -> T {
         self.with(|place| std::mem::replace(place, value))
     }

@@ -1,5 +1,5 @@
-//! How the crate's threads tell Python that a call can go on: a number in a list, and a byte in a socket that an event
-//! loop, or a thread, watches. Posting takes neither the GIL nor the loop.
+//! How the crate's threads tell Python that a call can go on: a number in a list, and a byte in a
+//! socket that an event loop, or a thread, watches. Posting takes neither the GIL nor the loop.
 
 use std::{
     io::{self, Read, Write},
@@ -48,7 +48,8 @@ impl Mailbox {
 
     /// Takes out what was posted.
     fn drain(&self) -> Vec<u64> {
-        // First the bytes: what is posted from here on writes one again, once the list is empty.
+        // The bytes first. A key that is posted before the list is taken is in it, and one that is
+        // posted after that finds an empty list, and writes a byte that stays.
         let mut bytes = [0; 64];
         while matches!((&self.reader).read(&mut bytes), Ok(read) if read > 0) {}
         self.inside.keys.take()

@@ -52,7 +52,8 @@ type Asks = Arc<Locked<VecDeque<(String, String)>>>;
 /// The permit, until it is taken out. A watch of it has a share.
 pub(crate) type Held<T> = Locked<Option<Arc<T>>>;
 
-/// The calls that wait for a loss or an ask. They keep what they watch, so they are ended before it is given up.
+/// The calls that wait for a loss or an ask. They keep what they watch, so they are ended before it
+/// is given up.
 #[derive(Default)]
 pub(crate) struct Watches(Locked<Vec<Weak<Shared>>>);
 
@@ -77,7 +78,8 @@ pub(crate) fn take_out<T: Send + Sync>(held: &Held<T>, watches: &Watches) -> Opt
     held.and_then(Arc::into_inner)
 }
 
-/// A watch of what is held. Whoever takes it out meanwhile waits, and ends the watch. `None`: it was taken out before.
+/// Makes a watch of what is held, under the lock. A thread that takes out what is held waits for
+/// that lock, and then ends the watch. `None`: it was taken out before.
 pub(crate) fn watched<T: Send + Sync>(
     held: &Held<T>,
     watches: &Watches,
@@ -182,13 +184,14 @@ impl Permit {
         }
     }
 
-    /// A call that ends when the permit is lost, with how. It is cancelled when the permit is given back.
+    /// A call that ends when the permit is lost, with how. It is cancelled when the permit is given
+    /// back.
     fn watch(&self) -> PyResult<Call> {
         self.watched(|permit| until_lost(async move { permit.lost().await }))
     }
 
-    /// A call that ends with `True` when somebody has asked that the permit be handed over, and with `False` if it is
-    /// lost first. It is cancelled when the permit is given back.
+    /// A call that ends with `True` when somebody has asked that the permit be handed over, and
+    /// with `False` if it is lost first. It is cancelled when the permit is given back.
     fn watch_asks(&self) -> PyResult<Call> {
         let asks = Arc::clone(&self.asks);
         self.watched(|permit| {
@@ -227,7 +230,8 @@ impl Permit {
 }
 
 impl Drop for Permit {
-    /// After a fork it is the parent's, and a thread that is not here may have been at it.
+    /// In a forked child the permit is the parent's, so it is not dropped. A thread that the child
+    /// does not have may have held the lock, so nobody waits for it here.
     fn drop(&mut self) {
         if self.process == std::process::id() {
             self.watches.end();

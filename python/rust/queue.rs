@@ -197,7 +197,8 @@ impl Item {
         }
     }
 
-    /// A call that ends when this delivery is lost, with how. It is cancelled when the item is ended.
+    /// A call that ends when this delivery is lost, with how. It is cancelled when the item is
+    /// ended.
     fn watch(&self) -> PyResult<Call> {
         let watch = |item: Arc<seinpaal::Item>| until_lost(async move { item.lost().await });
         let call = watched(&self.held, &self.watches, watch);
@@ -226,7 +227,7 @@ impl Item {
 }
 
 impl Drop for Item {
-    /// After a fork it is the parent's.
+    /// In a forked child the item is the parent's, so it is not dropped, as with a permit.
     fn drop(&mut self) {
         if self.process == std::process::id() {
             self.watches.end();

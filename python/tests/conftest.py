@@ -1,4 +1,4 @@
-"""Stores to test with. `python/test` starts the Redis."""
+"""Stores to test with. `python/test` starts their servers."""
 
 from __future__ import annotations
 

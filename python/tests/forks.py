@@ -1,4 +1,4 @@
-"""What children do in test_fork.py and test_servers.py; importable, so that spawned children find it."""
+"""What children do in test_fork.py and test_servers.py. Spawned children import this."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Samples:
 
 
 class Loader:
-    """Loads samples in their order by processes that live for one epoch, as PyTorch's DataLoader does.
+    """Loads samples in order by processes that live for one epoch, as PyTorch's DataLoader does.
 
     Each worker has a queue of indices of its own, filled in turn; all put samples into one queue.
     """

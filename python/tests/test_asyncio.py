@@ -1,4 +1,4 @@
-"""The same from asyncio."""
+"""Permits of tasks: what `test_locks.py` shows of threads, and what only asyncio has."""
 
 from __future__ import annotations
 
@@ -228,8 +228,7 @@ def test_a_loop_that_is_closed_gives_up_what_waits_there(url: str, name: str) ->
     held = nightly.acquire()
     loop = asyncio.new_event_loop()
     waiter = loop.create_task(nightly.acquire_async())
-    loop.run_until_complete(asyncio.sleep(0.05))
-    assert nightly.snapshot().waiting_total == 1
+    loop.run_until_complete(until(lambda: nightly.snapshot().waiting_total == 1))
     waiter._log_destroy_pending = False  # type: ignore[attr-defined]
     loop.close()
     del waiter, loop

@@ -1,6 +1,7 @@
-"""The cases of ``crates/conformance``, by their names, through both faces of Python and against each kind of store.
+"""The cases of ``crates/conformance`` through both faces of Python, against each kind of store.
 
-The list is Rust's: a case that is added there is told here, or left out with a reason, or fails this.
+The list is Rust's. A case that is added there is told here or left out with a reason: else this
+fails.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ BY_TIME = {*STORES} - {"file"}
 #: Stores that other programs share.
 SHARED = {*STORES} - {"memory"}
 DIES = "another program dies, and a store in memory has one program"
+BY_LEASE = "a server learns of it by the end of the lease"
 LEASED = "who lives holds there, so nothing runs down"
 
 #: Cases that only some stores or faces promise: which, and why the others do not.
 ONLY: dict[str, tuple[set[str], str]] = {
     "expiry::a_client_that_lives_holds_without_renewing": ({"file"}, "elsewhere leases are renewed"),
     "expiry::the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down": (BY_TIME, LEASED),
-    "expiry::what_a_dead_holder_held_is_free_at_once": ({"file"}, "a server learns of it by the end of the lease"),
+    "expiry::what_a_dead_holder_held_is_free_at_once": ({"file"}, BY_LEASE),
     "expiry::what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_looked": (SHARED, DIES),
     "expiry::a_dead_waiter_at_the_head_holds_up_nobody": (SHARED, DIES),
     "expiry::a_waiter_that_died_is_not_granted_later": (SHARED, DIES),
-    "queues.leases::an_item_whose_worker_died_is_delivered_again_at_once": ({"file"}, DIES),
+    "queues.leases::an_item_whose_worker_died_is_delivered_again_at_once": ({"file"}, BY_LEASE),
     "queues.leases::an_item_whose_worker_died_is_delivered_again_after_its_ttl_with_a_higher_fence": (
         SHARED,
         DIES,

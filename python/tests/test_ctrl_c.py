@@ -1,4 +1,7 @@
-"""Ctrl-C ends a wait within 100 ms, and leaves nothing held or queued: on each store, from a thread and from asyncio."""
+"""Ctrl-C ends a wait within 100 ms, and leaves nothing held or queued.
+
+This is so on each store, from a thread and from asyncio.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from conftest import until
 
 import seinpaal
 
-#: Holds the name if nobody outside can, says when it waits, and when an interrupt has ended that and left nothing.
+#: Holds the name if nobody outside can, says when it waits, and when an interrupt has ended that
+#: and left nothing.
 WAITER = """
 import asyncio, signal, sys, threading, time
 import seinpaal

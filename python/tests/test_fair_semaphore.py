@@ -1,4 +1,6 @@
-"""The fair semaphore of sorted sets and what the guide writes instead of it: what the one gets wrong, and the other not.
+"""The fair semaphore of sorted sets, and what the guide writes instead of it.
+
+The tests show what the first gets wrong, and the second does not.
 
 Both programs are the guide's own. Clocks are set wrong by faketime, in a program beside this one.
 """

@@ -1,4 +1,4 @@
-"""Children: by fork, forkserver and spawn, before and after the first use, while a permit is held and while none is."""
+"""Children by fork, forkserver and spawn: before and after first use, with a permit and without."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def elsewhere(url: str, name: str) -> subprocess.Popen[str]:
 
 
 def run_apart(call: str) -> None:
-    """Runs a function of this module in a program of its own, whose memory knows of no store yet."""
+    """Runs a function of this module in a program of its own, which has opened no store yet."""
     code = f"import test_fork; test_fork.{call}"
     tests = str(Path(__file__).parent)
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([tests, *sys.path]))

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import REDIS, url_of
+from conftest import url_of
 
 import seinpaal
 
@@ -75,4 +75,3 @@ def test_a_forked_pool_that_inherits_a_semaphore_in_use_shares_its_limit(
         workers = set(pool.map(_load, [str(tmp_path)] * 32))
     assert os.getpid() not in workers
     assert _slots.snapshot().permits_held == 0
-    assert REDIS

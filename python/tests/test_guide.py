@@ -26,7 +26,10 @@ def is_for_this_python(code: str) -> bool:
 
 
 def here(code: str, directory: Path) -> str:
-    """The example with stores of this test. A Redis that has seen the page before remembers keys of its queue."""
+    """The example with stores of this test.
+
+    The queue has another name, too: a Redis that has seen the page before remembers its keys.
+    """
     names = {"redis://localhost": REDIS, '"file:"': f'"file://{directory}"', '"mails"': f'"{directory}"'}
     names["/tmp/report.lock"] = f"{directory}/report.lock"
     for there, ours in names.items():

@@ -20,7 +20,7 @@ ROUNDS = 10
 
 
 def at_once(work: Callable[[int], object], threads: int = THREADS) -> list[BaseException]:
-    """Does it on so many threads, which all begin at one moment. What they raised."""
+    """Runs ``work`` on threads that begin at one moment, and returns what they raised."""
     barrier = threading.Barrier(threads)
     raised: list[BaseException] = []
 

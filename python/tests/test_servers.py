@@ -1,4 +1,4 @@
-"""Programs that fork, as they are: Celery's prefork, gunicorn with a preloaded module, a loader's pool."""
+"""Programs that fork: Celery's prefork, gunicorn with a preloaded module, a loader's pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""64 asyncio tasks, 64 threads, and both at once: never more than the limit hold, and each has its turn."""
+"""64 asyncio tasks, 64 threads, and both at once: the limit holds, and each has its turn."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class Inside:
 
 
 class Groups:
-    """Lets tasks go on when as many as the limit have come. As asyncio.Barrier, which Python 3.10 does not have."""
+    """Lets tasks go on when as many as the limit have come.
+
+    It does what asyncio.Barrier does, which Python 3.10 does not have.
+    """
 
     def __init__(self) -> None:
         self._here: list[asyncio.Future[None]] = []

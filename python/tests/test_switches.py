@@ -1,7 +1,8 @@
-"""Python may switch to another thread whenever an object is made. No lock of the native half is held then.
+"""Python may switch threads whenever an object is made. The native half holds no lock then.
 
-Each case runs in a program of its own, because a thread that waits for such a lock may keep the GIL, and with it everything.
-An exception of the package is replaced by one whose making lets another thread go on.
+Each case runs in a program of its own, because a thread that waits for such a lock may keep the
+GIL, and with it everything. An exception of the package is replaced by one whose making lets
+another thread go on.
 """
 
 from __future__ import annotations

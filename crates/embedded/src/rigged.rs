@@ -1,8 +1,12 @@
-//! Stores under a clock or on a disk that a test chooses. Only with the feature `rigged`, which no
-//! build that is used has.
+//! Stores under a clock or on a disk that a test chooses, and a check of every statement that a
+//! store runs. Only with the feature `rigged`, which no build that is used has.
 
 use std::{io, path::Path, sync::Arc};
 
+use rusqlite::{
+    Connection, StatementStatus,
+    trace::{TraceEvent, TraceEventCodes},
+};
 use seinpaal_proto::Inbox;
 use seinpaal_store::{NewsSender, StoreError, clock::Clock};
 
@@ -34,5 +38,38 @@ impl EmbeddedStore {
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
         Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(WatchedDisk(sync))))
+    }
+}
+
+/// The verbs of the statements that are looked at. What makes the tables sorts them for their
+/// indexes, and they are empty then.
+const VERBS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+/// After a reboot all leases are ended, once, so everything is looked through.
+const AT_BOOT: [&str; 6] = [
+    "SELECT coalesce(max(most), 0)",
+    "SELECT id, state FROM small",
+    "DELETE FROM name WHERE pinned IS NULL",
+    "UPDATE name SET held = 0",
+    "UPDATE queue SET idle = 0",
+    "UPDATE item SET worker = zeroblob(16)",
+];
+
+/// Ends the process if a statement sorts rows or goes through a table: the cost of a call would
+/// grow with what is stored (rule 18). SQLite calls this from C, so a panic would not come through.
+pub(crate) fn forbid_scans(db: &mut Connection) -> rusqlite::Result<()> {
+    db.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(refuse_scan))
+}
+
+fn refuse_scan(event: TraceEvent<'_>) {
+    let TraceEvent::Profile(statement, _) = event else { return };
+    let sql = statement.sql();
+    let begins_with = |some: &[&str]| some.iter().any(|some| sql.trim_start().starts_with(some));
+    let has_done = |what| statement.get_status(what) > 0;
+    if begins_with(&VERBS)
+        && !begins_with(&AT_BOOT)
+        && (has_done(StatementStatus::Sort) || has_done(StatementStatus::FullscanStep))
+    {
+        eprintln!("this statement has no index to go by: {sql}");
+        std::process::abort();
     }
 }

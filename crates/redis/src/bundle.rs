@@ -1,6 +1,7 @@
-//! Batches about several names with one round trip: possible where one server has them all.
+//! Batches about several names with one round trip, which is possible where one server has them
+//! all.
 //!
-//! The server works hardly less for them, but both ends are woken less often and make fewer system
+//! The server works hardly less for them. But both ends are woken less often and make fewer system
 //! calls, and the client does once what it did for each
 //! (docs/decisions/0066-calls-that-are-due-together.md).
 
@@ -54,6 +55,7 @@ impl RedisStore {
         if let Value::ServerError(refused) = &answer {
             return Err(error::of_server(refused));
         }
+        // One batch may be refused while another is executed, so each has an outcome of its own.
         let replies = reply::of_batch(answer, ScriptKind::Bundle.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);

@@ -70,6 +70,7 @@ pub(super) struct ClusterOptions {
 }
 
 struct ClusterLinks {
+    /// For the callbacks of links, which must not keep the cluster alive.
     me: Weak<Self>,
     url: ClusterUrl,
     keys: Keys,
@@ -89,9 +90,14 @@ struct ClusterLinks {
     first_look: OnceLock<ServerFindings>,
     /// The last look at each master; none before somebody asked for it.
     master_looks: Mutex<Vec<ServerFindings>>,
+    /// Wakeups may have been missed, so the session is to look again at everything.
     has_missed: AtomicBool,
+    /// A ticket waits for a wakeup, so the links are tried.
     is_awaited: AtomicBool,
+    /// At some time there were as many replicas as are wanted.
     had_replicas: AtomicBool,
+    /// Rung when a subscription is missing, or when wakeups may have been missed, so that the
+    /// keeper sees to it at once.
     hurry: Notify,
 }
 
@@ -127,8 +133,8 @@ impl Cluster {
         }
     }
 
-    /// An answer about a name of this slot is overdue. The next call does not use a link that was
-    /// silent for so long.
+    /// An answer about a name of this slot is overdue. If the link to its node was silent for so
+    /// long, the next call there opens a new one.
     pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
         let owner = self.shared.map().owner(slot).cloned();
         if let Some(owner) = owner {
@@ -136,7 +142,8 @@ impl Cluster {
         }
     }
 
-    /// A ticket of this client waits for a wakeup, so the links are checked.
+    /// Takes note that a ticket of this client waits for a wakeup, so that the links are tried now
+    /// and then.
     pub(super) fn expect_news(&self) {
         self.shared.is_awaited.store(true, Ordering::Relaxed);
     }
@@ -149,6 +156,7 @@ impl Cluster {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, ExecutedOnNode), StoreError> {
+        // Written once, although the script may be sent to several nodes in turn.
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
         let call = ScriptCall { operation, keys, arguments, room };
@@ -156,7 +164,7 @@ impl Cluster {
         Ok((done.answer, ExecutedOnNode(done.at)))
     }
 
-    /// Advice about the cluster, and how it is used.
+    /// Advice about the cluster, and about how the URL uses it.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let mut lines = self.shared.advice_about_nodes();
         let Some(wanted) = self.shared.url.options.replicated else {
@@ -184,7 +192,8 @@ impl Cluster {
         let over = if batch.inbox == Some(self.shared.inbox) {
             ears::lost(batch, replies)
         } else {
-            ears::gained(batch) // by somebody else, so no longer by us
+            // Somebody else has gained these tickets, so they are no longer ours.
+            ears::gained(batch)
         };
         self.shared.ears.release(&channel, &over);
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
@@ -194,6 +203,7 @@ impl Cluster {
 
     /// All masters, by a map that is looked at anew.
     pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
+        // Keys on a master that an older map does not know would be missed.
         let looks = self.shared.looks.load(Ordering::Relaxed);
         self.shared.look(looks).await?;
         let masters = self.shared.map().masters();

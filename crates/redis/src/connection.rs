@@ -1,8 +1,8 @@
 //! The one connection of a store: it is opened, watched, and opened again when it is lost.
 //!
-//! This sends nothing twice, except for scripts that the server did not know. A request that was
-//! handed to a link which is lost may have been executed, and the session finds out with the same
-//! tickets.
+//! The connection sends nothing twice, except for scripts that the server did not know. A request
+//! that was handed to a link which is lost may have been executed. The session finds out, with the
+//! same tickets.
 
 pub(super) mod lasting;
 mod state;
@@ -30,12 +30,12 @@ use seinpaal_store::{Advice, Fact, Reading, StoreError};
 use state::ConnectionState;
 use status::{LinkOutage, Status};
 use upkeep::keep;
-pub(super) use upkeep::pause_of_callers;
+pub(super) use upkeep::{pause_after, pause_of_callers};
 
-/// How often a script is loaded for one call, should somebody flush scripts all the time.
+/// How often a script is loaded for one call at most, should somebody flush scripts all the time.
 const MOST_LOADS: u32 = 6;
 
-/// A connection that comes back.
+/// A connection that is made again when it is lost.
 pub(super) struct Connection {
     shared: Arc<ConnectionState>,
     keeper: AbortHandle,
@@ -45,7 +45,7 @@ pub(super) struct Connection {
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
 pub(super) struct ExecutedOnLink(u64, Link);
 
-/// How many bytes most requests have, if their clients say little about themselves.
+/// How many bytes most arguments have at most, if their clients say little about themselves.
 const LONG_ARGUMENT: usize = 400;
 
 impl Connection {
@@ -54,8 +54,8 @@ impl Connection {
     pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new(ConnectionState::new(options));
         let reading = shared.open().await?;
-        // After the first link: a caller hears why it cannot connect, and is not kept waiting by
-        // tries.
+        // After the first link, so that the caller hears why it cannot connect, and is not kept
+        // waiting by further tries.
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
@@ -87,7 +87,7 @@ impl Connection {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, ExecutedOnLink), StoreError> {
-        // A buffer that grows is copied each time.
+        // With room for all from the start, because a buffer that grows is copied each time.
         let words = keys.len() + arguments.len();
         let mut evalsha = Cmd::with_capacity(3 + words, 64 + LONG_ARGUMENT * words);
         evalsha
@@ -97,17 +97,9 @@ impl Connection {
             .arg(keys)
             .arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let mut answer = link.commands.send_for(&evalsha, room).await;
-        for load in 0..MOST_LOADS {
-            if !is_missing_script(&answer) {
-                break;
-            }
-            // Plain first: a transaction is only needed where somebody flushes scripts all the
-            // time.
-            let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
-            answer = load_and_repeat(&mut link, &source, &evalsha, room, as_transaction).await;
-        }
-        // Before the answer is judged, because that may give the link up.
+        let source = || scripts.source(operation);
+        let answer = run_script(&mut link, &evalsha, source, room).await;
+        // Before the answer is judged, because judging may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
             Ok(answer) => Ok((answer, ExecutedOnLink(id, link))),
@@ -124,8 +116,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether as many replicas as are wanted have what this link wrote until now; if not,
-    /// a fail-over could undo it.
+    /// Makes sure that as many replicas as are wanted have what this link wrote until now. If too
+    /// few have it, a fail-over could undo it, and this is an error.
     pub(super) async fn confirm(&self, proof: ExecutedOnLink) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };
@@ -141,7 +133,7 @@ impl Connection {
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
-    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for
+    /// How many replicas have what this link wrote until now. Waits for as many as are wanted, for
     /// a while.
     pub(super) async fn replicas_of(&self, proof: ExecutedOnLink) -> Result<u32, StoreError> {
         let Some(wanted) = self.replicated() else { return Ok(0) };
@@ -177,7 +169,8 @@ impl Connection {
         let _ = timeout(RESPONSE_TIMEOUT, is_settled).await.map(drop);
     }
 
-    /// A ticket of this client waits for a wakeup, so the link is checked.
+    /// Takes note that a ticket of this client waits for a wakeup, so that the link is tried now
+    /// and then.
     pub(super) fn expect_news(&self) {
         self.shared.is_awaited.store(true, Ordering::Relaxed);
     }
@@ -186,7 +179,8 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.keeper.abort();
-        // The link knows how to report its loss to us, and so must not be kept by us.
+        // The status has the link, and the link has the means to report its loss here. Without
+        // this, each would keep the other alive.
         let outage = LinkOutage::lost(&self.shared.options.shown());
         self.shared.status.send_replace(Status::Down(outage, None));
     }
@@ -198,8 +192,27 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// In one go. Somebody's `SCRIPT FLUSH` can still come between the two, but not when they are a
-/// transaction; that, a server without memory would refuse. So the two ways take turns.
+/// Runs a script, and loads it if the server does not know it.
+async fn run_script(
+    link: &mut Link,
+    evalsha: &Cmd,
+    source: impl Fn() -> String,
+    room: usize,
+) -> CommandAnswer<Value> {
+    let mut answer = link.commands.send_for(evalsha, room).await;
+    for load in 0..MOST_LOADS {
+        if !is_missing_script(&answer) {
+            break;
+        }
+        // Plain first: a transaction helps only where somebody flushes scripts all the time.
+        answer = load_and_repeat(link, &source(), evalsha, room, load % 2 == 1).await;
+    }
+    answer
+}
+
+/// Loads a script and runs it again, in one go. Somebody's `SCRIPT FLUSH` can still come between
+/// the two commands, unless they are a transaction. But a server without memory refuses a
+/// transaction, and so the two ways take turns.
 async fn load_and_repeat(
     link: &mut Link,
     source: &str,
@@ -211,6 +224,7 @@ async fn load_and_repeat(
     both.cmd("SCRIPT").arg("LOAD").arg(source);
     both.add_command(evalsha.clone());
     let mut answers = if as_transaction {
+        // MULTI and the two commands are answered first, and EXEC has the answers.
         let answer = link.commands.send_all(both.atomic(), 3, 1, room).await?.pop();
         let Some(Value::Array(answers)) = answer else { return Ok(answer.unwrap_or_default()) };
         answers
@@ -219,6 +233,7 @@ async fn load_and_repeat(
     };
     let (last, first) = (answers.pop(), answers.pop());
     match first {
+        // That the script was not loaded says more than that it is still missing.
         Some(refused @ Value::ServerError(_)) => Ok(refused),
         _ => Ok(last.unwrap_or_default()),
     }

@@ -1,4 +1,4 @@
-//! Where the server is, and how to talk to it: asked anew whenever a link is opened.
+//! Where the server is, and how to connect to it. A link asks anew each time that it is opened.
 
 use std::{fmt, time::Duration};
 
@@ -8,6 +8,7 @@ use seinpaal_store::{
     url::{RedisOptions, RedisUrl, SentinelUrl},
 };
 
+/// How long connecting may take if the URL does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where the server is.
@@ -43,7 +44,7 @@ impl RedisEndpoint {
         }
     }
 
-    /// Returns whether it may move, so that what is found must prove to be a master.
+    /// Returns whether the server may move, so that what is found must prove to be a master.
     pub(super) fn may_move(&self) -> bool {
         matches!(self, Self::Sentinels(_))
     }

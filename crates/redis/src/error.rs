@@ -18,8 +18,9 @@ use seinpaal_store::{
 struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
 /// Codes of servers and of our scripts. A server refuses with its own codes before it runs a
-/// script, and our scripts pass them on only if nothing was written: so all but a torn write are
-/// certain.
+/// script, and our scripts pass them on only if nothing was written. So a refusal was not executed,
+/// with two exceptions: a torn write, and `ERR`, which also stands for a script that failed on its
+/// way.
 #[rustfmt::skip]
 const TABLE: [ErrorRule; 31] = [
     ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
@@ -71,7 +72,8 @@ pub(super) fn of_server(error: &ServerError) -> StoreError {
     refused(code, details)
 }
 
-/// As above, for a server that may not be the right one.
+/// The error of a server that refuses while a client connects to it. Nothing was executed, and the
+/// message names the server, which may not be the right one.
 pub(super) fn of_server_at(error: &ServerError, shown: &str) -> StoreError {
     at(shown, &of_server(error))
 }
@@ -100,6 +102,8 @@ fn refused(code: &str, details: &str) -> StoreError {
 
 /// A command that this user may not run, by itself or inside a script.
 fn denied(code: &str, details: &str) -> Option<StoreError> {
+    // A refusal inside a script has another code, so its words tell: those of 7.0 and newer, or
+    // those of 6.2.
     let in_script = ["ACL failure in script", "The user executing the script"]
         .iter()
         .any(|said| details.contains(said));
@@ -209,6 +213,7 @@ fn wrong_login(error: &RedisError) -> &'static str {
 }
 
 fn is_bad_database(error: &RedisError) -> bool {
+    // The client library has no code for it, so its words tell.
     let said = error.to_string();
     said.contains("DB index") || said.contains("database")
 }

@@ -1,4 +1,4 @@
-//! Looking at all that is stored, for `doctor`: what each name says against itself.
+//! Looks at all that is stored, for `doctor`, and finds what each name says against itself.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,8 @@ impl RedisStore {
         Ok(())
     }
 
-    /// The names of keys that match, one more than `most` at most.
+    /// The names of keys that match. There is one more than `most` if there are more, which shows
+    /// that the examination is not of all.
     async fn stored(
         &self,
         pattern: &str,

@@ -1,4 +1,5 @@
-//! Answers of a server gone wrong: the bytes are its reply, as they come over the connection.
+//! Answers of a server that has gone wrong. The bytes are its reply, as they come over the
+//! connection.
 
 use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
@@ -18,7 +19,7 @@ use seinpaal_store::{
 /// How many requests the client has sent when it hears one of these answers.
 const REQUESTS: usize = 3;
 
-/// An answer of a script; what can be read of it is told to a session.
+/// An answer of a script. What can be read of it is told to a session.
 pub fn answer(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     if let Value::BulkString(_) | Value::Int(_) = &value {
@@ -38,7 +39,7 @@ pub fn answer(bytes: &[u8]) {
     }
 }
 
-/// An answer that is packed says of each request what there is to say, in their order.
+/// A packed answer, as the answer to each plain request alone and to all of them.
 fn packed_answer(value: &Value) {
     let name = Name::new("gpus").expect("that is a name");
     let asked = plain_requests();
@@ -55,7 +56,7 @@ fn packed_answer(value: &Value) {
     }
 }
 
-/// One of each that may be answered so.
+/// One of each request that may have a packed answer.
 fn plain_requests() -> [Request; 4] {
     let (ticket, lease, ttl, margin) = (Ticket(1), Ticket(0).into(), 30 * SECOND, SECOND);
     let acquire = Acquire {
@@ -83,8 +84,8 @@ fn plain_requests() -> [Request; 4] {
     ]
 }
 
-/// A client that holds nothing yet asks, attaches, hears this, and goes on for a while; what it
-/// attached to it leaves to itself.
+/// A client that holds nothing asks for permits, attaches to a ticket, hears these replies and goes
+/// on for a while. After three turns it detaches.
 fn tell_a_session(replies: Replies) {
     let mut session = Session::new(Inbox(1 << 64 | 9), SessionConfig::default());
     let name = Name::new("gpus").expect("that is a name");
@@ -115,7 +116,7 @@ fn tell_a_session(replies: Replies) {
     }
 }
 
-/// Seeds cannot know the tickets that the session draws.
+/// Addresses replies to the tickets of the session. Seeds cannot know which tickets it draws.
 fn address_to(replies: &mut Replies, tickets: &[Ticket]) {
     for (reply, mine) in replies.replies.iter_mut().zip(tickets) {
         use seinpaal_proto::Reply;

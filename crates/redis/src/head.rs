@@ -11,7 +11,7 @@
 //! | `SIZE_OF_HEAD` | how many bytes that takes |
 //! | `FIELDS_OF_HEAD` | the names, in the order of the format, as locals |
 //! | `BLANKS_OF_HEAD` | the values of a head that nobody has touched, in that order |
-//! | `HEAD_WITH{ a = x, b = y }` | the same, with `x` for the field `a` and `y` for `b` |
+//! | `HEAD_WITH{ a = x, b = y }` | these values, but `x` for the field `a` and `y` for `b` |
 //! | `TABLE_OF_HEAD` | the fields of a table, made from the locals |
 //! | `UNTOUCHED_HEAD` | the fields of a table for a head that nobody has touched |
 //! | `HEAD_AS_PACKED` | the values of a table `h`, in the order of the format |
@@ -30,7 +30,7 @@ enum LayoutPlace {
     Ledgers(&'static str),
     /// A field that the scripts keep for themselves: its name, its format, and its value at first.
     Scripts(&'static str, &'static str, &'static str),
-    /// As above, for a field that tables do not have.
+    /// A byte of flags that the scripts keep for themselves, and that their tables do not have.
     Flags(&'static str),
 }
 
@@ -72,7 +72,7 @@ pub(super) static QUEUES: LazyLock<HeadLayout> = LazyLock::new(|| {
     HeadLayout::new(&PLACES_OF_QUEUES, &queue::Head::default().fields(), numbers)
 });
 
-/// The formats of a layout's numbers.
+/// The formats of a layout's numbers. A head of a queue has doubles alone.
 #[derive(Clone, Copy)]
 struct Numbers {
     limit: &'static str,
@@ -151,7 +151,7 @@ impl HeadLayout {
     }
 }
 
-/// A script with what notes the length of a hold in its place.
+/// A script with the arithmetic in the place of `NOTE_HOLD`.
 fn noting_holds(source: &str) -> String {
     let mut parts = source.split("NOTE_HOLD{");
     let mut expanded = parts.next().unwrap_or_default().to_owned();
@@ -164,8 +164,10 @@ fn noting_holds(source: &str) -> String {
     expanded
 }
 
-/// Lua's `frexp` takes a number apart into a power of two and a part from a half to one. What is
-/// not above the shortest, nothing and less among it, has the first code.
+/// Writes the arithmetic. Lua's `frexp` takes a number apart into a power of two and a part from a
+/// half to one. A hold that is not longer than the shortest length has the first code, and so has
+/// one of no length or less. The scripts have doubles alone, so remainders stand where integers
+/// would be shifted and cut: one drops the oldest code, and one rounds the new code down.
 fn noting_a_hold(recent: &str, took: &str) -> String {
     let (shortest, steps) = (RecentHolds::SHORTEST_BITS, RecentHolds::CODES_A_DOUBLING);
     let (codes, last) = (1_u64 << RecentHolds::CODE_BITS, RecentHolds::LAST_CODE);
@@ -202,7 +204,7 @@ fn slot(
     }
 }
 
-/// A text, names or a client have no place among the numbers.
+/// The field as scripts pack it. Texts, names and clients have no place among the numbers.
 fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<HeadField> {
     let (form, blank, in_tables) = match *field {
         Field::Kind(_) => ("c1", "'-'", InTables::Always),
@@ -251,7 +253,7 @@ fn byte_count(form: &str) -> usize {
     }
 }
 
-/// `a = x, b = f(y, z)`, taken apart at the commas that are in no parentheses.
+/// Takes `a = x, b = f(y, z)` apart at the commas that are in no parentheses.
 fn values_by_name(given: &str) -> Vec<(&str, &str)> {
     let mut depth = 0;
     let outside = |letter: char| {

@@ -54,7 +54,8 @@ impl Keys {
         self.name_of(records.strip_suffix(":q")?)
     }
 
-    /// Where an inbox listens for one queue, in a cluster: in its slot. The scripts build the same.
+    /// The channel where an inbox listens for one queue in a cluster, in the slot of the queue. The
+    /// scripts build the same channel.
     pub(super) fn channel_at_queue(&self, name: &Name, inbox: Inbox) -> String {
         let [records, _] = self.of_queue(name);
         format!("{records}:inbox:{inbox}")
@@ -84,7 +85,9 @@ impl Keys {
         format!("{records}:w:{id:032x}")
     }
 
-    /// Returns whether we keep something of our own under this key, or might.
+    /// Returns whether we keep something of our own under this key, or might, so that guarded
+    /// writes may not touch it. The marker of a quorum's node is not among these keys, because a
+    /// quorum refuses guarded writes.
     pub(super) fn is_ours(&self, key: &[u8]) -> bool {
         let rest = key.strip_prefix(self.prefix.as_bytes());
         rest.is_some_and(|rest| rest.starts_with(b"{") || rest.starts_with(b"guard"))
@@ -96,13 +99,13 @@ impl Keys {
         Name::new(&decode(tag)?).ok()
     }
 
-    /// Where an inbox listens. The scripts build the same.
+    /// The channel where an inbox listens. The scripts build the same channel.
     pub(super) fn channel(&self, inbox: Inbox) -> String {
         format!("{}inbox:{inbox}", self.prefix)
     }
 
-    /// Where an inbox listens for one name, in a cluster: in the slot of the name. The scripts
-    /// build the same.
+    /// The channel where an inbox listens for one name in a cluster, in the slot of the name. The
+    /// scripts build the same channel.
     pub(super) fn channel_at(&self, name: &Name, inbox: Inbox) -> String {
         let [records, _] = self.of(name);
         format!("{records}:inbox:{inbox}")
@@ -116,6 +119,7 @@ impl Keys {
 
 /// Undoes [`encode`] and nothing else, so that two keys never have one name.
 fn decode(tag: &str) -> Option<String> {
+    // A tag that `encode` never writes, like `%41`, is somebody else's key.
     let mut parts = tag.split('%');
     let mut text = parts.next()?.to_owned();
     for part in parts {
@@ -131,7 +135,8 @@ fn decode(tag: &str) -> Option<String> {
     (!tag.contains(['{', '}'])).then_some(text)
 }
 
-/// The smallest number that hashes to a slot.
+/// The smallest number whose digits hash to a slot. The numbers of all slots are found once, when
+/// the first is needed: hashing cannot be undone.
 fn slot_tag(slot: u16) -> u32 {
     static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         let mut tags = vec![None; usize::from(SLOTS)];

@@ -76,7 +76,8 @@ const ANSWER_ROOM: usize = 8 << 20;
 /// A row of a snapshot: its labels, at most four thousand bytes, and numbers.
 const ROW_ROOM: usize = 8 << 10;
 
-/// Permits kept on one Redis or Valkey server.
+/// Permits and queues kept on a Redis or Valkey server, on the master behind sentinels, or in a
+/// cluster.
 #[derive(Debug)]
 pub struct RedisStore {
     servers: Servers,
@@ -97,12 +98,14 @@ impl RedisStore {
         refuse_too_much(batch)?;
         let operation = ScriptKind::of(batch);
         let (keys, arguments) = self.keys_and_arguments_in_form(batch);
+        // Before the batch goes out, so that no wakeup about what it gains is missed.
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
+        // Last, because the batch was executed, whatever the replicas answer.
         let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
         self.meet(need, proof).await?;
         Ok(replies)
@@ -120,7 +123,8 @@ impl RedisStore {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// The keys and arguments for the lean path, if the batch is likely to be plain.
+    /// The keys of a batch, and its arguments. They are in the form for the lean path if the batch
+    /// is likely to be plain.
     fn keys_and_arguments_in_form(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
         match script::plain_arguments(batch, self.given_now()) {
             Some(arguments) => (self.keys_of(batch), arguments),
@@ -132,7 +136,7 @@ impl RedisStore {
         (self.keys_of(batch), script::arguments(batch, self.given_now()))
     }
 
-    /// With the marker of the restart guard, if there is one.
+    /// The two keys of a name, and the marker of the restart guard if the URL asks for the guard.
     fn keys_of(&self, batch: &Batch) -> Vec<String> {
         let mut keys = Vec::from(self.keys.of(&batch.name));
         if self.guard.is_some() {
@@ -196,6 +200,7 @@ impl Store for RedisStore {
         false
     }
 
+    // Not in a cluster, where one request may become several, to different nodes.
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
         matches!(self.servers, Servers::One { .. }).then_some(self)
     }
@@ -204,6 +209,7 @@ impl Store for RedisStore {
         Some(Box::pin(self.write(write)))
     }
 
+    // Not in a cluster, where the keys of a script have to be in one slot.
     fn one_step(&self) -> Option<&dyn OneStep> {
         matches!(self.servers, Servers::One { .. }).then_some(self as &dyn OneStep)
     }
@@ -264,6 +270,7 @@ fn room_of(batch: &Batch) -> usize {
         Request::Inspect { rows } => *rows as usize,
         _ => 0,
     });
+    // There may be so many rows of holders, and as many of waiters.
     ANSWER_ROOM.saturating_add(rows.sum::<usize>().saturating_mul(2 * ROW_ROOM))
 }
 

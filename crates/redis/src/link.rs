@@ -1,5 +1,5 @@
-//! One connection to a server, from the handshake to its loss. It is never mended: a new one is
-//! opened.
+//! One connection to a server, from the handshake to its loss. A lost connection is never mended. A
+//! new one takes its place.
 
 use std::{
     sync::{
@@ -46,8 +46,8 @@ pub(super) struct ConnectOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    /// How long replicas may take. A call may wait for the confirmation under way and for its own,
-    /// and that must fit into the time that an answer may take.
+    /// How long replicas may take. A call may wait for the confirmation under way and then for its
+    /// own, and both must fit into the time that an answer may take.
     pub(super) replication_timeout: Duration,
 }
 
@@ -94,7 +94,8 @@ impl LastHeard {
     }
 }
 
-/// The second connection, for servers that refuse RESP3.
+/// The second connection, to a server that refuses RESP3: over RESP2 a connection that subscribes
+/// takes no other commands.
 struct Subscriber {
     sink: Mutex<PubSubSink>,
     reader: AbortHandle,
@@ -118,12 +119,12 @@ impl ConnectOptions {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
+        // When the session is gone, nobody is left to be told, and sending fails.
         if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
             let _ = self.news.send(News::Queue(wakeup));
             return;
         }
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
-        // Nobody is left to be told when the session is gone.
         let _ = self.news.send(News::Wakeup(wakeup));
     }
 }
@@ -178,7 +179,7 @@ impl Link {
         Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
     }
 
-    /// Returns whether both ends of it still answer.
+    /// Returns whether the link still answers, on both of its connections if there are two.
     pub(super) async fn is_alive(&mut self) -> bool {
         let ping = redis::cmd("PING");
         let answers = self.commands.send(&ping).await.is_ok();
@@ -200,7 +201,7 @@ impl ServerLook {
         self
     }
 
-    /// Refuses what will not do.
+    /// Looks at the server, and refuses one that will not do.
     async fn look(
         commands: &mut Commands,
         options: &ConnectOptions,
@@ -234,8 +235,8 @@ fn config(options: &ConnectOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_pipeline_buffer_size(MOST_WRITTEN_AT_ONCE)
         .set_write_backpressure_boundary(LONGEST_WRITE)
-        // A call may wait for two confirmations of replicas, and has to have time left for its
-        // answer.
+        // Three times: a call may wait for two confirmations of replicas, and must have time left
+        // for its answer.
         .set_response_timeout(Some(RESPONSE_TIMEOUT.max(options.replication_timeout * 3)))
 }
 
@@ -271,7 +272,8 @@ fn refused_inbox(refused: CallError, options: &ConnectOptions, url: &RedisUrl) -
     }
 }
 
-/// Old servers do not know `HELLO`, some hide it, and some users may not say it.
+/// Returns whether the server refuses `HELLO 3`: old servers do not know it, some hide it, and some
+/// users may not say it.
 fn refuses_resp3(error: &CallError) -> bool {
     let CallError::Library(error) = error else { return false };
     let about_hello = || error.detail().is_some_and(|d| d.to_ascii_lowercase().contains("hello"));

@@ -1,4 +1,4 @@
-//! Lists of the names that a server has, a page at a time, with what is known of each.
+//! Lists the names that a server has, a page at a time, with what is known of each.
 //!
 //! On one server a script tells of a page of names. In a cluster a script is about the keys of one
 //! slot, so there it tells of one name, and many are asked for at once.
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{join_all, try_join, try_join_all};
 use redis::Value;
-use seinpaal_proto::{Batch, Name, Reply, Request, Snapshot};
+use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Snapshot};
 
 use super::{
     ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
@@ -15,16 +15,16 @@ use super::{
 };
 use seinpaal_store::StoreError;
 
-/// How many names one script lists: so many that a list needs few calls, and so few that no other
-/// client waits long.
+/// How many names one script lists: so many that a list needs few calls, and so few that other
+/// clients do not wait long.
 const PAGE: usize = 500;
-/// Pages that are asked for at once: the server works on one while another is read here.
+/// How many pages are asked for at once: the server works on one while another is read here.
 const PAGES: usize = 2;
-/// Calls that are out at once, where each is about one name.
+/// How many calls are out at once, where each is about one name.
 pub(super) const AT_ONCE: usize = 64;
-/// Waiters that a listed snapshot shows at most.
-pub(super) const LISTED_WAITERS: u32 = 64;
-/// Waiters that a page shows at most; `MOST_LISTED` in the script.
+/// How many waiters a listed snapshot shows at most.
+const LISTED_WAITERS: u32 = 64;
+/// How many waiters a page shows at most. In the script this is `MOST_LISTED`.
 const PAGE_ROWS: usize = 1024;
 
 type ListedNames = BTreeMap<Name, Snapshot>;
@@ -34,7 +34,7 @@ enum ListedRow {
     Listed(Snapshot),
     /// Nobody is there, and nothing is configured.
     Unused,
-    /// Something is to be done there first.
+    /// Something is to be done there first, or too much would have to be read.
     Look,
 }
 
@@ -48,6 +48,7 @@ impl RedisStore {
             let mut page = Some(server.page(&pattern, 0).await?);
             while let Some((next, keys)) = page {
                 let names = keys.iter().filter_map(|key| self.keys.name_of(key));
+                // `SCAN` may give a key again, and its name is not asked for twice.
                 let new: BTreeSet<_> = names.filter(|name| !listed.contains_key(name)).collect();
                 // The server looks for the next page while this one is read here.
                 let ahead = async {
@@ -63,6 +64,7 @@ impl RedisStore {
         Ok(listed.into_iter().collect())
     }
 
+    /// Adds these names to the list.
     async fn tell_of(&self, names: Vec<Name>, listed: &mut ListedNames) -> Result<(), StoreError> {
         let mut unclear = Vec::new();
         let (page, at_once) = if self.servers.has_slots() { (1, AT_ONCE) } else { (PAGE, PAGES) };
@@ -102,7 +104,7 @@ impl RedisStore {
         (keys, arguments)
     }
 
-    /// Each by itself.
+    /// Inspects each of these names by itself.
     async fn look_at(&self, names: &[Name], listed: &mut ListedNames) -> Result<(), StoreError> {
         for names in names.chunks(AT_ONCE) {
             let looks = join_all(names.iter().map(|name| self.inspect(name))).await;
@@ -114,18 +116,12 @@ impl RedisStore {
     }
 
     async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        let replies = self.execute(&inspection(name)).await?.replies;
-        let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() else {
-            return Ok(None);
-        };
-        snapshot.holders.clear();
-        let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
-        Ok((has_people || is_configured).then_some(snapshot))
+        self.execute(&inspection(name)).await.map(listed)
     }
 }
 
-/// A name's data may be damaged, which must not hide the others.
+/// Adds a snapshot to the list. What is kept of one name may be damaged, and that must not hide the
+/// others.
 pub(super) fn take_look<S>(
     name: &Name,
     look: Result<Option<S>, StoreError>,
@@ -142,9 +138,19 @@ pub(super) fn take_look<S>(
     Ok(())
 }
 
-fn inspection(name: &Name) -> Batch {
+pub(super) fn inspection(name: &Name) -> Batch {
     let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
+}
+
+/// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if
+/// nobody is there and nothing is configured. A name is remembered for a while after that.
+pub(super) fn listed(replies: Replies) -> Option<Snapshot> {
+    let Reply::Snapshot(mut snapshot) = replies.replies.into_iter().next()? else { return None };
+    snapshot.holders.clear();
+    let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
+    let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
+    (has_people || is_configured).then_some(snapshot)
 }
 
 fn read(answer: &Value, names: usize) -> Option<Vec<ListedRow>> {

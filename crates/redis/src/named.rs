@@ -1,10 +1,10 @@
-//! Names for slots, as they travel: the scripts cut them at commas and put them together again, and
-//! answers are cut at spaces. So whatever else could be taken for a border is written as `%` and
-//! two hexadecimal digits.
+//! Names for slots, as they travel. The scripts cut them at commas and put them together again, and
+//! answers are cut at spaces, semicolons and colons. So any other character that could be taken for
+//! a border is written as `%` and two hexadecimal digits.
 
 use seinpaal_proto::SlotNames;
 
-/// The names with commas between them, without spaces.
+/// Encodes the names, with commas between them.
 pub(super) fn encoded(names: &SlotNames) -> String {
     let mut text = String::new();
     for byte in names.to_string().bytes() {

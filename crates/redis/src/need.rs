@@ -5,7 +5,7 @@ use seinpaal_proto::Reply;
 /// What an answer needs of the replicas before it counts.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum ReplicaNeed {
-    /// Nothing is lost with it.
+    /// A fail-over that undoes it takes no permit from anybody.
     Nothing,
     /// Replicas are asked, and the request is repeated if the master is gone before it could
     /// answer. Otherwise a permit that was given back there and is still held on the next master
@@ -21,7 +21,8 @@ pub(super) fn need_of(reply: &Reply) -> ReplicaNeed {
         | Reply::Renewed { .. }
         | Reply::Tickets { .. }
         | Reply::Configured { .. } => ReplicaNeed::Confirmed,
-        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        // If a fail-over undid this, the slots that were given back would stand under a lease that
+        // goes on being renewed.
         Reply::Released { left: 1.., .. } => ReplicaNeed::Confirmed,
         Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => {
             ReplicaNeed::Asked

@@ -34,8 +34,9 @@ pub(crate) struct Overrides {
 
 impl RedisStore {
     /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://`
-    /// URL, or to the master of a `redis+sentinel://` or `rediss+sentinel://` one. Must be called
-    /// inside a tokio runtime, which keeps the connection from then on.
+    /// URL, to the master of a `redis+sentinel://` or `rediss+sentinel://` one, or to the cluster
+    /// of a `redis+cluster://` or `rediss+cluster://` one. Must be called inside a tokio runtime,
+    /// which keeps the connection from then on.
     ///
     /// # Errors
     /// [`Misconfigured`] if the URL, an option of it or the server will not do, [`Forbidden`] if
@@ -132,12 +133,15 @@ impl RedisStore {
     }
 }
 
-fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
+pub(crate) fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
     let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-    Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
+    Keys::new(prefix).ok_or_else(|| {
+        misconfigured("the store option prefix must not have braces in it: choose another prefix")
+    })
 }
 
-/// A text that no script has would change nothing, and a test would take that for proof.
+/// Refuses a text that no script has. It would change nothing, and a test would take that for
+/// proof.
 fn mutations_of(overrides: &Overrides) -> Result<Vec<Mutation>, StoreError> {
     let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
         true => Ok(Mutation { from, to }),

@@ -1,11 +1,9 @@
-//! Mistakes put into the scripts on purpose. For `crates/planted` only.
+//! Mistakes that are put into the scripts on purpose. For `crates/planted` only.
 
 use seinpaal_proto::planted::{Bug, planted};
 
-/// A script with the mistake of this process in it.
-///
-/// # Panics
-/// If there is no mistake of that kind in any script any more.
+/// A script with the mistake of this process in it, if it has the text that the mistake replaces.
+/// The test below shows that some script has that text.
 pub(crate) fn spoil(source: String) -> String {
     let chosen = Bug::ALL.iter().copied().find(|bug| planted(*bug));
     let Some((from, to)) = chosen.and_then(mistake) else { return source };

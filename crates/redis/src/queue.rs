@@ -1,5 +1,5 @@
-//! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same
-//! name.
+//! Queues: one script for all batches, on two keys of their own beside those of a semaphore of the
+//! same name.
 
 mod ask;
 pub(super) mod pieces;
@@ -33,11 +33,8 @@ impl RedisStore {
             self.servers.evaluate(ScriptKind::Queue, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::parse(answer, &batch.requests)?;
         self.servers.take_note_of_queue(batch);
-        match replies.replies.iter().map(need_of).max() {
-            None | Some(ReplicaNeed::Nothing) => {}
-            Some(ReplicaNeed::Asked) => drop(self.servers.replicas_of(proof).await?),
-            Some(ReplicaNeed::Confirmed) => self.servers.confirm(proof).await?,
-        }
+        let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
+        self.meet(need, proof).await?;
         Ok(replies)
     }
 
@@ -76,6 +73,7 @@ impl RedisStore {
         let batch = Batch {
             name: name.clone(),
             session: self.inbox,
+            // A look does no harm if it is done twice, so it needs no number.
             number: 0,
             not_after: 0,
             seen: 0,
@@ -87,7 +85,8 @@ impl RedisStore {
     }
 }
 
-/// Payloads of one batch, what its makers said of them, and the rows that were asked for.
+/// How many bytes the answer to a batch may have: the payloads of one pop, what their makers said
+/// of them, and the rows that were asked for.
 fn room_of(batch: &Batch) -> usize {
     let rows = batch.requests.iter().map(|request| match request {
         Request::Inspect { rows } | Request::List { rows, .. } => *rows as usize,
@@ -97,8 +96,8 @@ fn room_of(batch: &Batch) -> usize {
     (2 * items).saturating_add(rows.sum::<usize>().saturating_mul(4 * ROW_ROOM))
 }
 
-/// A client that is told that an item is in the queue, is its own or is done relies on that. A
-/// refusal or a mere look is nothing that a fail-over could undo.
+/// What a reply needs of the replicas. A client that is told that an item is in the queue, is its
+/// own or is done relies on that. A refusal or a mere look is nothing that a fail-over could undo.
 fn need_of(reply: &Reply) -> ReplicaNeed {
     match reply {
         Reply::Late

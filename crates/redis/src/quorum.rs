@@ -38,7 +38,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Renew, Reply, Request, Slots, Snapshot, Whom,
+    Batch, Inbox, Name, Renew, Request, Slots, Snapshot, Whom,
     time::{Micros, micros},
 };
 use tokio::{
@@ -53,16 +53,16 @@ use self::{
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use super::misconfigured;
+use super::{list, misconfigured};
 use seinpaal_store::{
     NewsSender, Reading, StoreError,
     url::{QuorumUrl, StoreUrl},
 };
 
-/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and
-/// a request is on its way for a while.
+/// By how much fences are ahead of the nodes' clocks. A node takes no fence that is behind its own
+/// clock, and a request is on its way for a while.
 const AHEAD: Micros = 100_000;
-/// How long a request that this store makes by itself may be on its way.
+/// How long a request that this store sends by itself may be on its way.
 const LIFE: Micros = 5_000_000;
 
 /// Permits kept by a quorum, as one client sees them.
@@ -81,9 +81,12 @@ struct Quorum {
     now: Option<Arc<AtomicU64>>,
     clock: Mutex<FenceClock>,
     table: Mutex<TicketTable>,
-    /// One call at a time is made about a name, by the session or for a waiter.
+    /// A desk for each name at which calls are made. They take turns there, whether the session
+    /// makes them or this store for a waiter.
     desks: Mutex<HashMap<Name, Arc<Turn<()>>>>,
+    /// Rung when a waiter may be asked for again.
     hint: Notify,
+    /// The state of [`Quorum::share`].
     dice: AtomicU64,
 }
 
@@ -97,7 +100,7 @@ struct FenceClock {
 }
 
 impl QuorumStore {
-    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be
+    /// Connects to the servers at a `redis+quorum://` URL, to a majority of them at least. Must be
     /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
@@ -130,16 +133,8 @@ impl QuorumStore {
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let mut listed = Vec::new();
         for name in self.quorum.names(prefix).await? {
-            let requests = vec![Request::Inspect { rows: super::list::LISTED_WAITERS }];
-            let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
-            let replies = self.quorum.execute(&batch).await?.replies;
-            if let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() {
-                snapshot.holders.clear();
-                let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-                if has_people || snapshot.pinned.is_some() || snapshot.paused.is_some() {
-                    listed.push((name, snapshot));
-                }
-            }
+            let replies = self.quorum.execute(&list::inspection(&name)).await?;
+            listed.extend(list::listed(replies).map(|snapshot| (name, snapshot)));
         }
         Ok(listed)
     }
@@ -173,6 +168,7 @@ impl Quorum {
 
     fn desk(&self, name: &Name) -> Arc<Turn<()>> {
         let mut desks = self.desks.lock().unwrap_or_else(|held| held.into_inner());
+        // A desk at which nobody stands goes, so that a name that is over costs nothing.
         desks.retain(|other, desk| Arc::strong_count(desk) > 1 || other == name);
         Arc::clone(desks.entry(name.clone()).or_default())
     }
@@ -191,8 +187,10 @@ impl Quorum {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// Greater than all that were given or seen, and no less than the nodes' clocks.
+    /// A fence that is greater than all that were given or seen, and no less than the nodes'
+    /// clocks.
     fn next_fence(&self, seen: u64) -> u64 {
+        // A clock that a test sets stands still between two calls.
         let is_rigged = self.now.is_some();
         let mut clock = self.clock();
         let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
@@ -201,7 +199,8 @@ impl Quorum {
         clock.last
     }
 
-    /// When a request that is sent now has been on its way for too long, by any node's clock.
+    /// The instant at which a request that is sent now has been on its way for too long, by any
+    /// node's clock.
     fn not_after(&self) -> Option<Micros> {
         let is_rigged = self.now.is_some();
         let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
@@ -230,8 +229,8 @@ impl Quorum {
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// This many of the slots, from somewhere in the middle on: another client that proposes at the
-    /// same time begins elsewhere.
+    /// This many of the slots, from a place on that is drawn, so that another client which proposes
+    /// at the same time is likely to begin elsewhere.
     fn some_of(&self, free: &Slots, permits: u32) -> Option<Slots> {
         let total = free.count();
         if total < permits {
@@ -241,6 +240,7 @@ impl Quorum {
         let before = rest.split_lowest((f64::from(total - permits + 1) * self.share()) as u32);
         let mut some = rest.split_lowest(permits);
         if some.count() < permits {
+            // After the last of the free slots it goes on with the first.
             some.extend(&before.clone().split_lowest(permits - some.count()));
         }
         Some(some)

@@ -1,8 +1,8 @@
 //! Replicas: whether they are there, and whether they have what was written.
 //!
-//! `WAIT` is sent on the connection that wrote, after the script was answered. One at a time is
-//! under way on a connection, and covers every script that was answered before it was sent: so
-//! however many names are asked about, a replica that hangs costs one timeout, not one a name.
+//! `WAIT` is sent on the connection that wrote, after the script was answered. One `WAIT` at a time
+//! is under way on a connection, and it covers every script that was answered before it was sent.
+//! So a replica that hangs costs one timeout, however many names are asked about.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,8 @@ use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 /// How long replicas may take; see `ConnectOptions::replication_timeout`.
 pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
-/// With more lag than this before it notices, a cut off master takes writes for too long.
+/// In seconds. With a longer lag, a master that is cut off takes writes for too long before it
+/// notices.
 const LONGEST_LAG: u32 = 10;
 
 /// The replicas of the server at the other end of one link.
@@ -32,7 +33,7 @@ pub(super) struct Replicas {
     pub(super) advice: Vec<Advice>,
     /// How many were connected when the link was opened, if the server said so.
     pub(super) connected: Option<u32>,
-    /// How many confirmations were asked for.
+    /// How many confirmations were asked for so far.
     asked: AtomicU64,
     round: Mutex<Round>,
     timeout: Duration,
@@ -40,12 +41,12 @@ pub(super) struct Replicas {
 
 /// The last `WAIT`.
 struct Round {
-    /// Confirmations asked for up to this number are answered by it.
+    /// It answers the confirmations that were asked for up to this number.
     covers: u64,
     result: CommandAnswer<u32>,
 }
 
-/// The replicas of a node of a cluster, where the map tells how many there are.
+/// The replicas of a node of a cluster. The map of slots tells how many there are.
 impl Default for Replicas {
     fn default() -> Self {
         let round = Mutex::new(Round { covers: 0, result: Ok(0) });
@@ -60,7 +61,7 @@ impl Default for Replicas {
 }
 
 impl Replicas {
-    /// Asks about replicas where something depends on them, and refuses what is no master where a
+    /// Asks about replicas if something depends on them. Refuses a server that is no master if a
     /// master was promised. A server that will not say is believed.
     pub(super) async fn look(
         commands: &mut Commands,
@@ -70,6 +71,7 @@ impl Replicas {
     ) -> Result<Self, LinkFailure> {
         let replicated = endpoint.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
+        // Only then, because the questions take another round trip.
         if endpoint.may_move() || replicated.is_some() {
             let mut questions = redis::pipe();
             questions.cmd("ROLE").cmd("INFO").arg("replication");
@@ -87,16 +89,17 @@ impl Replicas {
         Ok(Self { advice, connected: there, timeout, ..Self::default() })
     }
 
-    /// How many replicas have everything that this connection wrote before; waits for `wanted` of
+    /// How many replicas have everything that this connection wrote before. Waits for `wanted` of
     /// them, for a while.
     pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> CommandAnswer<u32> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;
         if round.covers < number {
-            // Before `WAIT` is sent. Whoever asks after this may have written after it.
+            // Read before `WAIT` is sent. Whoever asks after this may have written after it, and
+            // needs another.
             let covers = self.asked.load(Ordering::SeqCst);
             let result = wait(commands, wanted, self.timeout).await;
-            // A connection that failed once answers nobody any more.
+            // A connection that failed once answers nobody any more, so this result is for all.
             let covers = if result.is_err() { u64::MAX } else { covers };
             *round = Round { covers, result };
         }
@@ -113,7 +116,8 @@ async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> Comma
     }
 }
 
-/// The grant may be stored, but a fail-over could undo it. So nobody may believe in it.
+/// The error if too few replicas have a write. The grant may be stored, but a fail-over could undo
+/// it, so nobody may believe in it.
 pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
     let advice = if had_enough {
         "check that they run and are connected, or wait for them"
@@ -127,7 +131,8 @@ pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
     StoreError::new(kind, Certainty::Unknown, message)
 }
 
-/// `WAIT` was refused, or cut short because the server has just been made a replica.
+/// The error if `WAIT` was refused, or was cut short because the server has just been made a
+/// replica.
 pub(super) fn not_confirmed(refused: &CallError, shown: &str) -> StoreError {
     let (kind, advice) = match refused.code() {
         Some("NOPERM") => {
@@ -177,16 +182,21 @@ fn advise(
         ))),
         _ => {}
     }
-    let limit = |name: &str| limits.as_ref()?.get(name)?.parse::<u32>().ok();
+    advice.extend(limits.as_ref().and_then(advise_on_limits));
+    advice
+}
+
+/// Advice on when a master refuses writes for lack of replicas.
+fn advise_on_limits(limits: &HashMap<String, String>) -> Option<Advice> {
+    let limit = |name: &str| limits.get(name)?.parse::<u32>().ok();
     if limit("min-replicas-to-write") == Some(0) {
-        advice.push(Advice::risk(
+        return Some(Advice::risk(
             "min-replicas-to-write is 0, so a master that was paused or cut off goes on taking writes: \
              set it to 1 or more, and min-replicas-max-lag to a few seconds",
         ));
-    } else if limit("min-replicas-max-lag").is_some_and(|lag| lag == 0 || lag > LONGEST_LAG) {
-        advice.push(Advice::hint("min-replicas-max-lag should be a few seconds"));
     }
-    advice
+    let is_useless = limit("min-replicas-max-lag").is_some_and(|lag| lag == 0 || lag > LONGEST_LAG);
+    is_useless.then(|| Advice::hint("min-replicas-max-lag should be a few seconds"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The answers of the scripts. Every answer begins with a word, and an unknown word is damage and
-//! no guess.
+//! The answers of the scripts. An answer in words begins with one, and an unknown word is damage:
+//! nobody guesses. An answer of the lean path is packed.
 
 mod line;
 mod snapshot;
@@ -26,7 +26,8 @@ pub(super) fn parse(
     read(&value, requests).ok_or_else(|| unreadable(script, &value))
 }
 
-/// Reads the answer to a batch, which may be packed; `forms.lua` says how.
+/// Reads the answer to a batch, which may be packed. The heads of `lean.lua` and `line.lua` say
+/// how.
 pub(super) fn of_batch(
     value: Value,
     script: &'static str,
@@ -34,6 +35,7 @@ pub(super) fn of_batch(
 ) -> Result<Replies, StoreError> {
     let replies = match &value {
         Value::Int(now) => u64::try_from(*now).ok().and_then(|now| packed(now, &[], batch)),
+        // The time of a line is below zero: the last byte of a double has the sign.
         Value::BulkString(bytes) if bytes.get(7).is_some_and(|high| *high >= 0x80) => {
             line::read(bytes, batch)
         }
@@ -45,9 +47,9 @@ pub(super) fn of_batch(
     replies.ok_or_else(|| unreadable(script, &value))
 }
 
-/// The replies to a batch: the requests, with what the answer adds. It has fence, first slot and
-/// time of each acquire. If it adds nothing, the only acquire has now as fence, the first slots,
-/// and all of its ttl.
+/// The replies to a batch: what was asked, with what the answer adds. It adds fence, first slot and
+/// length of each grant. If it adds nothing, the only acquire has now as its fence, the first
+/// slots, and all of its ttl.
 fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
     let is_alone = grants.is_empty() && batch.requests.len() == 1;
     let mut grants = grants.chunks_exact(20);
@@ -73,7 +75,8 @@ fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
     is_whole.then_some(Replies { now, replies, backlog: false, look_in: None })
 }
 
-/// Only a limit that agrees is answered so, and 1 where none was asked for.
+/// A grant on the lean path. Its limit is not told, because it is the one that was asked for, or
+/// else 1.
 fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Option<Grant> {
     Some(Grant {
         ticket: acquire.ticket,
@@ -85,14 +88,14 @@ fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Opti
     })
 }
 
-/// A whole number, as Lua has them.
+/// A whole number from 0 to 2^53, as Lua has it.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
 pub(super) fn exact(bytes: &[u8], at: usize) -> Option<u64> {
     let number = f64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?);
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)
 }
 
-/// The script ran, and only its answer is lost.
+/// The error of an answer that cannot be read. The script ran, and only its answer is lost.
 pub(super) fn unreadable(script: &str, value: &Value) -> StoreError {
     let message = format!(
         "the script {script} answered {}, which cannot be read: is there a proxy that changes replies?",
@@ -181,7 +184,7 @@ fn granted(words: &mut ReplyWords<'_>) -> Option<Grant> {
     })
 }
 
-/// Slots; where they have names, after a semicolon their names as
+/// Slots, and behind a semicolon their names if they have some, as
 /// [`encoded`](super::named::encoded).
 fn slots_and_names(word: &str) -> Option<(Slots, SlotNames)> {
     let (slots, names) = word.split_once(';').unwrap_or((word, ""));
@@ -242,7 +245,8 @@ pub(super) fn cause(word: &str) -> Option<Cause> {
 
 fn shorten(value: &Value) -> String {
     let mut shown = Short(String::new());
-    let _ = write!(shown, "{value:?}"); // it stops on purpose
+    // It fails on purpose, once there is enough.
+    let _ = write!(shown, "{value:?}");
     one_line(&shown.0)
 }
 

@@ -1,4 +1,4 @@
-//! The scripts: which there are, of which pieces they are made, and which of them a batch takes.
+//! The scripts: which ones there are, of which pieces they are made, and which one a batch takes.
 
 mod constants;
 mod hash;
@@ -12,16 +12,19 @@ use seinpaal_store::url::RestartGuard;
 
 pub(super) use self::hash::hash_of;
 pub(super) use self::requests::{
-    FIRST_REQUEST, acquire_line, arguments, attach_words, double, line, plain_arguments,
+    FIRST_REQUEST, MOST_FENCE_SEEN, acquire_line, arguments, attach_words, double, line,
+    plain_arguments,
 };
 pub(super) use self::table::{SCRIPTS, ledger};
 use super::{head, queue::pieces::QUEUE};
 
-/// Where every script begins: formats, and without the restart guard what goes on most of the time.
+/// The second piece of every script of names, behind how wakeups travel: formats and bounds.
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
-/// What stands in the lean path with the restart guard, and where: whether the guard is over.
+/// The piece that stands in the lean path with the restart guard: whether the guard is over. It
+/// takes the place of this line.
 const OVER: &str = include_str!("lua/over.lua");
 const PLACE_OF_OVER: &str = "    -- With restart-guard: over.\n";
+/// The lean path, in the scripts that take packed requests.
 const LEAN: &str = concat!(
     include_str!("lua/lean.lua"),
     include_str!("lua/lean_end.lua"),
@@ -35,12 +38,14 @@ const LEAN: &str = concat!(
     include_str!("lua/lean_renew.lua"),
     include_str!("lua/lean_words.lua"),
 );
-/// What follows, and what follows that with the restart guard.
+/// The piece that comes next, and the one that follows it with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
-/// What follows the scripts of acquire and cancel where several names are acquired in one step.
+/// The end of the script that acquires several names in one step. Those of acquire and cancel stand
+/// before it.
 const TOGETHER: &str = include_str!("lua/together.lua");
-/// What follows the script of all operations where batches about several names share a call.
+/// The end of the script in which batches about several names share a call. That of all operations
+/// stands before it.
 const BUNDLE: &str = include_str!("lua/bundle.lua");
 
 /// One operation, or the step that knows them all.
@@ -54,20 +59,21 @@ pub(super) enum ScriptKind {
     Configure,
     Inspect,
     Step,
-    /// Not one of the ledger's: a guarded write.
+    /// A guarded write, which is no operation of the ledger.
     Write,
-    /// Not one of the ledger's: what a list tells of many names.
+    /// What a list tells of many names, which is no operation of the ledger.
     List,
-    /// Acquires of several names; it is made of two others.
+    /// Acquires of several names. It is made of two others.
     Together,
     /// Requests of any kind about a queue.
     Queue,
-    /// Batches about several names; it is made of the step.
+    /// Batches about several names. It is made of the step.
     Bundle,
 }
 
 impl ScriptKind {
-    /// The script for a batch: the lean one if it has one request.
+    /// The script for a batch: that of its operation if it has one request, and the step otherwise.
+    /// A few operations have no script of their own and take the step, too.
     pub(super) fn of(batch: &Batch) -> Self {
         match batch.requests.as_slice() {
             [request] => Self::of_request(request),
@@ -103,7 +109,7 @@ impl ScriptKind {
     }
 }
 
-/// How wakeups travel, which is the first piece of every script.
+/// How wakeups travel. Its piece is the first of every script.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Wire {
     /// One server: one channel an inbox.
@@ -124,7 +130,8 @@ impl Wire {
     }
 }
 
-/// A change to every script's source, with which tests prove that they would notice.
+/// A change to the source of every script that has the text, with which tests prove that they would
+/// notice.
 #[derive(Clone, Debug)]
 pub(super) struct Mutation {
     pub(super) from: String,
@@ -143,13 +150,12 @@ pub(super) struct Scripts {
     wire: Wire,
     /// Three have no row in the table: together, queue and bundle.
     hashed: [OnceLock<String>; SCRIPTS.len() + 3],
-    /// In microseconds.
     guard: Option<u64>,
     mutations: Vec<Mutation>,
 }
 
 impl Scripts {
-    /// Those that expect the marker of a guard of this length as third key, or not.
+    /// Scripts that expect the marker of a guard of this length as third key, if there is one.
     pub(super) fn new(wire: Wire, guard: Option<RestartGuard>, mutations: Vec<Mutation>) -> Self {
         let guard = guard.map(|guard| micros(guard.length()));
         Self { wire, guard, mutations, hashed: Default::default() }
@@ -173,7 +179,9 @@ impl Scripts {
             let source = self.changed([self.wire.piece(), QUEUE].concat());
             return constants::written(&head::QUEUES.expand(&source));
         }
+        // Every source in the table starts with `begin`, and the guard goes behind that.
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
+        // A guarded write admits nobody, and its third key is that of the group's id.
         let guard = self.guard.filter(|_| operation != ScriptKind::Write);
         let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
         let lean = if operation.may_be_plain() { LEAN } else { "" };

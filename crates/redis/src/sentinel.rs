@@ -1,4 +1,4 @@
-//! Finding a master through its sentinels, and hearing from them when it moves.
+//! Finds a master through its sentinels, and hears from them when it moves.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -18,10 +18,11 @@ use seinpaal_store::{
     url::{RedisAddress, RedisUrl, SentinelUrl, show_host},
 };
 
-/// How much later than the first answer another may come and still be heard.
+/// How much later than the first answer others may come and still be heard. A later one may know of
+/// a newer master.
 const GRACE: Duration = Duration::from_millis(250);
-/// How often a sentinel that says nothing is asked whether it is there, and tried again if it is
-/// not.
+/// How often a sentinel that says nothing is asked whether it is there. If it is not, it is tried
+/// again after this time.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const MOVES: &str = "+switch-master";
 
@@ -101,7 +102,7 @@ pub(super) fn sighting(
     let Ok(Some((host, port))) = redis::from_redis_value::<Option<(String, u16)>>(address) else {
         return Err(knows_no_such_master(url, shown));
     };
-    // One that will not tell its epoch is heard, but nobody is overruled by it.
+    // A sentinel that will not tell its epoch is heard, but it overrules nobody.
     let details: HashMap<String, String> = redis::from_redis_value(details).unwrap_or_default();
     let epoch = details.get("config-epoch").and_then(|epoch| epoch.parse().ok()).unwrap_or(0);
     Ok(Sighting { epoch, host, port })
@@ -127,7 +128,9 @@ fn refused(shown: &str, said: &redis::ServerError) -> StoreError {
 }
 
 fn is_no_sentinel(shown: &str) -> StoreError {
-    let message = format!("{shown} is none: for a server itself, write redis://HOST:PORT");
+    let message = format!(
+        "{shown} answers like a server that is no sentinel: for a server itself, write redis://HOST:PORT"
+    );
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
@@ -137,7 +140,8 @@ fn knows_no_such_master(url: &SentinelUrl, shown: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// What those that refused said is of more use than that others are silent.
+/// The error if no sentinel tells where the master is. What a sentinel said when it refused is of
+/// more use than that others are silent.
 fn no_answer(url: &SentinelUrl, refusals: Vec<StoreError>) -> StoreError {
     let telling = refusals.iter().find(|refusal| refusal.kind() != StoreErrorKind::Unreachable);
     match telling.or_else(|| refusals.first()) {
@@ -153,7 +157,7 @@ fn no_answer(url: &SentinelUrl, refusals: Vec<StoreError>) -> StoreError {
     }
 }
 
-/// Tasks that listen to the sentinels, one each. They end with this.
+/// Tasks that listen to the sentinels, one for each. They end when this is dropped.
 #[derive(Debug)]
 pub(super) struct SentinelListeners(Vec<AbortHandle>);
 
@@ -164,8 +168,8 @@ impl Drop for SentinelListeners {
 }
 
 impl SentinelListeners {
-    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and
-    /// whenever nobody listened before and it may have.
+    /// Calls `on_move` with the address of the master whenever a sentinel says that it has moved.
+    /// Calls it also whenever listening begins, since the master may have moved before.
     pub(super) fn start(
         url: &SentinelUrl,
         on_move: impl Fn(&RedisAddress) + Clone + Send + Sync + 'static,
@@ -181,7 +185,7 @@ impl SentinelListeners {
 async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAddress)) {
     loop {
         if let Ok(Ok(moves)) = timeout(CHECK_EVERY, subscribe(&sentinel)).await {
-            // After the subscription: the master may have moved while nobody listened.
+            // After the subscription, since the master may have moved while nobody listened.
             if let Ok(master) = find_master(&url, CHECK_EVERY).await {
                 on_move(&master.address);
             }
@@ -197,7 +201,7 @@ async fn subscribe(sentinel: &RedisUrl) -> CommandAnswer<PubSub> {
     Ok(moves)
 }
 
-/// Until the sentinel is gone.
+/// Hears of moves until the sentinel is gone.
 async fn hear(url: &SentinelUrl, moves: PubSub, on_move: &impl Fn(&RedisAddress)) {
     let (mut sink, mut messages) = moves.split();
     loop {
@@ -218,7 +222,8 @@ async fn hear(url: &SentinelUrl, moves: PubSub, on_move: &impl Fn(&RedisAddress)
     }
 }
 
-/// `MASTER OLD_HOST OLD_PORT NEW_HOST NEW_PORT`.
+/// Reads `MASTER OLD_HOST OLD_PORT NEW_HOST NEW_PORT`, and returns the new address. `None` if the
+/// message is about another master.
 pub(super) fn moved_to(message: &str, master: &str) -> Option<(String, u16)> {
     let mut words = message.split(' ');
     let (name, host, port) = (words.next()?, words.nth(2)?, words.next()?);

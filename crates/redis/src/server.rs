@@ -29,10 +29,10 @@ use seinpaal_store::{
 const OLDEST: (u32, u32) = (6, 2);
 /// The first with sharded channels.
 const OLDEST_CLUSTER: (u32, u32) = (7, 0);
-/// The next line that can be used for anything.
+/// An older server gets a hint to plan for this one.
 const PREFERRED: (u32, u32) = (7, 0);
 
-/// What the URL promises.
+/// What the URL says that the server is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ServerKind {
     Server,
@@ -49,7 +49,7 @@ pub(super) struct LookedAt<'a> {
     pub(super) is_replicated: bool,
 }
 
-/// What was seen.
+/// What a look at a server has found.
 pub(super) struct ServerFindings {
     pub(super) reading: Reading,
     /// A line for each thing to change.
@@ -75,7 +75,7 @@ impl<'a> LookedAt<'a> {
         Self::new("redis://a:1/0", kind, keys, Inbox(1), &RedisOptions::default())
     }
 
-    /// One at which wakeups could come.
+    /// A channel at which wakeups could come.
     fn channel(&self) -> String {
         match self.kind {
             ServerKind::Server => self.keys.channel(self.inbox),
@@ -83,7 +83,7 @@ impl<'a> LookedAt<'a> {
         }
     }
 
-    /// All of them, as an access list has it.
+    /// The pattern of all channels for wakeups, as an access list has it.
     fn channels(&self) -> String {
         match self.kind {
             ServerKind::Server => format!("{}inbox:*", self.keys.prefix()),
@@ -106,13 +106,16 @@ pub(super) async fn look(
     for question in rights.iter().chain(&settings) {
         all.add_command(question.clone());
     }
+    // Both clocks are read before the question goes out, since `asked_at` has to lie before the
+    // reading.
     let sent = SystemTime::now();
     let (asked_at, count) = (boottime::now(), 3 + rights.len() + settings.len());
     let answers = commands.send_all(&all, 0, count, ROOM).await?;
     Ok(judge_all(&answers, rights.len(), subject, asked_at, (sent, SystemTime::now())))
 }
 
-/// A right that is missing now, whatever it was when the link was opened.
+/// The error that names a right which is missing now. The user may have had it when the link was
+/// opened.
 pub(super) async fn missing_right(
     commands: &mut Commands,
     subject: &LookedAt<'_>,
@@ -155,7 +158,7 @@ pub(super) fn time() -> Cmd {
     redis::cmd("TIME")
 }
 
-/// Seconds and microseconds.
+/// Reads the answer to `TIME`: seconds and microseconds.
 pub(super) fn read_time(answer: &Value) -> Option<Micros> {
     let (seconds, micros): (u64, u64) = redis::from_redis_value_ref(answer).ok()?;
     Some(seconds * SECOND + micros)
@@ -166,7 +169,8 @@ pub(super) fn no_time(shown: &(impl Display + ?Sized)) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// Refuses what will not do. A server that hides what it is (some managed ones do) is believed.
+/// Refuses a server that will not do, and gives advice about others. A server that hides what it is
+/// (some managed ones do) is believed.
 fn check(
     server: &Value,
     replication: &Value,
@@ -182,7 +186,7 @@ fn check(
     Ok(advise(&server, &replication, subject))
 }
 
-/// It may not be asked, or does not know the question.
+/// Returns whether the user may not ask, or the server does not know the question.
 fn hides(refused: &ServerError) -> bool {
     matches!(refused.code(), "NOPERM" | "ERR")
 }
@@ -195,6 +199,7 @@ fn judge(server: &str, replication: &str, subject: &LookedAt<'_>) -> Result<(), 
         ServerKind::Server => (OLDEST, "6.2 is the oldest"),
         ServerKind::Cluster => (OLDEST_CLUSTER, "7.0 is the oldest cluster"),
     };
+    // The mode first, because a server in another mode may have any version and role.
     if let Some(why) = wrong_mode(server, subject.kind) {
         return refuse(StoreErrorKind::Misconfigured, why.into());
     }
@@ -224,13 +229,13 @@ fn wrong_mode(server: &str, kind: ServerKind) -> Option<&'static str> {
     }
 }
 
-/// Redis says `redis_mode`, and so does Valkey if it is told to be like Redis; else it says
-/// `server_mode`.
+/// The mode of a server. Redis says `redis_mode`, and so does Valkey if it is told to be like
+/// Redis. Otherwise it says `server_mode`.
 fn mode(server: &str) -> Option<&str> {
     field(server, "server_mode").or_else(|| field(server, "redis_mode"))
 }
 
-/// Valkey's `redis_version` is that of the Redis it can stand in for.
+/// The version of a server. Valkey's `redis_version` is that of the Redis it can stand in for.
 fn version(server: &str) -> Option<&str> {
     field(server, "valkey_version").or_else(|| field(server, "redis_version"))
 }

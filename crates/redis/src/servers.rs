@@ -1,4 +1,4 @@
-//! The servers that answer: one, or the nodes of a cluster.
+//! The servers of a store: one, or the nodes of a cluster.
 
 use std::time::Duration;
 
@@ -14,8 +14,9 @@ use super::{
 };
 use seinpaal_store::{Advice, Fact, StoreError};
 
-/// A page of `SCAN` has a thousand keys, or some more, of up to two thousand bytes.
-pub(super) const PAGE_ROOM: usize = 16 << 20;
+/// How many bytes a page of `SCAN` may have: a thousand keys or some more, of up to two thousand
+/// bytes.
+const PAGE_ROOM: usize = 16 << 20;
 
 /// The servers of a store.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) enum Servers {
     Cluster(Cluster),
 }
 
-/// Where a script was executed, for asking about its replicas.
+/// Where a script was executed, so that the replicas there can be asked about it.
 pub(super) enum ExecutedAt {
     One(connection::ExecutedOnLink),
     Node(cluster::ExecutedOnNode),
@@ -47,7 +48,8 @@ impl Servers {
         }
     }
 
-    /// What they say of themselves; of a cluster, one node.
+    /// What the servers say of themselves. In a cluster it is one node, until all masters have been
+    /// looked at.
     pub(super) fn facts(&self) -> Vec<Fact> {
         match self {
             Self::One { connection, .. } => connection.facts(),
@@ -58,13 +60,13 @@ impl Servers {
     /// Makes sure that wakeups for a batch are heard before it goes out.
     pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
         match self {
-            Self::One { .. } => Ok(()), // where its inbox listens for all names
+            // The inbox listens for all names, from when the link was opened.
+            Self::One { .. } => Ok(()),
             Self::Cluster(cluster) => cluster.expect(batch).await,
         }
     }
 
-    /// As [`Store::reassure`](seinpaal_store::Store::reassure), where the first of a name's keys is
-    /// this.
+    /// As [`Store::reassure`](seinpaal_store::Store::reassure), for the name with this first key.
     pub(super) async fn reassure(&self, key: &str, silence: Duration) {
         match self {
             Self::One { connection, .. } => connection.reassure(silence).await,
@@ -72,7 +74,7 @@ impl Servers {
         }
     }
 
-    /// What `ask` sends is written on this thread where there is one connection.
+    /// Runs `ask`. What it sends is written on this thread if there is one connection.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         match self {
             Self::One { connection, .. } => connection.send_here(ask),
@@ -80,7 +82,7 @@ impl Servers {
         }
     }
 
-    /// Runs the script of an operation, whose answer has at most `room` bytes.
+    /// Runs the script of an operation. Its answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,
         operation: ScriptKind,
@@ -101,19 +103,20 @@ impl Servers {
         }
     }
 
-    /// Returns whether as many replicas as are wanted have what was written there until now; if
-    /// not, a fail-over could undo it.
+    /// Makes sure that as many replicas as are wanted have what was written there until now. If too
+    /// few have it, a fail-over could undo it, and this is an error.
     pub(super) async fn confirm(&self, proof: ExecutedAt) -> Result<(), StoreError> {
         match (self, proof) {
             (Self::One { connection, .. }, ExecutedAt::One(proof)) => {
                 connection.confirm(proof).await
             }
             (Self::Cluster(cluster), ExecutedAt::Node(proof)) => cluster.confirm(proof).await,
-            _ => Ok(()), // a proof is given back to whom it came from
+            // A proof comes back to the servers that gave it, so this pair never meets.
+            _ => Ok(()),
         }
     }
 
-    /// How many replicas have what was written there until now; waits for as many as are wanted,
+    /// How many replicas have what was written there until now. Waits for as many as are wanted,
     /// for a while.
     pub(super) async fn replicas_of(&self, proof: ExecutedAt) -> Result<u32, StoreError> {
         match (self, proof) {
@@ -130,7 +133,7 @@ impl Servers {
         matches!(self, Self::Cluster(_)).then(|| slot_of(key.as_bytes()))
     }
 
-    /// What the replies to a batch mean for the connections.
+    /// Tells the connections what the replies to a batch mean for them.
     pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
         match self {
             Self::One { connection, .. } => {
@@ -142,7 +145,7 @@ impl Servers {
         }
     }
 
-    /// As [`Servers::expect`], of a queue.
+    /// As [`Servers::expect`], for a batch about a queue.
     pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
         match self {
             Self::One { .. } => Ok(()),
@@ -150,7 +153,7 @@ impl Servers {
         }
     }
 
-    /// A worker in line waits to be called.
+    /// Tells the connections of a worker who stands in line and waits to be called.
     pub(super) fn take_note_of_queue(&self, batch: &queue::Batch) {
         let waits =
             |request: &queue::Request| matches!(request, queue::Request::Pop(pop) if pop.wait);
@@ -168,7 +171,7 @@ impl Servers {
         matches!(self, Self::Cluster(_))
     }
 
-    /// Those that together have all keys.
+    /// The servers that together have all keys.
     pub(super) async fn scanned(&self) -> Result<Vec<Scanned<'_>>, StoreError> {
         match self {
             Self::One { connection, .. } => Ok(vec![Scanned::One(connection)]),
@@ -192,6 +195,7 @@ impl Scanned<'_> {
             Self::Master(master) => master.command(command, PAGE_ROOM).await,
         }
     }
+
     /// The keys of a page that match, and where the next one begins. A key may come twice, or be
     /// gone by now.
     pub(super) async fn page(

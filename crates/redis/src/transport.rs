@@ -1,4 +1,4 @@
-//! The way to a server: a socket, TLS over it where that is wanted, and a watch on what comes in.
+//! The way to a server: a socket, TLS over it if the URL says so, and a watch on what comes in.
 //!
 //! The client library does the protocol. It is given a stream of ours, because it hides three
 //! things that we must know: what TLS refused and why, what a server says before it is asked, and
@@ -47,11 +47,12 @@ struct TransportTask {
 impl Drop for TransportTask {
     fn drop(&mut self) {
         self.task.abort();
+        // The task ends when the runtime next comes to it. The socket is to close now.
         self.pump.close();
     }
 }
 
-/// Whatever bytes come and go through.
+/// A socket, or TLS over one.
 trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
@@ -83,7 +84,7 @@ pub(super) enum TransportFault {
     NoAuthorities,
     /// What TLS refused, on this side or on the other.
     Tls(rustls::Error),
-    /// It answers in TLS what was not asked in TLS.
+    /// It answers in TLS, although it was not asked in TLS.
     SpeaksTls,
     /// It sent more than this many bytes as one answer.
     TooLarge(usize),
@@ -146,7 +147,8 @@ impl Commands {
         .await
     }
 
-    /// What `ask` sends is written on this thread, if nobody else is at it.
+    /// Runs `ask`, and writes what it sends on this thread, unless another thread is writing or
+    /// reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         self.line.pump.send_here(ask);
     }
@@ -156,7 +158,8 @@ impl Commands {
         self.send_for(command, ROOM).await
     }
 
-    /// The same, for an answer of up to `room` bytes. A longer one ends the connection.
+    /// Sends a command whose answer may have up to `room` bytes. A longer answer ends the
+    /// connection.
     pub(super) async fn send_for(&mut self, command: &Cmd, room: usize) -> CommandAnswer<Value> {
         let room = self.line.watched.make_room(room);
         let answer = self.connection.send_packed_command(command).await;
@@ -164,7 +167,8 @@ impl Commands {
         self.explained(answer)
     }
 
-    /// Sends several commands as one, and returns the answers of the last `count`.
+    /// Sends several commands in one piece. Passes over the first `skip` answers, and returns the
+    /// `count` that follow.
     pub(super) async fn send_all(
         &mut self,
         commands: &Pipeline,

@@ -1,4 +1,5 @@
-//! Wakeups as the scripts publish them: what happened, and last the key of the name.
+//! Wakeups as the scripts publish them: what has happened, and as the last word the key of the
+//! name.
 
 use seinpaal_proto::{Fence, Inbox, Wakeup, What, queue};
 
@@ -7,7 +8,8 @@ use super::{
     reply::{cause, number},
 };
 
-/// Reads a message. `None` if it is not one of ours: a hint that cannot be read is no hint.
+/// Reads a message about a name. `None` if it is not one of ours. A hint that cannot be read is no
+/// hint.
 pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
     let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
     let (ticket, rest) = rest.split_once(' ')?;
@@ -24,7 +26,7 @@ pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup>
     Some(Wakeup { inbox, name: keys.name_of(key)?, ticket, what })
 }
 
-/// The same about a queue.
+/// Reads a message about a queue, in the same way.
 pub(super) fn parse_queue(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<queue::Wakeup> {
     let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
     let (what, key) = match kind {
@@ -47,6 +49,7 @@ fn lost(rest: &str) -> Option<(queue::What, &str)> {
 }
 
 fn granted(rest: &str) -> Option<(What, &str)> {
+    // The key is last, because a name may have spaces in it.
     let mut fields = rest.splitn(4, ' ');
     let fence = Fence(number(fields.next()?)?);
     let slots = fields.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Guarded writes: one script, sent again until somebody answers.
+//! Guarded writes: one script, sent again until the server answers it.
 
 use std::{
     sync::{MutexGuard, PoisonError},
@@ -15,41 +15,44 @@ use seinpaal_store::{
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
 };
 
-/// For how long a group is sent again, and may be executed, in microseconds.
+/// For how long a group is sent again and may be executed, in microseconds.
 const PATIENCE: u64 = 10_000_000;
-/// What the commands of a group may answer: values that were there before, among others.
+/// How many bytes the commands of a group may answer. They may answer values that were there
+/// before.
 const GROUP_ROOM: usize = 64 << 20;
-/// Between two tries; a lost connection has a pause of its own.
+/// Between two tries. A lost connection has a pause of its own.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl RedisStore {
     pub(super) async fn write(&self, write: &GuardedWrite) -> Result<Vec<Value>, GuardedError> {
         let keys = self.keys_of_write(write)?;
-        // The second time goes by a new reading of the server's clock.
+        // The second round goes by a new reading of the server's clock.
         for _ in 0..2 {
             let not_after = self.server_now(&write.name).await? + PATIENCE;
             let arguments = arguments(write, self.inbox, self.given_now(), not_after);
             if let Some(outcome) = self.repeat(&keys, &arguments).await {
                 return outcome;
             }
-            // Nothing was written. Its clock has stepped, so it is asked anew what it shows.
+            // Nothing was written. The server's clock has stepped, so it is read anew.
             *self.heard() = None;
         }
         Err(too_late().into())
     }
 
-    /// Sends a group until it is answered; all tries have one deadline. `None`: it came too late.
+    /// Sends a group until it is answered. All tries have one deadline. `None`: it came too late,
+    /// and nothing was written.
     async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> GroupEnd {
         let give_up = boottime::now() + PATIENCE;
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
-                // Too late now may mean done before: then nobody can say.
+                // A group that comes too late now may have been executed by an earlier try that had
+                // no answer. Then nobody can say.
                 Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
                 Err(error) => error,
             };
             let is_over = !error.is_passing() || boottime::now() >= give_up;
-            // Whatever later tries come to, this one may have been executed.
+            // Whatever becomes of later tries, this one may have been executed.
             if error.certainty() == Certainty::Unknown {
                 doubt = Some(error.clone());
             }
@@ -60,7 +63,7 @@ impl RedisStore {
         }
     }
 
-    /// Sends a group once. What was written counts only when as many replicas have it as are asked
+    /// Sends a group once. What it wrote counts only when as many replicas have it as are asked
     /// for.
     async fn evaluate_write(
         &self,
@@ -76,7 +79,8 @@ impl RedisStore {
         Ok(outcome)
     }
 
-    /// The name's keys, the id's, and one a command; or what is wrong with one of these.
+    /// The keys of the name, that of the group's id, and one for each command; or what is wrong
+    /// with one of these.
     fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
         let [records, order] = self.keys.of(&write.name);
         let slot = self.servers.slot_of(&records);
@@ -95,7 +99,8 @@ impl RedisStore {
         Ok(keys)
     }
 
-    /// What the server's clock shows at least: what it last showed, and what has passed since.
+    /// What the server's clock shows at least: what it showed when it was last heard, and the time
+    /// since.
     async fn server_now(&self, name: &Name) -> Result<u64, StoreError> {
         let is_unheard = self.heard().is_none();
         if is_unheard {
@@ -133,7 +138,7 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
     arguments
 }
 
-/// What became of a group; `None`: it came too late, and nothing was written.
+/// The end of a group. `None`: it came too late, and nothing was written.
 pub(super) type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
 
 pub(super) fn read(answer: Answer) -> GroupEnd {

@@ -8,10 +8,11 @@
 //! | status | cause |
 //! |---|---|
 //! | 200 | done, under a permit all the time |
-//! | 429 | the tenant's permits were all in use for as long as we wait |
-//! | 503 | the store did not answer, or this process shuts down |
+//! | 404 | no such path, or a tenant that is no name |
 //! | 409 | somebody ended the permit while the work went on, which was stopped |
-//! | 500 | the store was silent for too long, and the work was stopped: its permit was lost |
+//! | 429 | the tenant's permits were all in use for as long as we wait |
+//! | 500 | the permit was lost otherwise and the work stopped, or the store refused the request |
+//! | 503 | the store did not answer, or this process shuts down |
 
 use std::{collections::BTreeMap, env, error::Error, sync::Arc, time::Duration};
 

@@ -50,8 +50,9 @@ use asking::{Asking, Begun, ask, begun};
 ///
 /// # On which thread
 /// In memory and with the embedded store, a request that need not wait is executed within the first
-/// poll, on the polling thread: one commit, without waiting for the disk. The connection's threads
-/// do everything else.
+/// poll, on the polling thread: one commit, without waiting for the disk. With a single Redis
+/// server, the polling thread sends the request if no other call is under way. The connection's
+/// threads do everything else.
 ///
 /// # If the store is unreachable
 /// The request is sent again for as long as the connection's [patience](crate::Builder::patience)
@@ -180,7 +181,7 @@ impl Acquire {
     pub(crate) async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
         match self.0.into_description() {
             Some(waited) => waited.until(deadline).await,
-            None => unreachable!("it was looked at, and not polled"),
+            None => unreachable!("`acquire_all` polls none of its requests"),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     acquire::{Acquire, TogetherPart, TryAcquire, ask_together},
     driver::WantedPermits,
     error::AcquireError,
+    permit::Permit,
     request::{Described, request},
     seinpaal::Seinpaal,
 };
@@ -19,11 +20,12 @@ use crate::{
 /// A request for permits of several names: all of them, or none. Made by
 /// [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
 ///
-/// If one server has all names (memory, embedded, a single Redis) and all permits are free, the
-/// store grants them in one step and one round trip. Otherwise the request acquires the names one
-/// after the other, in the order of their bytes, unless [`in_given_order`](Self::in_given_order)
-/// says otherwise. So callers who want the same names never wait for each other in a circle. A
-/// caller that waits for a later name holds the earlier ones meanwhile.
+/// If one server has all names (memory, embedded, a Redis that is neither a cluster nor a quorum)
+/// and all permits are free, the store grants them in one step and one round trip. Otherwise the
+/// request acquires the names one after the other, in the order of their bytes, unless
+/// [`in_given_order`](Self::in_given_order) says otherwise. So callers who want the same names
+/// never wait for each other in a circle. A caller that waits for a later name holds the earlier
+/// ones meanwhile.
 ///
 /// # Cancel safety
 /// Dropping the future, at any point, leaves the queue and gives back what it had.
@@ -96,6 +98,7 @@ impl AllWaited {
         let deadline = self.timeout.map(|timeout| clock.after(timeout));
         let mut requests = in_order(self.requests)?;
         if self.is_as_given {
+            // `in_order` has sorted them by name.
             requests.sort_by_key(|(place, _)| *place);
         }
         if let Some(at_once) = all_at_once(&self.seinpaal, &requests, deadline) {
@@ -109,15 +112,22 @@ impl AllWaited {
                 Ok(None) | Err(_) => {}
             }
         }
-        let mut granted = Vec::with_capacity(requests.len());
-        for (place, request) in requests {
-            let name = request.name().to_owned();
-            // If this returns early, dropping the permits gives them back.
-            let permit = request.until(deadline).await;
-            granted.push((place, permit.map_err(|error| AcquireAllError { name, error })?));
-        }
-        Ok(PermitSet::new(granted))
+        one_after_the_other(requests, deadline).await
     }
+}
+
+async fn one_after_the_other(
+    requests: Vec<(usize, Acquire)>,
+    deadline: Option<Micros>,
+) -> Result<PermitSet, AcquireAllError> {
+    let mut granted = Vec::with_capacity(requests.len());
+    for (place, request) in requests {
+        let name = request.name().to_owned();
+        // If this returns early, dropping the permits gives them back.
+        let permit = request.until(deadline).await;
+        granted.push((place, permit.map_err(|error| AcquireAllError { name, error })?));
+    }
+    Ok(PermitSet::new(granted))
 }
 
 impl TryAcquireAll {
@@ -162,19 +172,27 @@ fn all_at_once<R: TogetherPart>(
     let asked: Vec<_> =
         requests.iter().map(|(at, request)| (*at, request.name().to_owned())).collect();
     let handle = Arc::clone(&seinpaal.handle);
-    Some(async move {
-        let answers = ask_together(&handle, wanted).await;
-        let mut granted = Vec::with_capacity(answers.len());
-        let mut is_busy = false;
-        for ((place, name), answer) in asked.into_iter().zip(answers) {
-            match answer {
-                Ok(permit) => granted.push((place, permit)),
-                Err(error) if error.is_contention() => is_busy = true,
-                Err(error) => return Err(AcquireAllError { name, error }),
-            }
+    Some(async move { all_or_none(asked, ask_together(&handle, wanted).await) })
+}
+
+/// The permits of requests that were made at once, if each was granted. `asked` has the place and
+/// the name of each.
+fn all_or_none(
+    asked: Vec<(usize, String)>,
+    answers: Vec<Result<Permit, AcquireError>>,
+) -> Result<Option<PermitSet>, AcquireAllError> {
+    let mut granted = Vec::with_capacity(answers.len());
+    let mut is_busy = false;
+    for ((place, name), answer) in asked.into_iter().zip(answers) {
+        match answer {
+            // A request that could not join the step may have been granted though another was not.
+            // Dropping its permit gives it back.
+            Ok(permit) => granted.push((place, permit)),
+            Err(error) if error.is_contention() => is_busy = true,
+            Err(error) => return Err(AcquireAllError { name, error }),
         }
-        Ok((!is_busy).then(|| PermitSet::new(granted)))
-    })
+    }
+    Ok((!is_busy).then(|| PermitSet::new(granted)))
 }
 
 /// The requests in the order in which they are made, each with its place in the order it was given

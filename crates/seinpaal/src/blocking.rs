@@ -43,9 +43,10 @@ pub fn wait<F: IntoFuture>(future: F) -> F::Output {
 /// has given back what it held and has left the lines it waited in, for a second at most in all.
 ///
 /// A thread does this by itself when it ends. The main thread does so only where the C library runs
-/// the ends of its variables when the program ends: GNU's does, musl does not. A program that is
-/// linked with musl calls this last, before it returns from `main` or calls [`std::process::exit`].
-/// Otherwise what it waited for when a signal ended it stays in line until its lease has ended.
+/// the destructors of thread-local variables when the program ends: GNU's does, musl does not. A
+/// program that is linked with musl calls this last, before it returns from `main` or calls
+/// [`std::process::exit`]. Otherwise its permits and places in line may stay at the store until
+/// their leases have ended.
 ///
 /// ```
 /// let seinpaal = seinpaal::blocking::Seinpaal::connect("memory:")?;

@@ -1,10 +1,10 @@
 //! The driver: the one task that does a session's I/O, on a thread of its own.
 //!
 //! ```text
-//!   API ── Command ──▶ driver ── told/ask ──▶ session
-//!                        │  ◀── do: calls, events, next timeout
-//!                        ├── Batch ──▶ store ── Replies ──▶ (told)
-//!                        └── Event ──▶ futures and permits of the API
+//!   API ── DriverCommand ──▶ driver ── commands, replies, wakeups ──▶ session
+//!                              │  ◀── calls, events, the next timeout
+//!                              ├── Batch ──▶ store ── Replies, wakeups ──▶ driver
+//!                              └── Event ──▶ futures and permits of the API
 //! ```
 //!
 //! | what | file |
@@ -18,10 +18,12 @@
 //!
 //! The driver has a thread of its own for three reasons: leases are renewed while the program
 //! blocks its executor, a permit can be dropped where there is no runtime, and the program may use
-//! any executor (docs/decisions/0004-driver-thread.md). This is the only place that waits.
+//! any executor (docs/decisions/0004-driver-thread.md). Only the driver waits; the session says
+//! until when.
 //!
-//! If the store answers in place, a caller may enter an idle driver and have its one call made on
-//! the caller's thread (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md).
+//! A caller may enter an idle driver and have its one call made, or sent, on the caller's thread
+//! (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md, and
+//! 0053-a-lone-request-is-sent-by-its-caller.md for a server).
 
 mod answers;
 mod asks;
@@ -177,6 +179,7 @@ impl Driver {
         let mut deadline = pin!(tokio::time::sleep(LAST_WORDS));
         loop {
             self.step();
+            // Nothing is held, wanted or owed any more, so the store need not be told anything.
             if self.is_idle() {
                 return;
             }
@@ -201,6 +204,7 @@ impl Driver {
     /// The calls about permits that are due.
     fn calls(&mut self, now: u64) -> Vec<Call> {
         self.session.handle_timeout(now);
+        // First, so that an answer that has come counts, although its time is over.
         self.tell(now);
         self.answer_overdue(now);
         std::iter::from_fn(|| self.session.poll_call(now)).collect()
@@ -209,6 +213,7 @@ impl Driver {
     /// The rest of a step, after the calls about permits.
     fn stand(&mut self, now: u64) {
         self.step_queues(now);
+        // After the queues, which are among what must have gone back.
         self.answer_closing(now);
         self.statistics.stand(self.waiting.held(), self.waiting.requests());
     }

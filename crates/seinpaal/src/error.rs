@@ -36,7 +36,7 @@ pub enum ConnectError {
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ReleaseError {
-    /// They were lost before: others may have held them meanwhile.
+    /// The permits were lost before: others may have held them meanwhile.
     #[error("the permits had been lost before they were given back")]
     NotHeld,
     /// The store did not answer in time. The connection repeats the release in the background for
@@ -127,7 +127,7 @@ pub enum BadSetting {
     /// A label with an empty key, `=` in the key, or control characters.
     #[error("a label is KEY=VALUE without control characters, the key not empty: {0:?}")]
     Label(String),
-    /// No names for slots.
+    /// These texts cannot be the names of slots.
     #[error(transparent)]
     SlotNames(#[from] BadSlotNames),
     /// More slots are wished for than permits are asked for.
@@ -178,7 +178,7 @@ pub enum AdminError {
     /// Not a limit.
     #[error(transparent)]
     Count(#[from] BadCount),
-    /// A ttl or a reason outside its range.
+    /// A ttl, a reason, an ask or names of slots that are not allowed.
     #[error(transparent)]
     Setting(#[from] BadSetting),
     /// The name is a mutex or a readers-writer lock, whose limit is fixed.

@@ -181,6 +181,7 @@ impl From<&Snapshot> for proto::Snapshot {
             kind: seen.kind,
             limit: seen.limit,
             stated: seen.stated_limit,
+            // A limit that is pinned is the one in force.
             pinned: seen.is_pinned.then_some(seen.limit),
             slot_names: seen.slot_names.clone(),
             paused: seen.paused.clone(),
@@ -212,6 +213,7 @@ impl Holder {
             fence: self.fence,
             held_for: micros(self.held_for),
             valid_for: self.valid_for.map(micros),
+            // The ledger's answer to "why" reads nothing else of a description.
             about: About::default().encode() + &self.promise.mark(),
         }
     }

@@ -51,13 +51,13 @@
 //! # What is logged
 //! With [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its modules; never a
 //! payload, a value or a password. An event about a permit has the fields `name` and `ticket`
-//! (hexadecimal, as everywhere), one about an item `queue`, `item` and `fence`.
+//! (hexadecimal, as everywhere), one about an item `queue` and `item`.
 //!
 //! | level | what |
 //! |---|---|
-//! | warn | `lost`, `danger`, `not known to be released`, a call that the store did not answer, a name that is damaged |
+//! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused or did not answer, a name that is damaged |
 //! | info | `asked to hand over` |
-//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `finished`, connections that fail |
+//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `finished`, pops that `drained` or `timed out`, connections that fail |
 //! | trace | `renewed`, `asked` |
 //!
 //! # To test one's own code

@@ -172,9 +172,9 @@ impl Queue {
         Worker::new(self.clone(), concurrency, handler)
     }
 
-    /// The same for payloads that are JSON: the handler is given the value, and the item to look
-    /// at. A payload that is not what was expected is an error like one of the handler's: it is
-    /// tried again, and ends as a dead letter.
+    /// Works on items whose payloads are JSON, as [`worker`](Self::worker) does. The handler is
+    /// given the value, and the item to look at. A payload that is not what was expected counts as
+    /// an error of the handler: the item is delivered again, and becomes a dead letter in the end.
     ///
     /// # Examples
     /// ```
@@ -233,6 +233,8 @@ impl Queue {
             })
             .unzip();
         let handle = &self.seinpaal.handle;
+        // Read before the command is sent: what is sent to a closed connection is not done, and
+        // what was sent before the close may have been.
         let is_gone = handle.is_gone();
         self.send(name, QueueCommand::Ask(asks));
         let gone =

@@ -30,8 +30,10 @@ impl<D, T> Described<D, T> {
         self.description
     }
 
+    /// Polls the request; the first poll begins it with `run`.
+    ///
     /// # Panics
-    /// If it has been done before.
+    /// If an earlier poll has returned the output.
     pub(crate) fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -42,12 +44,14 @@ impl<D, T> Described<D, T> {
         }
         let running = self.running.as_mut().expect("a request is not polled after it was done");
         let output = ready!(running.as_mut().poll(context));
+        // This frees what the future kept, though the caller may keep the request.
         self.running = None;
         Poll::Ready(output)
     }
 }
 
-/// Makes a future of a request, whose description has an `async fn run(self)`.
+/// Makes a future of a request. The description has a method `run(self)` that returns the future of
+/// the output.
 macro_rules! request {
     ($request:ty => $output:ty) => {
         impl std::future::Future for $request {

@@ -11,7 +11,7 @@ pub enum RunError {
     /// There was no permit: the work was not begun.
     #[error(transparent)]
     Acquire(#[from] AcquireError),
-    /// The permit was lost while the work went on, which was dropped at its next `await`.
+    /// The permit was lost while the work went on. The work was dropped at its next `await`.
     #[error("the work was stopped, because its permit was lost: {0}")]
     Lost(#[from] Lost),
 }

@@ -67,7 +67,9 @@ impl Seinpaal {
     /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another
     /// directory; `memory:` and `memory:LABEL` are this process only, one store for all who state
     /// the same label; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER` the
-    /// master that these sentinels watch over.
+    /// master that these sentinels watch over; `redis+cluster://HOST,HOST` a cluster;
+    /// `redis+quorum://HOST,HOST,HOST` masters that decide by majority; `zookeeper://HOST,HOST` an
+    /// ensemble.
     ///
     /// # Cancel safety
     /// Dropping the future gives the attempt up. Nothing is left at the store.
@@ -157,6 +159,8 @@ impl Seinpaal {
         let handle = handle.unwrap_or_else(|error| panic!("{error}"));
         Self {
             handle,
+            // Nobody can correct the name of an executable, so odd characters are left out here.
+            // `Builder::client` refuses them.
             client: Arc::new(RequestMaker::own(executable().replace(char::is_control, ""))),
         }
     }
@@ -207,8 +211,8 @@ impl Seinpaal {
 
     /// Returns what happens when to permits of this ttl if the store is not heard from again, while
     /// this connection holds them. A store whose own sessions end earlier (ZooKeeper) cuts the ttl;
-    /// detached permits have the whole of it. On one machine (memory, embedded) permits last as
-    /// long as the process, and none of this happens.
+    /// detached permits have the whole of it. With the embedded store permits last as long as the
+    /// process, and none of this happens.
     #[must_use]
     pub fn schedule(&self, ttl: Duration) -> Schedule {
         Schedule::new(self.handle.config().schedule(micros(ttl)))

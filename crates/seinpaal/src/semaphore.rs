@@ -217,8 +217,9 @@ impl Semaphore {
         Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
     }
 
-    /// Sends a request about the name. With `as_nobody` it carries no inbox: the ledger lets an
-    /// operator end what others hold, and a client only its own.
+    /// Sends a request about the name. With `as_nobody` it carries no inbox, as an operator's
+    /// request does: the ledger lets an operator end any grant and renew a detached one, and a
+    /// client only its own.
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
         let name = self.options.name.clone()?;
         let handle = &self.options.seinpaal.handle;

@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use seinpaal_proto::Inbox;
 
-/// Opens the store at `url` likewise, in a process that ends with it.
+/// Opens the store at `url` as [`open`] does, in a process that ends with it. Only the embedded
+/// store makes use of that: it leaves to the kernel what is to be closed at the end.
 pub(crate) fn open_until_exit(
     url: url::StoreUrl,
     inbox: Inbox,

@@ -156,7 +156,7 @@ async fn a_renewal_writes_down_at_a_node_that_forgot_what_a_majority_knows() {
     assert!(!is_granted(&client.attempt(2, 1).await));
 }
 
-/// A is let go and paused between the nodes by hand, so that each of three clients has two nodes.
+/// Another node is paused for each of the three clients while it asks, so that each has two nodes.
 #[tokio::test]
 async fn three_clients_that_each_reach_two_nodes_have_two_permits_at_most() {
     let nodes = Ensemble::start();

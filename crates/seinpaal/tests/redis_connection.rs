@@ -18,6 +18,7 @@ use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);
+
 fn with_users<'a>(users: &[&'a str]) -> Vec<&'a str> {
     users.iter().flat_map(|user| ["--user"].into_iter().chain(user.split(' '))).collect()
 }

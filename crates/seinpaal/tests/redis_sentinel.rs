@@ -23,6 +23,7 @@ use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on its length.
 const LONG: Duration = Duration::from_secs(30);
+
 async fn is_refused(url: &str, kind: StoreErrorKind, advice: &str) {
     let error = refusal(url).await;
     assert_eq!(error.kind(), kind, "{url}: {error}");

@@ -12,8 +12,8 @@ use seinpaal_rig::{Clocks, RedisServer};
 
 const HOUR: i64 = 3_600;
 
-/// As the torture rig saw it: the clock is an hour ahead for a while, and then the name idle for
-/// longer than anything is remembered. Every client is a new process, with no fences seen.
+/// What the torture rig once found: the clock is an hour ahead for a while, and then the name is
+/// idle for longer than anything is remembered. Every client is new, and so has seen no fences.
 #[tokio::test]
 async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a_while() {
     let clock = ServerClock::new();

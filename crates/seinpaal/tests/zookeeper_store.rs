@@ -19,7 +19,7 @@ use seinpaal_proto::{
 };
 use seinpaal_rig::ZookeeperEnsemble;
 use seinpaal_store::packed::Packer;
-use support::{Client, acquire, behind, children, granted, release};
+use support::{Client, acquire, children, granted, release};
 
 const SECRET: &str = "s3cret";
 const BEGINNING: u64 = 1_000_000_000_000_000;
@@ -138,7 +138,7 @@ async fn waiters_beyond_the_most_are_refused_and_the_others_are_served() {
     let mut next = 2_u128;
     let error = loop {
         let spread = |i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_0c83_2d1b_5a67) >> 1;
-        let requests = (next..next + 64).map(|i| behind(spread(i))).collect();
+        let requests = (next..next + 64).map(|i| acquire(spread(i))).collect();
         match client.store.call(&client.batch("n", requests)).await {
             Ok(_) => next += 64,
             Err(error) => break error,
@@ -147,7 +147,7 @@ async fn waiters_beyond_the_most_are_refused_and_the_others_are_served() {
     assert_eq!((error.kind(), error.certainty()), (StoreErrorKind::Full, Certainty::NotExecuted));
     // And one by one, until not even one more fits.
     let spread = |i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_0c83_2d1b_5a67) >> 1;
-    while client.ask("n", behind(spread(next))).await.is_ok() {
+    while client.ask("n", acquire(spread(next))).await.is_ok() {
         next += 1;
     }
     println!("{next} waiters fit");

@@ -30,7 +30,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("x-frame-options", "DENY"),
 ];
 
-/// How long a request may take that is not a stream.
+/// How long a request for a page may take, if it is not a stream.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// The sender of a request.
@@ -39,13 +39,13 @@ pub(crate) struct Visitor {
     pub(crate) may_act: bool,
     /// Whether programs of theirs may take permits and items.
     pub(crate) may_use: bool,
-    /// For the audit.
+    /// The name of the visitor, for the audit.
     pub(crate) who: String,
-    /// In words, for the bar.
+    /// The role in words, for the bar of every page.
     pub(crate) role: String,
 }
 
-/// Lets a request in, or says why not; and dresses every answer.
+/// Lets a request in, or says why not. Every answer gets its headers here.
 pub(crate) async fn check(
     State(inner): State<Arc<HandlerState>>,
     mut request: Request,
@@ -54,7 +54,7 @@ pub(crate) async fn check(
     let path = request.uri().path();
     let is_api =
         path.strip_prefix(&inner.options.base_path).is_some_and(|path| path.starts_with("/v1/"));
-    // The API has bounds of its own for each wait.
+    // The API has bounds of its own for each wait, and for each body.
     let is_stream = is_api || path.ends_with("/live");
     let mut response = match visitor(&inner, request.uri(), request.headers()) {
         Err(refused) if is_api => as_problem(&refused),
@@ -69,7 +69,7 @@ pub(crate) async fn check(
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // A page shows what is so now, and may show it to one visitor only.
+    // A page shows the state of this moment, and may show it to one visitor only.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
@@ -86,27 +86,34 @@ fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visit
         return Err(Box::new((StatusCode::MISDIRECTED_REQUEST, words).into_response()));
     }
     let allow = inner.options.allow_actions;
+    // Without tokens `seinpaal serve` listens on loopback alone.
     let Some(tokens) = &inner.options.tokens else {
         return Ok(Visitor {
             may_act: allow,
             may_use: inner.options.api,
             who: "somebody on this machine".to_owned(),
-            role: if allow { "Operate" } else { "Read only" }.to_owned(),
+            role: role_words(allow).to_owned(),
         });
     };
-    let token = presented(headers).and_then(|text| tokens.find(&text).cloned());
-    let Some(token) = token else { return Err(Box::new(unauthorised())) };
-    // Both: a token cannot do what the program was started without.
+    let token = presented(headers).and_then(|text| tokens.find(&text));
+    let token = token.ok_or_else(|| Box::new(unauthorised()))?;
+    // Both are needed: no token allows what the program was started without.
     let may_act = allow && token.role == Role::Operate;
     let may_use = inner.options.api && token.role != Role::Read;
-    let role = if may_act { "Operate" } else { "Read only" };
-    let role =
-        if token.who.is_empty() { role.to_owned() } else { format!("{role} as {}", token.who) };
-    let who = if token.who.is_empty() { "a token without a name".to_owned() } else { token.who };
+    let role = role_words(may_act);
+    let (who, role) = match token.who.as_str() {
+        "" => ("a token without a name".to_owned(), role.to_owned()),
+        who => (who.to_owned(), format!("{role} as {who}")),
+    };
     Ok(Visitor { may_act, may_use, who, role })
 }
 
-/// A bearer token; or the password that a browser asks for, whatever the user's name is.
+fn role_words(may_act: bool) -> &'static str {
+    if may_act { "Operate" } else { "Read only" }
+}
+
+/// The token of a request: a bearer token, or the password for which a browser asks, whatever the
+/// user's name is.
 fn presented(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = text.split_once(' ')?;
@@ -140,16 +147,16 @@ fn unauthorised() -> Response {
     (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
 }
 
-/// Returns whether each host that a request names is one of ours: there may be several, and an
-/// address that names one besides.
+/// Returns whether each host that a request names is one of ours. A request may name several, and
+/// one more in its address.
 fn names_us(uri: &Uri, headers: &HeaderMap, known: &[String]) -> bool {
     let named = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let mut hosts = named.chain(uri.authority().map(Authority::as_str)).peekable();
     hosts.peek().is_some() && hosts.all(|host| is_known_host(host, known))
 }
 
-/// Returns whether a request came to us on purpose. A foreign page whose name has been made to
-/// point here names itself.
+/// Returns whether this is a host that was meant to be reached. A foreign page whose name has been
+/// made to point here names itself.
 fn is_known_host(host: &str, known: &[String]) -> bool {
     let name = without_port(host);
     let is_loopback = matches!(name, "localhost" | "[::1]") || is_loopback_v4(name);

@@ -39,13 +39,14 @@ struct Confirm<'a> {
     question: String,
     consequence: &'a str,
     csrf: &'a str,
-    /// Which items are meant, and how far they were counted.
+    /// The state and the text of the items that are meant. `until` is the last item that was
+    /// counted.
     state: &'static str,
     matching: &'a str,
     until: String,
     verb: &'a str,
     target: &'a str,
-    /// What the number is that is asked for; empty if none is.
+    /// What the form says of the number for which it asks. It is empty if it asks for none.
     number: &'static str,
     least: u8,
     asks_length: bool,
@@ -56,7 +57,7 @@ struct Confirm<'a> {
     class: &'static str,
 }
 
-/// Asks whether to do it.
+/// The page that asks whether to make a change.
 pub(crate) async fn confirm(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -97,7 +98,7 @@ pub(crate) async fn confirm(
     })
 }
 
-/// Does it.
+/// Makes the change of a form.
 pub(crate) async fn act(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -137,7 +138,7 @@ struct CheckedAction {
     words: &'static ActionWords,
     name: String,
     target: String,
-    /// Of which state items are cancelled, where it is not one.
+    /// The state of the items that are cancelled, if it is not one item.
     state: ItemState,
     matching: Matching,
     deed: WebDeed,
@@ -163,12 +164,14 @@ impl CheckedAction {
         let target = field("t").to_owned();
         let matching = matching(inner, fields);
         let state = field("state").parse().unwrap_or(ItemState::InWork);
+        // Without a number, to see whether the target fits the action. `checked` makes the deed of
+        // a form.
         let deed = words.verb.deed(&target, None, (state, &matching));
         let deed = deed.ok_or_else(|| bad("This is not a ticket or an item."))?;
         Ok(Self { words, name, target, state, matching, deed, reason: String::new() })
     }
 
-    /// How many items are concerned, where it is not one. Only these are touched later.
+    /// How many items are concerned, if it is not one. Only these are touched later.
     async fn count(&self, inner: &HandlerState) -> Result<Option<Counted>, ActionRefused> {
         let queue = inner.seinpaal.queue(&self.name);
         let counted = match self.words.verb {
@@ -190,7 +193,8 @@ impl CheckedAction {
         if let (Some(question), Some(counted)) = (self.words.verb.of_many(self.state), counted) {
             return question.replace('*', &self.many(counted));
         }
-        // The first digits of a ticket, and all of an item: the numbers of items begin alike.
+        // The first digits of a ticket, but the whole number of an item, since numbers of items
+        // begin alike.
         let is_ticket = self.target.len() == DIGITS;
         let short = if is_ticket { &self.target[..8] } else { &self.target };
         self.words.question.replace('*', short)
@@ -206,7 +210,7 @@ impl CheckedAction {
         }
     }
 
-    /// With what the form asked for.
+    /// The action with what the form has asked for.
     fn checked(self, fields: &FieldMap) -> Result<Self, ActionRefused> {
         let field = |name: &str| field(fields, name).trim();
         let (verb, reason) = (self.words.verb, field("reason"));
@@ -218,18 +222,13 @@ impl CheckedAction {
         if verb.needs_reason() && reason.is_empty() {
             return Err(bad("A reason is needed."));
         }
-        // As it is, or as the page shows it: some characters cannot be typed.
+        // The name may be typed as it is, or as the page shows it, since some characters cannot be
+        // typed.
         let typed = crate::fields::field(fields, "typed");
         if verb.is_typed() && typed != self.name && typed != shown(&self.name) {
             return Err(bad("What was typed is not the name. Nothing was changed."));
         }
-        let number = match (verb.asks_number(), field("number")) {
-            (false, _) | (true, "") => None,
-            (true, text) => Some(
-                text.parse::<u32>()
-                    .map_err(|_| bad("A number from 0 to 1 000 000 000 is wanted."))?,
-            ),
-        };
+        let number = if verb.asks_number() { number(field("number"))? } else { None };
         let deed = match verb {
             Verb::Reserve => reserve(number, field("for"))?,
             verb => {
@@ -250,7 +249,7 @@ impl CheckedAction {
     }
 }
 
-/// Which items of a queue the fields mean.
+/// The items of a queue that the fields mean.
 fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
     let until = fields.get("until").and_then(|text| text.parse().ok());
     Matching {
@@ -258,6 +257,14 @@ fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
         with_payloads: inner.options.payloads,
         until,
     }
+}
+
+fn number(text: &str) -> Result<Option<u32>, ActionRefused> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let number = text.parse().map_err(|_| bad("A number from 0 to 1 000 000 000 is wanted."))?;
+    Ok(Some(number))
 }
 
 fn reserve(number: Option<u32>, length: &str) -> Result<WebDeed, ActionRefused> {

@@ -1,5 +1,5 @@
-//! The HTTP API: what programs ask that cannot link the crate. docs/decisions/0054-http-api.md says
-//! why it is as it is.
+//! The HTTP API, for programs that cannot link the crate. docs/decisions/0055-http-api.md says why
+//! it is as it is.
 
 mod address;
 mod body;
@@ -21,7 +21,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{problem, shared::HandlerState};
 
-/// The longest body of a request, in bytes: three payloads of the largest size, as base64.
+/// The longest body of a request, in bytes: almost three payloads of the largest size, as base64.
 const MOST_BODY: usize = 4 << 20;
 
 /// All addresses under `/v1`.

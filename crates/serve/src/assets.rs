@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// One of them by its name.
+/// One of these files, by its name.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let (kind, body) = match name.as_str() {
         "style.css" => ("text/css; charset=utf-8", include_str!("../assets/style.css")),

@@ -1,5 +1,5 @@
-//! The audit: who changed what, and why. The last changes are in memory, and all of them in a file
-//! if one is named.
+//! The audit: who changed what, and why. The last changes are in memory, and all changes are in a
+//! file if one is named.
 
 use std::{
     collections::VecDeque,
@@ -36,7 +36,7 @@ pub(crate) struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// The entry, as it may stand on a page.
+    /// The entry as it may stand on a page, without characters that could turn a line around.
     fn shown(&self) -> Self {
         let shown = |text: &str| plain(text).into_owned();
         Self {
@@ -71,6 +71,7 @@ impl Audit {
     /// The file could not be written.
     pub(crate) fn note(&self, change: AuditEntry) -> std::io::Result<()> {
         let written = self.append(&change);
+        // Even if the file could not be written, because the change was made.
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.truncate(KEPT - 1);
         changes.push_front(change);
@@ -84,7 +85,7 @@ impl Audit {
         file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
     }
 
-    /// The last ones for a page, newest first; of one name or queue if one is given.
+    /// The last changes for a page, the newest first: all, or those of one name or queue.
     pub(crate) fn last(&self, of: Option<(&str, &str)>, most: usize) -> Vec<AuditEntry> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = changes.iter().filter(|change| {

@@ -1,4 +1,4 @@
-//! The table of addresses, and what is made for their handlers.
+//! The table of addresses, and the state that their handlers share.
 
 use std::{fmt, sync::Arc};
 
@@ -28,7 +28,7 @@ use crate::{
 /// The longest body of a request, in bytes: a form with a name and a reason.
 const MOST_BODY: usize = 16 * 1024;
 
-/// Pages over one connection to a store.
+/// Pages and an HTTP API over one connection to a store.
 #[derive(Clone)]
 pub struct Dashboard(Arc<HandlerState>);
 
@@ -39,8 +39,9 @@ impl fmt::Debug for Dashboard {
 }
 
 impl Dashboard {
-    /// Pages of the store that this connection goes to. They ask it once a second for what somebody
-    /// looks at, and nothing while nobody looks.
+    /// Pages of the store to which this connection goes. They read what somebody looks at, a list
+    /// once a second and a name or a queue twice a second. They read nothing while nobody looks,
+    /// except the names in [`Options::metrics_of`].
     ///
     /// # Errors
     /// [`BadOption`] says which option cannot be used, in one line.
@@ -64,8 +65,8 @@ impl Dashboard {
         })))
     }
 
-    /// The pages under their base path. Every request is checked: its host, who it is from, and of
-    /// a change where its form came from.
+    /// The pages and the HTTP API under their base path. Every request is checked: its host, its
+    /// sender, and of a change where its form came from.
     pub fn router(&self) -> Router {
         let pages = Router::new()
             .route("/", get(page::names))
@@ -83,9 +84,11 @@ impl Dashboard {
             .fallback(page::not_found);
         let pages = match self.0.options.base_path.as_str() {
             "" => pages,
+            // `nest` alone would serve `/locks`, but not `/locks/`.
             base => Router::new().route(&format!("{base}/"), get(page::names)).nest(base, pages),
         };
         pages
+            // Around all routes, so that requests for unknown addresses are checked, too.
             .layer(middleware::from_fn_with_state(Arc::clone(&self.0), access::check))
             .with_state(Arc::clone(&self.0))
     }
@@ -101,6 +104,7 @@ fn check_names(names: &[String]) -> Result<(), BadOption> {
 }
 
 fn is_base_path(path: &str) -> bool {
+    // It stands as it is in links, and in the header that leads back from a form.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let is_well_formed = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
     path.is_empty() || (is_well_formed && path.chars().all(is_plain))

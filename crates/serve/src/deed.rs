@@ -15,10 +15,10 @@ use crate::{
     shared::HandlerState,
 };
 
-/// The longest reason, in characters. A store keeps 512 bytes.
+/// The longest reason: in characters, and in bytes, of which a store keeps so many.
 const MOST_REASON: usize = 200;
 const MOST_REASON_BYTES: usize = 512;
-/// The longest name of a person who asks, in bytes. A store keeps 128.
+/// The longest name of a person who asks, in bytes: a store keeps so many.
 const MOST_BY_BYTES: usize = 128;
 
 /// A change of a name or of a queue.
@@ -32,14 +32,14 @@ pub(crate) enum WebDeed {
 #[derive(Clone, Debug)]
 pub(crate) enum NameDeed {
     Limit(Option<u32>),
-    /// As many permits as there are names, one for each.
+    /// Names the slots, and sets the limit to as many as there are names.
     Slots(SlotNames),
     Pause,
     Resume,
     Evict(Ticket),
-    /// Asks its holder to hand over.
+    /// Asks the holder of this ticket to hand over.
     Ask(Ticket),
-    /// This many permits for the person who asks, for this long.
+    /// Holds this many permits for the person who asks, for this long.
     Reserve(u32, Duration),
 }
 
@@ -51,7 +51,8 @@ pub(crate) enum QueueDeed {
     Resume,
     Purge,
     Cancel(ItemId),
-    /// The items of a state that match, not only those on a page; and so with dead letters below.
+    /// All items of a state that match, not only those on a page. The same holds for dead letters
+    /// below.
     CancelAll(ItemState, Matching),
     Replay(ItemId),
     ReplayAll(Matching),
@@ -59,7 +60,7 @@ pub(crate) enum QueueDeed {
     DropAll(Matching),
 }
 
-/// How many items were concerned, where that is not known beforehand.
+/// How many items were concerned, if that was not known beforehand.
 pub(crate) type Done = Option<u64>;
 
 /// Why a change was not made, or not written down.
@@ -69,9 +70,9 @@ pub(crate) enum Undone {
     Queue(QueueError),
     /// The store cannot do this, whoever asks.
     NotThere(StoreError),
-    /// The permits were not to be had.
+    /// The permits were not free.
     NotFree(String),
-    /// It was made.
+    /// The change was made, but not written down.
     Unwritten(io::Error),
 }
 
@@ -122,6 +123,7 @@ impl WebDeed {
             reason: reason.to_owned(),
             result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
         });
+        // Why a change was not made says more than that this was not written down either.
         let done = done?;
         noted.map(|()| done).map_err(Undone::Unwritten)
     }
@@ -167,7 +169,8 @@ fn with_count(what: String, done: Done) -> String {
     }
 }
 
-/// The name that the holder reads. The holder may be far away.
+/// The name of the person who asks, as the holder reads it. The holder may be on another machine,
+/// so this machine's name stands in the place of `this machine`.
 fn asker(visitor: &Visitor) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
     let who = visitor.who.replace("this machine", &host);
@@ -178,7 +181,7 @@ fn asker(visitor: &Visitor) -> String {
     by
 }
 
-/// Some stores say that they cannot do this. Nothing is wrong with how they are set up.
+/// Tells apart the stores that cannot do this. Nothing is wrong with how they are set up.
 fn of_some_stores(error: AdminError) -> Undone {
     match error {
         AdminError::Store(error) if error.kind() == StoreErrorKind::Misconfigured => {
@@ -196,7 +199,7 @@ impl NameDeed {
             Self::Pause => name.pause(reason).await,
             Self::Resume => name.resume().await,
             Self::Evict(ticket) => name.evict(ticket).await,
-            // Each is made by its own.
+            // [`WebDeed::make`] makes each of these in another way.
             Self::Ask(_) | Self::Slots(_) | Self::Reserve(..) => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Items that this program holds for a client that said for how long.
+//! Items that this program holds for clients, for as long as each has asked for.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::problem::Problem;
 
-/// Orders that have not been read: each has a request that waits for it.
+/// How many orders may wait to be read. Each has a request that waits for it.
 const ORDERS: usize = 8;
 
 /// Deliveries in hand, by the secret word that the worker was given.
@@ -96,10 +96,11 @@ async fn hold(
     mut orders: mpsc::Receiver<FinishOrder>,
 ) {
     let finish = next_finish(&item, until, &mut orders).await;
-    // Before the end is told to the store: a second order for this delivery is told that it is
-    // over.
+    // Before the store is told of the end, so that a second order for this delivery is told that it
+    // is over.
     all.all().remove(&word);
     match finish {
+        // If the item is lost, this changes nothing.
         None => drop(item.fail("its worker did not renew it in time", Duration::ZERO).await),
         Some((how, reply)) => {
             let finished = match how {
@@ -115,7 +116,7 @@ async fn hold(
 
 type Finish = (FinishHow, oneshot::Sender<Result<(), FinishError>>);
 
-/// The order to finish; none if the time is over or the item is lost.
+/// The order to finish. `None`: the time is over, or the item is lost.
 async fn next_finish(
     item: &Item,
     mut until: Instant,

@@ -5,8 +5,8 @@ use std::fmt;
 use askama::filters::{Escaper, Html};
 use seinpaal_words::text::plain;
 
-/// Text that is read, and no markup. Characters that turn the direction of a line, or that nobody
-/// sees, become U+FFFD, or a name could look like another one.
+/// Text for people to read, without markup. Characters that turn the direction of a line, or that
+/// nobody sees, become U+FFFD. Otherwise a name could look like another one.
 #[derive(Clone, Copy)]
 pub(crate) struct PageText;
 

@@ -1,4 +1,4 @@
-//! The holders of the names that a list shows, since a list has only their number.
+//! The holders of the names that a list shows. The list itself has only their number.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -14,7 +14,7 @@ use crate::history::NameHistories;
 /// A name is read again when what is known of it is older than this. A holder is late only after
 /// seconds.
 const FRESH: Duration = Duration::from_secs(3);
-/// Then it is forgotten: nobody looks at a list that has it.
+/// After this time a name is forgotten, since nobody looks at a list that has it.
 const LASTS: Duration = Duration::from_secs(30);
 
 /// The holders of the names that somebody looks at, as they were read last.
@@ -28,9 +28,9 @@ struct Glance {
 }
 
 impl Glances {
-    /// These rows of a list with their holders, as far as the store tells. Each name is read at
-    /// most every 3 s, however many look. One that nobody holds is read once more after the last
-    /// holder has gone, which tells whether it was lost.
+    /// Returns these rows of a list with their holders, as far as the store tells. Each name is
+    /// read about every 3 s, however many look. A name that nobody holds is read once more after
+    /// its last holder has gone, which tells whether that hold was lost.
     pub(crate) async fn fill(
         &self,
         (seinpaal, history): (&Seinpaal, &NameHistories),
@@ -42,13 +42,13 @@ impl Glances {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, glance| glance.read_at.elapsed() < LASTS);
         all.extend(read.into_iter().flatten());
-        // The rows are filled under the same lock, one by one.
+        // `filled` takes the lock again, for each row.
         drop(all);
         rows.iter().map(|row| self.filled(row)).collect()
     }
 
-    /// Of these names, and of those that somebody held at the last reading, those that are to be
-    /// read.
+    /// Those of these names, and of the names that somebody held at the last reading, that are to
+    /// be read now.
     fn due(&self, mut names: BTreeSet<String>) -> BTreeSet<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let were_held = all.iter().filter(|(_, glance)| !glance.holders.is_empty());
@@ -57,7 +57,7 @@ impl Glances {
         names
     }
 
-    /// The holders of a moment ago.
+    /// The holders of a row, as they were a moment ago.
     fn holders(&self, row: &Snapshot) -> Option<Vec<Holder>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let glance = all.get(row.name.as_str())?;

@@ -1,9 +1,8 @@
-//! The past of names and queues that somebody looks at or that are scraped, since the first
-//! reading.
+//! The past of names and queues, since they were first read.
 //!
-//! The store keeps no past. So each reading that is made anyway, for a page or for `/metrics`, is
-//! noted here, in two rings for each name: the last ten minutes, and the last day. What nobody read
-//! is not known, and is not drawn as nothing.
+//! The store keeps no past. So each reading that is made in any case, for a page or for `/metrics`,
+//! is noted here, in two rings for each name: the last ten minutes, and the last day. What nobody
+//! read is unknown, and is not drawn as zero.
 
 mod ended;
 mod losses;
@@ -23,14 +22,15 @@ use ended::{LastWaiters, Span};
 pub(crate) use losses::Losses;
 pub(crate) use ring::{Bucket, Ring};
 
-/// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a
-/// name 60 kB while looked at.
+/// How many names have a past, and how many queues. Each takes 25 kB at most while it is only
+/// scraped. A name that somebody looks at takes 60 kB at most.
 const MOST_NAMES: usize = 1000;
 /// The last ten minutes, and the last day: length and number of buckets.
 const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
 const COARSE: (Duration, usize) = (Duration::from_secs(300), 288);
 
-/// The clock shows this when the program begins, so that earlier instants can be expressed, too.
+/// What the clock of this module shows when the program begins. It is not 0, so that earlier
+/// instants can be expressed, too.
 pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// The past of all names and queues that were read.
@@ -43,7 +43,7 @@ pub(crate) struct NameHistories {
     tally: ServeTally,
 }
 
-/// By name.
+/// Pasts by name.
 type Pasts = Mutex<HashMap<String, NamePast>>;
 
 /// The past of one name or one queue. In a queue, items in work count as held, and ready items as
@@ -66,13 +66,13 @@ impl NameHistories {
         Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
     }
 
-    /// Notes a reading of one name with its holders and waiters. What the snapshot says of waiters
-    /// goes by what was seen before.
+    /// Notes a reading of one name with its holders and waiters. The reasons and estimates of the
+    /// snapshot then go by the holds that were seen to end.
     pub(crate) fn learn(&self, seen: &mut Snapshot) {
         self.learn_at(seen, self.now(), |_| ());
     }
 
-    /// As above, and returns the name's past and the time of the clock.
+    /// Notes a reading of one name, and returns its past and the time of the clock.
     pub(crate) fn look(&self, seen: &mut Snapshot) -> (NamePast, Duration) {
         let now = self.now();
         (self.learn_at(seen, now, NamePast::clone), now)
@@ -93,7 +93,7 @@ impl NameHistories {
         words.map(|(name, words)| (name.clone(), words)).collect()
     }
 
-    /// Notes a reading of one queue, and returns its past and what the clock says.
+    /// Notes a reading of one queue, and returns its past and the time of the clock.
     pub(crate) fn look_into(&self, seen: &QueueSnapshot) -> (NamePast, Duration) {
         self.look_into_at(seen, self.now())
     }
@@ -105,7 +105,7 @@ impl NameHistories {
         (past.clone(), now)
     }
 
-    /// Notes a reading of many names in short: how many hold and wait.
+    /// Notes a reading of many names, of which only numbers are known.
     pub(crate) fn scrape<'a>(&self, all: impl Iterator<Item = &'a Snapshot>) {
         note_all(&self.names, all.map(|seen| (&*seen.name, Bucket::of(seen))), self.now());
     }
@@ -124,13 +124,14 @@ impl NameHistories {
 
 fn note_all<'a>(pasts: &Pasts, all: impl Iterator<Item = (&'a str, Bucket)>, now: Duration) {
     let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+    // More would only push each other out.
     for (name, bucket) in all.take(MOST_NAMES) {
         entry(&mut pasts, name, now).note(bucket, now);
     }
 }
 
-/// The past of a name, which takes the place of the one that was read longest ago if there are too
-/// many.
+/// The past of a name. If there are too many, a new one takes the place of the one that was read
+/// longest ago.
 fn entry<'a>(
     names: &'a mut HashMap<String, NamePast>,
     name: &str,
@@ -145,7 +146,7 @@ fn entry<'a>(
 }
 
 impl NamePast {
-    /// How often a hold of it was lost within the hour, in words; empty if none was.
+    /// How often a hold was lost within the hour, in words. It is empty if none was.
     pub(crate) fn losses(&self, now: Duration) -> String {
         self.losses.words(now).unwrap_or_default()
     }
@@ -169,7 +170,8 @@ impl NamePast {
         self.coarse.note(now, bucket);
     }
 
-    /// A waiter that holds now has waited, and a holder that does not hold now has held.
+    /// Compares the reading with the one before. A waiter that holds now has waited, and a holder
+    /// that does not hold any more has held.
     fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &ServeTally) {
         let waits: Vec<Span> = self.line.meet(seen, now);
         let holds = self.times.look(seen, now);

@@ -1,4 +1,5 @@
-//! Web pages that show who holds, who waits, why, and for how long; and metrics of the same.
+//! Web pages that show who holds, who waits, why, and for how long; metrics of the same; and an
+//! HTTP API for programs that cannot link the crate `seinpaal`.
 //!
 //! `seinpaal serve` is this crate on a port. A service mounts the same pages into its own router:
 //!

@@ -19,16 +19,16 @@ const HEADERS: Duration = Duration::from_secs(10);
 /// as long encoded.
 const MOST_HEADERS: usize = 32 * 1024;
 /// How long what was sent may stay without a sign from the other side, in milliseconds. A machine
-/// that has gone without a word would otherwise hold a permit, or a place, until the system gives
-/// up after a quarter of an hour.
+/// that has gone silent would otherwise hold a permit, or a place, until the system gives up after
+/// a quarter of an hour.
 const SILENCE: u32 = 30_000;
-/// After an accept that failed, as one does if other parts of the program have opened all files
-/// that it may open.
+/// The pause after an accept that failed, as one does if other parts of the program have opened all
+/// files that it may open.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the router on the port until the future is dropped. Connections beyond `most` wait to be
-/// accepted; one that takes longer than 10 s for its headers is closed.
-/// [`StreamRoom`](crate::StreamRoom) tells how many there is room for.
+/// accepted. A connection that takes longer than 10 s for its headers is closed.
+/// [`StreamRoom`](crate::StreamRoom) tells how many connections there is room for.
 ///
 /// # Cancel safety
 /// Dropping the future closes the port. Connections that were accepted go on until they end.
@@ -85,7 +85,8 @@ async fn accept(
     }
 }
 
-/// Without this a client that is dead is noticed later, which is no reason to send it away.
+/// Has a client noticed that is dead. If that fails, it is noticed later, which is no reason to
+/// send the client away.
 #[cfg(target_os = "linux")]
 fn notice_silence(stream: &TcpStream) {
     let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, SILENCE);
@@ -118,6 +119,7 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
             Ok::<_, Infallible>(router.call(request).await.unwrap_or_else(|never| match never {}))
         }
     });
+    // HTTP/2 needs TLS, and most of these ports are on loopback (decision 95).
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
     // A connection that breaks is its client's matter.

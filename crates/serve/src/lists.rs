@@ -8,8 +8,9 @@ use std::{
 use seinpaal::{QueueSnapshot, Seinpaal, Snapshot, store::StoreError};
 use tokio::sync::Mutex;
 
-/// A list is read again when it is older than this, or than ten times what reading it took.
+/// A list is read again when it is older than this, or than [`SHARE`] times what reading it took.
 const FRESH: Duration = Duration::from_secs(1);
+/// So reading a long list takes a tenth of the time at most.
 const SHARE: u32 = 10;
 
 /// Both lists, as they were read last.
@@ -53,6 +54,7 @@ async fn read<T>(
     last: &Mutex<Option<ReadList<T>>>,
     reading: impl Future<Output = Result<Vec<T>, StoreError>>,
 ) -> Result<Arc<Vec<T>>, StoreError> {
+    // Locked while the list is read, so that all who ask meanwhile share one reading.
     let mut last = last.lock().await;
     if let Some(rows) = last.as_ref().and_then(ReadList::fresh) {
         return Ok(rows);

@@ -1,7 +1,7 @@
 //! Streams that keep pages up to date: first everything that the page does not have, then what
 //! changes.
 //!
-//! A stream holds no frames: a browser that reads slowly gets the newest state when it has read the
+//! A stream keeps no frames. A browser that reads slowly gets the newest state when it has read the
 //! last one.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
@@ -47,7 +47,7 @@ struct LiveMessage<'a> {
     trouble: String,
 }
 
-/// The stream of a page, whose address and query stand in the fields.
+/// The stream of a page. The fields say which page it is.
 pub(crate) async fn live(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -76,18 +76,18 @@ pub(crate) async fn live(
         is_first: true,
         _place: place,
     };
-    // A proxy that collects what we send would hold up everything.
+    // A proxy that collects what is sent would hold every event back.
     let unbuffered = [("x-accel-buffering", "no"), ("cache-control", "no-store")];
     (unbuffered, Sse::new(events(live))).into_response()
 }
 
-/// The script of the page shows these words.
+/// Refuses a stream. The script of the page shows these words.
 fn too_many(words: &str) -> Response {
     let later = [(header::RETRY_AFTER, "10")];
     (StatusCode::SERVICE_UNAVAILABLE, later, format!("Stale: {words}.\n")).into_response()
 }
 
-/// `epoch-version`.
+/// Reads the id of an event, `EPOCH-VERSION`.
 fn version(id: &str) -> Option<(u64, u64)> {
     let (epoch, version) = id.split_once('-')?;
     Some((epoch.parse().ok()?, version.parse().ok()?))
@@ -101,10 +101,10 @@ fn events(live: Live) -> impl Stream<Item = Result<Event, Infallible>> {
 }
 
 impl Live {
-    /// The next event; none if the watch has ended, whereupon the browser connects again.
+    /// The next event. `None`: the watch has ended, and the browser connects again.
     async fn next(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.is_first) {
-            // At once, so that proxies and browsers see that there is a stream.
+            // At once, so that proxies and browsers see that the stream is open.
             return Some(Event::default().retry(INTERVAL).comment("seinpaal"));
         }
         match timeout(BEAT, self.frames.changed()).await {
@@ -136,6 +136,6 @@ fn beat(frame: &Frame) -> Event {
 }
 
 fn json(message: &LiveMessage<'_>) -> String {
-    // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+    // Only maps with other keys than text cannot be written, and there are none here.
     serde_json::to_string(message).unwrap_or_default()
 }

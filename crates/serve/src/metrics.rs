@@ -1,4 +1,5 @@
-//! `/metrics`: what the lists say at the moment of the scrape, so that nothing stays that is gone.
+//! `/metrics`: what the lists say at the moment of the scrape, so that no series outlives what it
+//! is about.
 
 use std::{
     cmp::Reverse,
@@ -19,23 +20,18 @@ use prometheus_client::{
 };
 use seinpaal::{AdminError, QueueSnapshot, Snapshot};
 
-use crate::{counting, shared::HandlerState};
+use crate::{counting, shared::HandlerState, tally::NameLabel};
 
-/// How many names, and queues, have series of their own: those with the most waiters, then the most
-/// holders.
+/// How many names, and how many queues, have series of their own: those with the most waiters or
+/// ready items, and then the most holders or items in work.
 const MOST: usize = 500;
 
-/// Of how many names with waiters the holders are looked at: a read of the store for each, at each
-/// scrape.
+/// How many names with waiters have their holders looked at, which takes a reading of the store for
+/// each, at each scrape.
 const MOST_CROWDED: usize = 50;
 
-/// How many of something a queue has.
+/// A figure of a queue.
 type Figure = fn(&QueueSnapshot) -> u32;
-
-#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct QueueLabel {
-    name: String,
-}
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 struct QueueStateLabel {
@@ -48,34 +44,20 @@ pub(crate) async fn metrics(State(inner): State<Arc<HandlerState>>) -> Response 
     let mut registry = Registry::with_prefix("seinpaal");
     let names = inner.lists.names().await;
     let queues = inner.lists.queues().await;
-    let is_up = i64::from(names.is_ok());
+    let is_up = usize::from(names.is_ok());
     gauge(&mut registry, "store_up", "Whether the store answered this scrape", is_up);
     if let Ok(names) = names {
         let rows = of_names(&mut registry, &names);
         of_crowded(&mut registry, &crowded(&inner, &rows).await);
         inner.history.scrape(rows.into_iter().take(MOST));
     }
-    // A store that keeps no queues says so by an error, and has no series of them.
+    // A store that keeps no queues says so by an error, and then there are no series of queues.
     if let Ok(queues) = queues {
         let rows = of_queues(&mut registry, &queues);
         inner.history.scrape_queues(rows.into_iter().take(MOST));
     }
     counting::begin(&inner.source);
-    inner.tally.register(&mut registry);
-    let watched = i64::try_from(inner.watches.len()).unwrap_or(i64::MAX);
-    gauge(
-        &mut registry,
-        "serve_watched",
-        "Names, queues and lists that somebody looks at",
-        watched,
-    );
-    let streams = inner.options.streams - inner.streams.available_permits();
-    gauge(
-        &mut registry,
-        "serve_streams",
-        "Pages that are kept up to date, and requests of programs that wait or hold",
-        i64::try_from(streams).unwrap_or(i64::MAX),
-    );
+    of_this_program(&mut registry, &inner);
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {
         return (axum::http::StatusCode::INTERNAL_SERVER_ERROR, "cannot be written\n")
@@ -85,14 +67,23 @@ pub(crate) async fn metrics(State(inner): State<Arc<HandlerState>>) -> Response 
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-fn gauge(registry: &mut Registry, name: &str, help: &str, value: i64) {
+fn of_this_program(registry: &mut Registry, inner: &HandlerState) {
+    inner.tally.register(registry);
+    let watched = "Names, queues and lists that somebody looks at";
+    gauge(registry, "serve_watched", watched, inner.watches.len());
+    let streams = "Pages that are kept up to date, and requests of programs that wait or hold";
+    let in_use = inner.options.streams - inner.streams.available_permits();
+    gauge(registry, "serve_streams", streams, in_use);
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str, value: usize) {
     let gauge = Gauge::<i64>::default();
-    gauge.set(value);
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
     registry.register(name, help, gauge);
 }
 
-/// Each of the first rows under its name, and all others together under the empty name, which is
-/// never valid.
+/// Calls `set` with each of the first rows under its name, and with all others together under the
+/// empty name, which no row can have.
 fn each<T>(rows: &[&T], name_of: fn(&T) -> String, mut set: impl FnMut(String, &[&T])) {
     let (own, others) = rows.split_at(rows.len().min(MOST));
     for row in own {
@@ -107,7 +98,7 @@ fn sum<T>(rows: &[&T], figure: fn(&T) -> u32) -> i64 {
     rows.iter().map(|row| i64::from(figure(row))).sum()
 }
 
-/// A figure of each; of the others the sum.
+/// Registers a figure of each row, and of the others the sum.
 fn sums<T>(
     registry: &mut Registry,
     (name, help): (&str, &str),
@@ -115,14 +106,14 @@ fn sums<T>(
     name_of: fn(&T) -> String,
     figure: fn(&T) -> u32,
 ) {
-    let family = Family::<QueueLabel, Gauge>::default();
+    let family = Family::<NameLabel, Gauge>::default();
     each(rows, name_of, |name, rows| {
-        family.get_or_create(&QueueLabel { name }).set(sum(rows, figure));
+        family.get_or_create(&NameLabel { name }).set(sum(rows, figure));
     });
     registry.register(name, help, family);
 }
 
-/// A length of time of each; of the others the longest.
+/// Registers a length of time of each row, and of the others the longest.
 fn seconds<T>(
     registry: &mut Registry,
     (name, help): (&str, &str),
@@ -130,17 +121,17 @@ fn seconds<T>(
     name_of: fn(&T) -> String,
     length: fn(&T) -> Option<Duration>,
 ) {
-    let family = Family::<QueueLabel, Gauge<f64, AtomicU64>>::default();
+    let family = Family::<NameLabel, Gauge<f64, AtomicU64>>::default();
     each(rows, name_of, |name, rows| {
         let longest = rows.iter().filter_map(|row| length(row)).max().unwrap_or_default();
-        family.get_or_create(&QueueLabel { name }).set(longest.as_secs_f64());
+        family.get_or_create(&NameLabel { name }).set(longest.as_secs_f64());
     });
     registry.register_with_unit(name, help, Unit::Seconds, family);
 }
 
-/// Returns them as they were sorted.
+/// Registers what names tell, and returns the names as they were sorted.
 fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snapshot> {
-    gauge(registry, "names", "Names in use or configured", i64::try_from(names.len()).unwrap_or(0));
+    gauge(registry, "names", "Names in use or configured", names.len());
     let mut rows: Vec<_> = names.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.waiting_total, seen.holders_total)));
     let name: fn(&Snapshot) -> String = |seen| seen.name.to_string();
@@ -185,10 +176,12 @@ fn of_crowded(registry: &mut Registry, names: &[Snapshot]) {
     seconds(registry, about, &rows, name, |seen| Some(seen.holders.first()?.held_for));
 }
 
-/// Returns them as they were sorted.
-fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
-    let mut rows: Vec<_> = queues.iter().collect();
-    rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
+/// Registers how many items queues have in each state.
+fn of_items(
+    registry: &mut Registry,
+    rows: &[&QueueSnapshot],
+    name_of: fn(&QueueSnapshot) -> String,
+) {
     let family = Family::<QueueStateLabel, Gauge>::default();
     let states: [(&str, Figure); 4] = [
         ("ready", |seen| seen.ready),
@@ -196,13 +189,20 @@ fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'
         ("in_work", |seen| seen.in_work),
         ("dead", |seen| seen.dead),
     ];
-    let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
     for (state, figure) in states {
-        each(&rows, name, |name, rows| {
+        each(rows, name_of, |name, rows| {
             family.get_or_create(&QueueStateLabel { name, state }).set(sum(rows, figure));
         });
     }
     registry.register("queue_items", "Items of a queue", family);
+}
+
+/// Registers what queues tell, and returns the queues as they were sorted.
+fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
+    let mut rows: Vec<_> = queues.iter().collect();
+    rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
+    let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
+    of_items(registry, &rows, name);
     sums(registry, ("queue_idle_workers", "Connections that want items"), &rows, name, |seen| {
         seen.idle
     });

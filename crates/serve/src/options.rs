@@ -1,4 +1,4 @@
-//! How the pages behave, and what is wrong with an option.
+//! How the pages and the HTTP API behave, and what is wrong with an option.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -6,15 +6,16 @@ use seinpaal::BadName;
 
 use crate::{tally::MOST, tokens::Tokens};
 
-/// How the pages behave.
+/// How the pages and the HTTP API behave.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The prefix of every address, for use behind a proxy: empty, or such as `/locks`. Default:
     /// empty.
     pub base_path: String,
-    /// Whether dead letters show the beginning of their payloads. Default: yes.
+    /// Whether items show the beginning of their payloads, on pages and in the HTTP API, and can be
+    /// found by it. Default: yes.
     pub payloads: bool,
-    /// Whether those who may operate can change anything. Default: no.
+    /// Whether visitors who may operate can change anything. Default: no.
     pub allow_actions: bool,
     /// Whether programs can take permits and items by HTTP. Default: no. They can look in any case.
     pub api: bool,
@@ -22,13 +23,13 @@ pub struct Options {
     /// [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
     /// Names under which the pages are reached, without port, beside those of this machine's
-    /// loopback. A request that names another host is refused, or a foreign page could read this
-    /// one through its visitor's browser.
+    /// loopback. A request that names another host is refused. Otherwise a foreign page could read
+    /// this one through its visitor's browser.
     pub hosts: Vec<String>,
-    /// A file to which each change is appended as a line of JSON.
+    /// A file to which each change is appended as a line of JSON. Default: none.
     pub audit: Option<PathBuf>,
-    /// How many pages may be kept up to date, and requests of programs may wait or hold, at once.
-    /// Default: 1000.
+    /// How many pages may be kept up to date at once, together with requests of programs that wait
+    /// or hold. Default: 1000.
     pub streams: usize,
     /// Names whose waits, holds and losses are counted for `/metrics`, at most 100. Each is read
     /// once a second, from the first scrape on. Default: none.

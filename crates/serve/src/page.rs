@@ -1,4 +1,5 @@
-//! Whole pages. Their parts that update come from the same frames as the stream's.
+//! Whole pages. The parts that are kept up to date come from the same frames as those of the
+//! stream.
 
 mod subject;
 
@@ -24,7 +25,7 @@ use crate::{
     watch::{self, Frame, PagePart},
 };
 
-/// How many changes stand on the page of a name, and on the page of all.
+/// How many changes stand on the page of a name, and on the page of all changes.
 const FEW: usize = 8;
 const MANY: usize = 500;
 
@@ -62,7 +63,7 @@ struct One<'a> {
     /// The name of a queue, whose items can be looked for by this text.
     queue: Option<&'a str>,
     matching: &'a str,
-    /// Of which state alone they are shown.
+    /// The state of the items, if those of one state alone are shown.
     state: &'static str,
     all_items: String,
 }
@@ -208,7 +209,7 @@ pub(crate) async fn changes(
     whole(&Changes { frame, changes: inner.audit.last(None, MANY) })
 }
 
-/// Answers that the program runs. Says nothing about the store.
+/// Answers that the program runs, and says nothing about the store.
 pub(crate) async fn health() -> &'static str {
     "ok\n"
 }

@@ -17,7 +17,7 @@ use utoipa::{
     openapi::{Ref, RefOr, Response as Described, ResponseBuilder, content::ContentBuilder},
 };
 
-/// When it is worth asking again where others were in the way, in seconds.
+/// After how many seconds it is worth asking again, if the problem may pass.
 const LATER: &str = "1";
 
 /// Why a request failed, or why its outcome is unknown.
@@ -62,7 +62,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
     }
 
-    /// It may have happened.
+    /// A problem of which nobody knows whether the request was carried out.
     pub(crate) fn unknown(detail: impl ToString) -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "unknown", detail)
     }

@@ -1,5 +1,5 @@
-//! The same key gets the same answer, so a client that got no answer can repeat its request and has
-//! one permit.
+//! Gives the same key the same answer, so that a client that got no answer can repeat its request
+//! and has one permit.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,7 @@ struct Question {
     who: String,
     what: String,
     key: String,
-    /// The body of the request: another body under the same key is a mistake of the client.
+    /// The body of the request. Another body under the same key is a mistake of the client.
     body: String,
 }
 
@@ -41,7 +41,7 @@ struct KeptAnswer {
 }
 
 impl ReplayedAnswers {
-    /// The answer to a request that may have a key. Without one it is made.
+    /// The answer to a request. If it has no key, the answer is made in any case.
     pub(crate) async fn once(
         &self,
         who: String,
@@ -51,14 +51,14 @@ impl ReplayedAnswers {
         make: impl Future<Output = Result<Value, Problem>>,
     ) -> Result<Value, Problem> {
         let Some(key) = key(headers)? else { return make.await };
-        // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+        // Only maps with other keys than text cannot be written, and there are none here.
         let body = serde_json::to_string(body).unwrap_or_default();
         self.answer(Question { who, what, key, body }, make).await
     }
 
-    /// The answer to this question: the one that was given before, the one that another request
-    /// with the same key is waiting for, or a new one. Problems are not kept: asking again tries
-    /// again.
+    /// The answer to this question: the one that was given before, the one for which another
+    /// request with the same key is waiting, or a new one. Problems are not kept, so asking again
+    /// tries again.
     async fn answer(
         &self,
         question: Question,
@@ -70,14 +70,14 @@ impl ReplayedAnswers {
 
     fn cell(&self, question: Question) -> Result<Arc<OnceCell<Value>>, Problem> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Old answers are thrown away only when there is no more room: that is one pass for
+        // Old answers are thrown away only when there is no more room, which takes one pass for
         // thousands of requests.
         if all.len() >= MOST {
             all.retain(|_, kept| kept.since.elapsed() < KEPT);
         }
         let body = question.body.clone();
-        // The body is no part of the question: the same key with another body has to be found, to
-        // be refused.
+        // The body is no part of the question, because the same key with another body has to be
+        // found, and refused.
         let question = Question { body: String::new(), ..question };
         let is_known = all.get(&question).is_some_and(|kept| kept.since.elapsed() < KEPT);
         if !is_known {

@@ -14,6 +14,7 @@ pub(crate) struct HandlerState {
     pub(crate) source: Arc<StoreSource>,
     pub(crate) watches: PageWatches,
     pub(crate) audit: Audit,
+    /// The places for streams, and for requests of programs that wait or hold.
     pub(crate) streams: Arc<Semaphore>,
     /// Answers that are kept for clients that may repeat their request.
     pub(crate) answers: ReplayedAnswers,

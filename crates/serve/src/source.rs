@@ -6,7 +6,7 @@ use crate::{
     glances::Glances, history::NameHistories, lists::Lists, options::Options, tally::ServeTally,
 };
 
-/// The store, and how it is to be shown.
+/// The store, what is known of it, and how it is to be shown.
 pub(crate) struct StoreSource {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) options: Options,

@@ -1,18 +1,19 @@
-//! How many connections there is room for: each is an open file, and the system bounds those of a
-//! process.
+//! How many connections there is room for. Each is an open file, and the system bounds the files of
+//! a process.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 /// Connections beside the streams: pages, forms, scrapes, and what programs ask.
 const BESIDE: usize = 3096;
-/// Files that are no connections of clients: those to the store, the audit, the runtime's own.
+/// Files that are no connections of clients: connections to the store, the audit, and the runtime's
+/// own.
 const OWN: usize = 64;
 
 /// How many connections and streams there may be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StreamRoom {
-    /// Streams of pages, and requests of programs that wait or hold: for
+    /// Streams of pages, together with requests of programs that wait or hold, for
     /// [`Options::streams`](crate::Options::streams).
     pub streams: usize,
     /// All connections, for [`serve`](crate::serve).
@@ -21,8 +22,8 @@ pub struct StreamRoom {
 
 impl StreamRoom {
     /// Makes room for this many streams: raises the number of files that this process may open as
-    /// far as that needs and the system allows. If it allows fewer, there are fewer streams, and a
-    /// quarter of the connections is left for everybody else.
+    /// far as that takes and the system allows. If the system allows fewer, there are fewer
+    /// streams, and a quarter of the connections is left for everybody else.
     ///
     /// # Examples
     /// ```
@@ -34,8 +35,9 @@ impl StreamRoom {
         Self::share(streams, files(streams + BESIDE + OWN))
     }
 
-    /// `files` is what the system allows.
+    /// Shares out the files that the system allows.
     fn share(streams: usize, files: usize) -> Self {
+        // With very few files half of them are for connections, so that something is served at all.
         let connections = (files.saturating_sub(OWN)).max(files / 2).max(2);
         let connections = connections.min(streams + BESIDE);
         Self { streams: streams.min(connections * 3 / 4), connections }

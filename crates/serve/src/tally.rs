@@ -1,4 +1,4 @@
-//! Counts of waits, holds and losses, of the names that the options list, for `/metrics`.
+//! Counts waits, holds and losses of the names that the options list, for `/metrics`.
 
 use std::{
     collections::HashSet,
@@ -16,7 +16,7 @@ use prometheus_client::{
 };
 use seinpaal::EndedHold;
 
-/// How many names may be counted: each is read once a second, and has 30 series.
+/// How many names may be counted. Each is read once a second, and has 30 series.
 pub(crate) const MOST: usize = 100;
 
 /// Upper bounds in seconds: from what a reading each second can tell apart to a day.
@@ -24,8 +24,8 @@ const BOUNDS: [f64; 12] =
     [1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 7200.0, 28_800.0, 86_400.0];
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct NameLabel {
-    name: String,
+pub(crate) struct NameLabel {
+    pub(crate) name: String,
 }
 
 type Histograms = Family<NameLabel, Histogram, fn() -> Histogram>;

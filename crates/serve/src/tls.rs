@@ -17,8 +17,8 @@ use tokio_rustls::TlsAcceptor;
 /// How often the files are looked at. Certificates are renewed weeks before they end.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// A certificate and its key. Whoever renews them writes the files anew; connections from then on
-/// get the new one.
+/// A certificate and its key. Whoever renews them writes the files anew. Within a minute, new
+/// connections get the new certificate.
 ///
 /// If new files cannot be used, the certificate that was read before stays in use.
 pub struct Certificate {
@@ -37,7 +37,7 @@ struct Read {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BadCertificate {
-    /// The file cannot be read, or there is none of what it should hold in it.
+    /// The file cannot be read, or has no certificate or key in it.
     Unreadable(PathBuf, String),
     /// They do not go together, or are of a sort that TLS does not know.
     Unusable(String),
@@ -66,8 +66,8 @@ impl fmt::Debug for Certificate {
 }
 
 impl Certificate {
-    /// Reads both from PEM files: the certificate first and then those that vouch for it, and the
-    /// key.
+    /// Reads both from PEM files. `chain` has the certificate first, and then those that vouch for
+    /// it.
     ///
     /// # Errors
     /// [`BadCertificate`] says which file cannot be used, and why.
@@ -80,7 +80,7 @@ impl Certificate {
         Ok(Self { chain: chain.to_owned(), key: key.to_owned(), read: Mutex::new(read) })
     }
 
-    /// For one connection.
+    /// The acceptor for one connection, of the files as they were within the last minute.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if read.looked.elapsed() >= LOOK {
@@ -90,13 +90,15 @@ impl Certificate {
         read.acceptor.clone()
     }
 
-    /// Files that are written just now may not go together yet; they are looked at again.
+    /// Reads the files again if they were written. Files that are being written just now may not go
+    /// together yet. They are looked at again the next time.
     fn look(&self, read: &mut Read) {
         let now = [written(&self.chain), written(&self.key)];
         if now == read.written {
             return;
         }
         if let Ok(acceptor) = acceptor(&self.chain, &self.key) {
+            // Only now, so that files which cannot be used yet still count as new.
             read.acceptor = acceptor;
             read.written = now;
         }
@@ -119,6 +121,7 @@ fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, BadCertificate> {
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
     let unusable = |error: rustls::Error| BadCertificate::Unusable(error.to_string());
+    // With the provider named, so that the process need not have a default one.
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?

@@ -4,7 +4,7 @@ use std::{fmt, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 /// The shortest token, in characters.
 const LEAST_TOKEN: usize = 16;
-/// The rights of others to a file.
+/// The bits of a file's mode that give rights to others than its owner.
 const OTHERS: u32 = 0o077;
 
 /// The rights of a visitor.
@@ -12,9 +12,9 @@ const OTHERS: u32 = 0o077;
 pub enum Role {
     /// Look.
     Read,
-    /// Look, and take permits and items by HTTP, where that is allowed.
+    /// Look, and take permits and items by HTTP if the API is on.
     Use,
-    /// All that, and change what there is an action for, where actions are allowed.
+    /// All of that, and make the changes for which there are actions, if actions are allowed.
     Operate,
 }
 
@@ -75,8 +75,8 @@ impl fmt::Display for BadTokens {
 impl std::error::Error for BadTokens {}
 
 impl Tokens {
-    /// Reads a file: `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and
-    /// lines that begin with `#`.
+    /// Reads a file. Each line is `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]`,
+    /// or begins with `#`.
     ///
     /// # Errors
     /// [`BadTokens`] says what is wrong, never with a token in it.
@@ -96,6 +96,7 @@ impl Tokens {
         if tokens.is_empty() { Err(BadTokens::Empty) } else { Ok(Self(tokens)) }
     }
 
+    /// The token with this text.
     pub(crate) fn find(&self, text: &str) -> Option<&Token> {
         // All are compared, so that time does not tell which one came near.
         self.0.iter().fold(

@@ -1,4 +1,4 @@
-//! From what the store says to pieces of pages. Everything here but [`read`] is a pure function.
+//! Makes pieces of pages from what the store says. Everything here but [`read`] is a pure function.
 
 mod gate;
 mod headline;
@@ -29,7 +29,7 @@ pub(crate) enum PageSubject {
     Queues(ListQuery),
     /// One name.
     Name(String),
-    /// One queue, and which of its items.
+    /// One queue, and which of its items to show.
     Queue(String, ItemQuery),
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn read(
     }
 }
 
-/// Text of other people's, without characters that could turn a line around.
+/// Text that other people wrote, without characters that could turn a line around.
 pub(crate) fn shown(text: &str) -> String {
     plain(text).into_owned()
 }
@@ -80,18 +80,18 @@ pub(crate) fn grouped(number: impl Into<u64>) -> String {
     text
 }
 
-/// How many are not listed; nothing if all are.
+/// Says how many are not listed. It is empty if all are.
 fn more(total: impl Into<u64>, listed: usize) -> String {
     let rest = total.into().saturating_sub(listed as u64);
     if rest == 0 { String::new() } else { format!("{} more", grouped(rest)) }
 }
 
-/// How long a lease lasts yet.
+/// Says how long a lease still lasts.
 fn lease_left(valid_for: Option<Duration>) -> String {
     valid_for.map_or_else(|| "with its process".to_owned(), age)
 }
 
-/// Renders a template that cannot fail: all of ours write to a string.
+/// Renders a template. All of ours write to a string, which cannot fail.
 pub(crate) fn html(template: &impl askama::Template) -> String {
     template.render().unwrap_or_else(|error| format!("<p>This part cannot be shown: {error}.</p>"))
 }

@@ -1,7 +1,8 @@
-//! Watches: one reader of the store for each name, however many browsers show it.
+//! Watches: one reader of the store for each subject of a page, however many browsers show it.
 //!
-//! A watch reads twice a second, and a list once a second, while a stream is open, and once more
-//! whenever a page is asked for. Otherwise it reads nothing, and after [`LINGER`] it is gone.
+//! While a stream is open, a watch of a name or a queue reads twice a second, and a watch of a list
+//! once a second. It reads once more whenever a page is asked for. Otherwise it reads nothing, and
+//! after [`LINGER`] it is gone.
 
 use std::{
     collections::HashMap,
@@ -21,7 +22,7 @@ use crate::{
 
 /// Between two readings of a list.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
-/// Between two readings of one name or queue. So a grant is on a page within a second, though a
+/// Between two readings of one name or queue. So a grant is on a page within a second, even if a
 /// machine is busy.
 const SHORT_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a watch that nobody looks at stays.
@@ -30,8 +31,8 @@ const LINGER: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_secs(8);
 /// How long the store may take for one name or queue.
 const SILENCE: Duration = Duration::from_secs(6);
-/// How long it may take for a list, or for all items of a queue: 100 000 names take tens of seconds
-/// on a busy machine.
+/// How long the store may take for a list, or for all items of a queue: 100 000 names take tens of
+/// seconds on a busy machine.
 const LIST_SILENCE: Duration = Duration::from_secs(120);
 /// How many watches there may be.
 const MOST: usize = 1000;
@@ -41,18 +42,18 @@ const MOST: usize = 1000;
 pub(crate) struct PagePart {
     pub(crate) id: &'static str,
     pub(crate) html: String,
-    /// The version of the frame in which it became so.
+    /// The version of the frame in which it last changed.
     pub(crate) since: u64,
 }
 
 /// Everything about one subject at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
-    /// Which watch it is of: another one counts its versions anew.
+    /// The number of the watch. Another watch counts its versions anew.
     pub(crate) epoch: u64,
     /// Grows with each reading; 0 before the first.
     pub(crate) version: u64,
-    /// For visitors who may only read, and for those who may act.
+    /// The pieces for visitors who may only read, and for those who may act.
     pub(crate) parts: [Vec<PagePart>; 2],
     /// When the store answered last.
     answered: Option<Instant>,
@@ -66,7 +67,7 @@ pub(crate) struct PageWatches(Mutex<HashMap<PageSubject, PageWatch>>);
 
 struct PageWatch {
     frames: watch::Receiver<Frame>,
-    /// A page asks for a reading newer than the version it saw.
+    /// Counts how often a page has asked for a reading.
     asked: watch::Sender<u64>,
 }
 
@@ -75,7 +76,7 @@ struct PageWatch {
 pub(crate) struct TooMany;
 
 impl PageWatches {
-    /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with
+    /// The frames of a subject from now on. Asks for a reading, for which the caller may wait with
     /// [`first`].
     pub(crate) fn look(
         &self,
@@ -107,7 +108,7 @@ impl PageWatches {
     }
 }
 
-/// Another number each time, also after this program has started anew.
+/// Draws the number of a watch: another one each time, also after this program has started anew.
 fn epoch() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
@@ -117,8 +118,8 @@ fn epoch() -> u64 {
     later(last.unwrap_or_else(|last| last))
 }
 
-/// The newest frame; waits for one if there is none yet, or if the store may have more to say than
-/// a second ago.
+/// The next frame, which has a reading that is newer than the one seen so far. If it does not come
+/// in time, the last frame there is.
 pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
     let had = frames.borrow_and_update().version;
     let next = frames.wait_for(|frame| frame.version > had);
@@ -127,7 +128,7 @@ pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
     frames.borrow().clone()
 }
 
-/// Reads for as long as anybody looks, and a little longer.
+/// Reads a subject for as long as anybody looks, and a little longer.
 async fn read_on(
     inner: Arc<StoreSource>,
     subject: PageSubject,
@@ -144,7 +145,7 @@ async fn read_on(
         // However many pages ask, the store is read ten times in an interval at most.
         let interval = interval(&subject, began.elapsed());
         tokio::time::sleep(interval / 10).await;
-        // One receiver is kept among the watches.
+        // One receiver is kept among the watches, and every stream has another.
         let patience = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
         let is_over = timeout(patience, asks.changed()).await.is_err() && patience == LINGER;
         if is_over && frames.receiver_count() <= 1 {
@@ -153,11 +154,11 @@ async fn read_on(
     }
 }
 
-/// After a reading that took so long.
+/// How long to wait after a reading that took so long.
 fn interval(subject: &PageSubject, took: Duration) -> Duration {
     match subject {
         PageSubject::Names(_) | PageSubject::Queues(_) => INTERVAL,
-        // All items of a queue were read. There may be very many.
+        // All items of a queue were read, and there may be very many.
         PageSubject::Queue(_, items) if items.searches() => SHORT_INTERVAL.max(10 * took),
         PageSubject::Name(_) | PageSubject::Queue(..) => SHORT_INTERVAL,
     }
@@ -172,8 +173,8 @@ fn silence(subject: &PageSubject) -> Duration {
 }
 
 impl Frame {
-    /// With an empty part in each place if nothing was read yet, so that a page can be filled when
-    /// something is.
+    /// The frame with an empty part in each place if nothing was read yet, so that the page has
+    /// places to fill later.
     pub(crate) fn with_places(mut self, ids: &[&'static str]) -> Self {
         for parts in self.parts.iter_mut().filter(|parts| parts.is_empty()) {
             let places = ids.iter().map(|id| PagePart { id, html: String::new(), since: 0 });
@@ -182,7 +183,7 @@ impl Frame {
         self
     }
 
-    /// The last reading, or why there is none.
+    /// Takes a reading, or the reason why there is none.
     fn take(&mut self, seen: Result<[Vec<(&'static str, String)>; 2], String>) {
         self.version += 1;
         match seen {

@@ -1,5 +1,4 @@
-//! What somebody tries who means no good: hostile names, requests, hosts and origins; and who may
-//! do what.
+//! Hostile names, requests, hosts and origins; and who may do what.
 
 mod support;
 
@@ -194,7 +193,8 @@ async fn a_malformed_request_is_refused_before_any_page_sees_it() -> Outcome {
     let json = format!("{api}Content-Type: application/json\r\nConnection: close\r\n");
     for (body, status) in [("[".repeat(40_000), 400), (spaces, 413)] {
         let length = body.len();
-        // What is refused for its length need not be read: the rest of it may not get out.
+        // A body that is refused for its length need not be read, so the rest of it may not get
+        // out.
         let answer = site.ask(&format!("{json}Content-Length: {length}\r\n\r\n{body}")).await;
         match answer {
             Ok(answer) => assert_eq!(answer.status, status, "{length} bytes"),

@@ -8,7 +8,7 @@ use seinpaal::Seinpaal;
 use seinpaal_serve::Options;
 use support::{Site, text};
 
-/// How often the list is looked at for a loss: longer than a lease lasts.
+/// How often the list is looked at for a loss, which takes longer than a lease lasts.
 const MOST_LOOKS: usize = 400;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -66,7 +66,7 @@ async fn the_list_tells_of_a_holder_that_renews_no_more_though_its_page_is_not_o
     Ok(())
 }
 
-/// The list, as soon as it says that a holder is late; `None` if the lease has ended before.
+/// The list, as soon as it says that a holder is late. `None` if the lease has ended before.
 async fn until_listed_as_late(
     site: &Site,
     seinpaal: &Seinpaal,
@@ -83,8 +83,8 @@ async fn until_listed_as_late(
     Ok(None)
 }
 
-/// Whether the list and the page of the name say that it was lost, once the lease of one that was
-/// late has ended. Where nobody looked for too long, nobody knows how the hold ended.
+/// Returns whether the list and the page of the name say that the hold was lost, once the lease of
+/// a late holder has ended. If nobody looked for too long, nobody knows how the hold ended.
 async fn is_told_as_lost(site: &Site, name: &str) -> Result<bool, Box<dyn std::error::Error>> {
     for _ in 0..MOST_LOOKS {
         let list = text(&site.get("/").await?.body);
@@ -98,7 +98,7 @@ async fn is_told_as_lost(site: &Site, name: &str) -> Result<bool, Box<dyn std::e
     Ok(false)
 }
 
-/// The page and what the API says, as soon as a lease is late; `None` if its holder has gone
+/// The page and the answer of the API, as soon as a lease is late. `None` if its holder has gone
 /// before.
 async fn until_told(
     site: &Site,

@@ -37,7 +37,7 @@ async fn the_page_alone_tells_three_situations_apart() -> Outcome {
     let page = text(&site.get("/name?n=full").await?.body);
     assert!(page.contains("Full: 1 of 1 held. 1 has waited for"), "{page}");
     assert!(
-        page.contains("job=7") && page.contains("estimate") || page.contains("about"),
+        page.contains("job=7") && (page.contains("estimate") || page.contains("about")),
         "{page}"
     );
     let page = text(&site.get("/name?n=large").await?.body);

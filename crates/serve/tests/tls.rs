@@ -41,7 +41,7 @@ async fn only_a_client_that_trusts_the_certificate_gets_a_page_over_tls() -> Out
     let port = listener.local_addr()?.port();
     let router = Dashboard::new(Seinpaal::in_memory(), Options::default())?.router();
     tokio::spawn(serve_tls(listener, router, 100, own));
-    // Somebody who says nothing holds nobody up.
+    // A client that says nothing holds nobody up.
     let _silent = TcpStream::connect(("127.0.0.1", port)).await?;
     let ask = move |more: Vec<String>| {
         tokio::task::spawn_blocking(move || {

@@ -1,7 +1,7 @@
 //! What a request asks for.
 
-/// A name, and how many permits of it. The name is the key: requests of other names do not know of
-/// each other.
+/// A name, and how many permits of it. The name is the key: requests of different names do not wait
+/// for each other.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub struct Demand {
@@ -12,27 +12,30 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// One permit of this name: 1 to 512 bytes without control characters. A request with a bad
-    /// name is refused.
+    /// Makes a demand for one permit of this name: 1 to 512 bytes without control characters. A
+    /// request with a bad name is refused.
     pub fn of(name: impl Into<String>) -> Self {
         Self { name: name.into(), limit: None, permits: 1, priority: 0 }
     }
 
-    /// At most so many permits of the name exist, 1 to 1 000 000, in all processes together.
-    /// Without it the limit that an operator has set counts, or else 1. Callers that disagree are
-    /// refused.
+    /// States how many permits of the name exist, 0 to 1 000 000 000, in all processes together. A
+    /// request that states another limit than those who hold or wait is refused. A limit that an
+    /// operator has set is in force before this one, without an error. Without this, what the
+    /// others state is in force, or else 1.
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Takes so many permits at once; 1 unless this says otherwise. More than the limit is refused.
+    /// Sets how many permits the request takes at once, 1 to 1 000 000 000. Default 1. A request
+    /// for more than the limit is refused.
     pub fn permits(mut self, permits: u32) -> Self {
         self.permits = permits;
         self
     }
 
-    /// The rank among those who wait, -100 to 100; higher first, and waiting raises it.
+    /// Sets the rank among those who wait, -100 to 100, higher first. Default 0. Ten seconds of
+    /// waiting outweigh one step.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self

@@ -65,13 +65,13 @@ fn status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-/// Whole seconds, at least as long as it was meant, and at least one.
+/// The value of `Retry-After`: whole seconds, rounded up, and at least one.
 fn seconds(refusal: &Refusal) -> u64 {
     let after = refusal.retry_after();
     (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)
 }
 
-/// Has the permit while it is pending, and ends with its loss.
+/// A future that keeps the permit while it is pending, and is done when the permit is lost.
 type LossFuture = Pin<Box<dyn Future<Output = Refusal> + Send>>;
 
 pin_project! {
@@ -99,6 +99,7 @@ impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, BoxError>>> {
         let this = self.project();
+        // First, because nothing more may be sent once the permit is another's.
         if let Some(lost) = this.lost
             && let Poll::Ready(refusal) = lost.as_mut().poll(context)
         {
@@ -107,6 +108,7 @@ impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
         }
         let frame = ready!(this.inside.poll_frame(context));
         if frame.is_none() {
+            // The body may be kept after its end, so the permit is given back now.
             *this.lost = None;
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))

@@ -21,8 +21,8 @@ pub struct LimitLayer<Key, Answers = AsErrors> {
 }
 
 impl<Key> LimitLayer<Key> {
-    /// A layer that takes permits over this connection. `key` says what a request asks for; one for
-    /// which it says `None` passes without a permit.
+    /// Makes a layer that takes permits over this connection. `key` says what a request asks for. A
+    /// request for which it says `None` passes without a permit.
     pub fn new<Request>(seinpaal: &Seinpaal, key: Key) -> Self
     where
         Key: Fn(&Request) -> Option<Demand>,
@@ -38,9 +38,9 @@ impl<Key> LimitLayer<Key> {
     }
 
     /// Answers refused requests by HTTP: 429 if others have the permits, 503 if the store does not
-    /// answer or the permit was lost, 500 if the demand cannot be met; each of the first two with
-    /// `Retry-After`. The permit is held until the body of the response has been sent, or dropped,
-    /// and a body breaks off when the permit is lost. Handlers find a
+    /// answer or the permit was lost, both with `Retry-After`; 500 for every other error, such as a
+    /// demand that cannot be met. The permit is held until the body of the response has been sent,
+    /// or dropped, and a body breaks off when the permit is lost. Handlers find a
     /// [`RequestPermit`](crate::RequestPermit) among the extensions of their request.
     #[cfg(feature = "http")]
     pub fn answering(self) -> LimitLayer<Key, crate::Answering> {
@@ -49,29 +49,29 @@ impl<Key> LimitLayer<Key> {
 }
 
 impl<Key, Answers> LimitLayer<Key, Answers> {
-    /// How long a request waits for its turn, at most; 2 s unless this says otherwise. With zero it
-    /// never stands in line.
+    /// Sets how long a request waits for its turn at most. Default 2 s. With zero a request never
+    /// stands in line, and waits for up to 5 s only if the store does not answer.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self
     }
 
-    /// If so many wait already for the same name, in all processes together, a request is refused
-    /// at once.
+    /// Refuses a request at once if this many wait already for the same name, in all processes
+    /// together.
     pub fn max_waiting(mut self, waiting: u32) -> Self {
         self.settings.max_waiting = Some(waiting);
         self
     }
 
-    /// What refused clients are told: after how long another try is worth it. 1 s unless this says
-    /// otherwise; HTTP knows whole seconds only, and is told the next.
+    /// Sets after how long refused clients are told to try again. Default 1 s. `Retry-After` of
+    /// HTTP has whole seconds, so the time is rounded up there.
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.settings.retry_after = after;
         self
     }
 
     /// Serves requests without a permit while the store does not answer, once they have waited for
-    /// it. For limits that spare a machine, and not for those that keep two writers apart.
+    /// it. This is for limits that spare a machine, and not for those that keep two writers apart.
     pub fn let_through_if_unavailable(mut self) -> Self {
         self.settings.lets_through = true;
         self

@@ -35,8 +35,9 @@
 //! any protocol, and the permit is held until the inner service has responded.
 //!
 //! Waiting is bounded by [`LimitLayer::wait`], 2 s unless it says otherwise. The inner service is
-//! asked whether it is ready before the request waits, so a service that reserves something when it
-//! is ready keeps that meanwhile. Put the layer outside of such a service.
+//! asked whether it is ready before the request waits. So a service that reserves something when it
+//! is ready keeps that meanwhile. An axum `Router` between the two prevents that, because it is
+//! always ready, and asks the service inside it only when it is called.
 
 mod demand;
 #[cfg(feature = "http")]

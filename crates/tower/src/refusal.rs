@@ -8,9 +8,9 @@ use seinpaal::{AcquireError, Lost};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// No permit was had: nothing has been done.
+    /// The request got no permit, so nothing has been done.
     Acquire {
-        /// Of which name.
+        /// The name of the permit.
         name: String,
         /// Why.
         error: AcquireError,
@@ -19,9 +19,9 @@ pub enum Refusal {
     },
     /// The permit was lost, and what the request did was dropped half-way.
     Lost {
-        /// Of which name.
+        /// The name of the permit.
         name: String,
-        /// How.
+        /// How it was lost.
         lost: Lost,
         /// After how long it is worth another try.
         retry_after: Duration,
@@ -42,14 +42,14 @@ impl Refusal {
         matches!(self, Self::Acquire { error, .. } if error.is_unavailable())
     }
 
-    /// The name whose permit was not had, or was lost.
+    /// Returns the name of the permit that the request did not get, or lost.
     #[must_use]
     pub fn name(&self) -> &str {
         let (Self::Acquire { name, .. } | Self::Lost { name, .. }) = self;
         name
     }
 
-    /// After how long it is worth another try, as
+    /// Returns after how long another try is worth it, as
     /// [`LimitLayer::retry_after`](crate::LimitLayer::retry_after) says.
     #[must_use]
     pub fn retry_after(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! What becomes of what the inner service says, and of refusals.
+//! How the answers of the inner service, and refusals, reach the caller.
 
 use std::{error::Error, sync::Arc};
 
@@ -9,15 +9,16 @@ use crate::Refusal;
 /// An error of any kind.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The permit that a request is served under: what the handler may know of it.
+/// The permit that a request is served under, as its handler sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestPermit {
-    /// Of which name.
+    /// The name of the permit.
     pub name: String,
-    /// Give it to whatever the request changes, so that a late one can be refused.
+    /// The number of its grant. Give it to the resource that the request changes, so that the
+    /// resource can refuse a late request.
     pub fence: Fence,
-    /// The lowest slot that is held, from 0 to the limit, less 1.
+    /// The lowest slot that is held, from 0 to the limit less 1.
     pub slot: u32,
 }
 
@@ -27,11 +28,11 @@ impl From<&Permit> for RequestPermit {
     }
 }
 
-/// How the layer speaks to who called it.
+/// How the layer answers its callers.
 pub trait Responder<Request, Response, Failure> {
-    /// What callers get.
+    /// The response that callers get.
     type Response;
-    /// What callers get instead.
+    /// The error that callers get instead.
     type Error;
 
     /// The request is about to be served under this permit.
@@ -41,7 +42,7 @@ pub trait Responder<Request, Response, Failure> {
     /// dropped.
     ///
     /// # Errors
-    /// Those of the inner service.
+    /// The errors of the inner service.
     fn answered(
         &self,
         answer: Result<Response, Failure>,

@@ -49,7 +49,7 @@ where
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        // The one that was asked whether it is ready; the clone was not.
+        // The request goes to the service that has said that it is ready. Its clone has not.
         let clone = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, clone);
         let demand = (self.key)(&request);
@@ -77,7 +77,7 @@ where
     }
 }
 
-/// Why a request without a permit was stopped: it is not.
+/// The refusal for the loss of a permit, where a request has none. It is never made.
 fn never_lost(lost: seinpaal::Lost) -> Refusal {
     Refusal::Lost { name: String::new(), lost, retry_after: std::time::Duration::ZERO }
 }

@@ -1,4 +1,4 @@
-//! What is set of a layer, and how its requests get in.
+//! The settings of a layer, and how its requests get their permits.
 
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ impl LayerSettings {
         if let Some(limit) = demand.limit {
             semaphore = semaphore.limit(limit);
         }
+        // A timeout of zero would end the request before the store can answer.
         if self.wait.is_zero() {
             let tried = semaphore.try_acquire().permits(demand.permits).priority(demand.priority);
             return tried.await?.ok_or(AcquireError::Busy);

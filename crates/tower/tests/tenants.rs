@@ -12,8 +12,8 @@ use std::{
 use seinpaal::Seinpaal;
 use seinpaal_rig::RedisServer;
 
-/// `cargo test` builds the examples with the tests, beside them. It is killed when this is dropped,
-/// also by a test that fails.
+/// A process of the example, which `cargo test` builds beside the tests. Dropping this kills the
+/// process, also in a test that fails.
 struct Process {
     child: Child,
     address: String,

@@ -1,5 +1,4 @@
-//! One call: read the name, execute the batch on a copy, write what came out if nobody wrote
-//! meanwhile.
+//! One call: reads the name, executes the batch on a copy, and writes if nobody wrote meanwhile.
 //!
 //! ```text
 //!   follow the log ─▶ execute ─▶ who is in doubt? look ─▶ one transaction: check the base, write the log,
@@ -33,7 +32,8 @@ use seinpaal_store::{News, StoreError};
 const LONGEST_PAUSE: u32 = 4;
 
 impl Core {
-    /// Executes a batch. Whoever of `suspects` is gone loses everything first.
+    /// Executes a batch, however often others are quicker. Whoever of `suspects` is gone loses
+    /// everything first.
     pub(super) async fn execute(
         &self,
         link: &SessionLink,
@@ -46,6 +46,8 @@ impl Core {
             let begun = Instant::now();
             let followed = self.follow(link, replica, &batch.name);
             let is_renewal = !self.is_rigged() && is_renewal(batch);
+            // In this order, so that the question for the time is sent before the read: what is
+            // read is then no older than the answer.
             let ((), floor) = try_join(self.freshen_time(link, is_renewal), followed).await?;
             if is_renewal && let Some(replies) = self.renew(link, replica, batch).await? {
                 return Ok(replies);
@@ -62,7 +64,7 @@ impl Core {
         }
     }
 
-    /// Brings the copy up to date. If the name is not there, says what its fences start from.
+    /// Brings the copy up to date. If the name is not there, returns where its fences start from.
     pub(super) async fn follow(
         &self,
         link: &SessionLink,
@@ -71,7 +73,7 @@ impl Core {
     ) -> Result<Option<Floor>, StoreError> {
         loop {
             let Some((log, stat)) = link.get(&link.path(name)).await? else {
-                replica.is_gone();
+                replica.clear();
                 // Read after the name was seen to be gone, so whatever was forgotten is in it.
                 return link.floor().await.map(Some);
             };
@@ -84,7 +86,8 @@ impl Core {
                 true => None,
                 false => match link.base(name, &header).await? {
                     Some(base) => Some(base),
-                    None => continue, // packed again, or forgotten, between the two reads
+                    // The name was packed again, or forgotten, between the two reads.
+                    None => continue,
                 },
             };
             let learned = replica.follow(stat.version, log, base);
@@ -93,7 +96,8 @@ impl Core {
         }
     }
 
-    /// Executes again until no client that is gone was taken to be there.
+    /// Executes the batch on the copy, again and again until no client that is gone was taken to be
+    /// there.
     pub(super) async fn settle_doubts(
         &self,
         link: &SessionLink,
@@ -157,9 +161,8 @@ impl Core {
         Executed { outcome, change, hints, told, doubtful, fence, longest_base }
     }
 
-    /// The clients that the call takes to live, and of which nothing else proves it. The transaction
-    /// itself checks those that it tells, and the death of a watched client would have been heard
-    /// of.
+    /// The clients that the call takes to live although nothing else proves it. The transaction
+    /// itself checks those that it tells, and a watched client's death would have been heard of.
     fn doubtful(
         &self,
         replica: &Replica,
@@ -196,7 +199,8 @@ impl Core {
 
     fn as_executed(&self, link: &SessionLink, batch: &Batch) -> Batch {
         match self.is_rigged() {
-            true => batch.clone(), // the cases compare with the ledger, which has no sessions
+            // The cases compare with the ledger, which has no sessions.
+            true => batch.clone(),
             false => stretch::stretched(batch, link.longest_lease()),
         }
     }
@@ -212,7 +216,7 @@ impl Core {
         Ok(stretch::without_writing(batch, replica, now, link.longest_lease()))
     }
 
-    /// Tells the session what concerns it.
+    /// Tells Seinpaal's session what concerns it.
     fn pass_on(&self, name: &Name, learned: Learned) {
         // A client that drops its receiver before its store does not want to know.
         if learned.has_gap {
@@ -223,8 +227,8 @@ impl Core {
         }
     }
 
-    /// Asks what time it is before the name is read, if it must be asked or if what is read will be
-    /// acted on without a write: then this is the write that a quorum has agreed to.
+    /// Asks for the leader's time if it is not known. Asks also if the batch may be answered
+    /// without a write: then this is the write that shows that a quorum is there.
     async fn freshen_time(&self, link: &SessionLink, must_write: bool) -> Result<(), StoreError> {
         match self.rigged_now().or_else(|| link.time.now(0)) {
             Some(_) if !must_write => Ok(()),
@@ -232,7 +236,7 @@ impl Core {
         }
     }
 
-    /// The leader's time, of this leader or a later one.
+    /// The time of this leader or of a later one.
     pub(super) async fn now(&self, link: &SessionLink, leader: i64) -> Result<Micros, StoreError> {
         if let Some(now) = self.rigged_now() {
             return Ok(now);
@@ -251,8 +255,8 @@ fn is_renewal(batch: &Batch) -> bool {
     !batch.requests.is_empty() && batch.requests.iter().all(renews)
 }
 
-/// A request for a permit or a place must leave room for the clients that are there, which must be
-/// able to go on and to leave.
+/// How long the base may become. A request for a permit or a place must leave room for the clients
+/// that are there, which must be able to go on and to leave.
 fn longest_base(batch: &Batch) -> usize {
     let enters = |request: &Request| {
         matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::AskHolder(_))
@@ -260,7 +264,8 @@ fn longest_base(batch: &Batch) -> usize {
     if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 
-/// Returns whether an answer depends on every holder being there.
+/// Returns whether an answer depends on every holder being there. So does a batch without requests,
+/// which is there to settle.
 fn must_be_sure(replies: &Replies) -> bool {
     let depends = |reply: &Reply| matches!(reply, Reply::Busy { .. } | Reply::Snapshot(_));
     replies.replies.is_empty() || replies.replies.iter().any(depends)
@@ -274,7 +279,7 @@ fn highest_fence(replies: &Replies) -> u64 {
     replies.replies.iter().map(fence).max().unwrap_or(0)
 }
 
-/// Nothing of what was executed was written.
+/// Undoes on the copy what was executed and not written.
 pub(super) fn undo(
     link: &SessionLink,
     replica: &mut Replica,
@@ -283,9 +288,9 @@ pub(super) fn undo(
     replica.undo().map_err(|bad| bad.at(&link.path(name)))
 }
 
-/// Waits after another client's write came first: for a part of the time that an attempt takes, and
-/// for more of it each time. On a slow ensemble, where more calls come between, the wait is longer
-/// than on a fast one.
+/// Waits after another client's write came first: not at all the first time, and then for a part of
+/// the time that an attempt takes, and for more of it each time. On a slow ensemble, where more
+/// calls come between, the wait is longer than on a fast one.
 async fn pause(attempt: u32, took: Duration) {
     let mut draw = [0; 2];
     if getrandom::fill(&mut draw).is_ok() {

@@ -22,10 +22,11 @@ use super::{
 };
 use seinpaal_store::{Certainty, News, NewsSender, StoreError};
 
-/// Copies of names at which this client has nothing; more are dropped.
+/// How many copies are kept at all before copies of names at which this client has nothing are
+/// dropped.
 const IDLE_COPIES: usize = 64;
 
-/// The copies of names, the session, and whom it watches.
+/// The copies of names, the session, and the clients that it watches.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) options: Arc<SessionOptions>,
@@ -36,7 +37,7 @@ pub(super) struct Core {
     now: Option<Arc<AtomicU64>>,
 }
 
-/// One name's copy. A call takes the copy out and puts it back, so that a call that fails or is
+/// The copy of one name. A call takes it out and puts it back, so that a call that fails or is
 /// dropped half-way leaves none behind.
 #[derive(Debug, Default)]
 struct CopyCell(tokio::sync::Mutex<CopyState>);
@@ -86,12 +87,12 @@ impl Core {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// From now on calls are made in this session; `None`: they wait for the next.
+    /// Has calls made in this session from now on. `None`: they wait for the next one.
     pub(super) fn set_link(&self, link: Option<Arc<SessionLink>>) {
         self.link.send_replace(link);
     }
 
-    /// The session, or the next one if it comes soon. Without one nothing was sent.
+    /// The session, or the next one if it comes soon. If this fails, nothing was sent.
     pub(super) async fn link(&self) -> Result<Arc<SessionLink>, StoreError> {
         let mut link = self.link.subscribe();
         let opened = timeout(self.options.session() / 2, link.wait_for(Option::is_some)).await;
@@ -110,7 +111,8 @@ impl Core {
         self.call_over(&link, batch, BTreeSet::new()).await
     }
 
-    /// Executes a batch, and sees to it that the deaths that matter here are noticed.
+    /// Executes a batch, and sees to it that this client notices the deaths that matter here.
+    /// Whoever of `suspects` is gone loses everything first.
     pub(super) async fn call_over(
         &self,
         link: &SessionLink,
@@ -134,7 +136,8 @@ impl Core {
         Ok(replies)
     }
 
-    /// Watches whom it must, and settles what those leave behind who are gone already.
+    /// Watches the clients that this one must watch. Settles what those of them have left behind
+    /// that are gone already.
     async fn attend(
         &self,
         link: &SessionLink,
@@ -170,7 +173,7 @@ impl Core {
         Ok(())
     }
 
-    /// Looks what others have written at a name, and whether this client must now watch somebody.
+    /// Reads what others have written at a name, and watches whom this client must watch now.
     pub(super) async fn look(&self, link: &SessionLink, name: &Name) -> Result<(), StoreError> {
         let cell = self.cell(name);
         let mut place = cell.0.lock().await;
@@ -186,7 +189,8 @@ impl Core {
             CopyState::Copy(replica) => replica,
             CopyState::New => Box::default(),
             CopyState::Lost => {
-                let _ = self.news.send(News::LookAgain); // nobody listens once the store is closed
+                // Nobody listens once the store is closed.
+                let _ = self.news.send(News::LookAgain);
                 Box::default()
             }
         }
@@ -201,8 +205,8 @@ impl Core {
         Arc::clone(self.lock().entry(name.clone()).or_default())
     }
 
-    /// Copies cost memory: those of names at which this client has nothing go when there are many.
-    /// One that another call is about to use stays.
+    /// Drops the copy of a name at which this client has nothing, if there are many copies. One
+    /// that another call is about to use stays.
     fn tidy(&self, name: &Name, is_needed: bool) {
         let mut names = self.lock();
         let is_idle = names.get(name).is_some_and(|cell| Arc::strong_count(cell) == 1);
@@ -217,7 +221,7 @@ impl Core {
     }
 }
 
-/// A batch that only has done what is due.
+/// A batch without requests, which only has done what is due.
 pub(super) fn settling(name: Name) -> Batch {
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
 }

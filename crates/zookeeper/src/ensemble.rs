@@ -1,4 +1,4 @@
-//! What the servers of the URL say of themselves, for people: versions, who leads, who is silent.
+//! Tells people what the servers of the URL say of themselves: versions, who leads, who is silent.
 //!
 //! They are asked `srvr` on their client ports, the one question that a server answers to anybody
 //! unless it is set up otherwise.
@@ -16,7 +16,7 @@ use tokio::{
 
 use super::core::Core;
 
-/// How long a server may take.
+/// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest answer that is read, in bytes.
 const MOST: u64 = 4096;
@@ -30,9 +30,9 @@ pub(super) struct EnsembleLook {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum ServerAnswer {
-    /// Nobody answers at its port.
+    /// Nobody answers at its port, or it says that it has lost its ensemble.
     Silent,
-    /// It is there, and does not say.
+    /// It is there, and does not say what it is.
     Mute,
     Said {
         version: String,
@@ -60,12 +60,13 @@ async fn ask(host: &str, port: u16) -> Option<String> {
     let mut stream = TcpStream::connect((host, port)).await.ok()?;
     stream.write_all(b"srvr").await.ok()?;
     let mut said = Vec::new();
-    // What it sent before it hung up counts.
+    // What the server sent before it hung up counts.
     let _ = stream.take(MOST).read_to_end(&mut said).await;
     Some(String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Its times are whole milliseconds.
+/// How far the leader's clock is from this machine's. The leader tells whole milliseconds, so the
+/// doubt is one greater.
 fn clock(there: Micros, doubt: Micros) -> Option<Fact> {
     let here = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     let there = Duration::from_micros(there);
@@ -89,7 +90,7 @@ impl ServerAnswer {
             (Some(version), Some(mode)) => {
                 Self::Said { version: version.trim().to_owned(), mode: mode.trim().to_owned() }
             }
-            // So a server says that has lost its ensemble.
+            // A server that has lost its ensemble says so.
             _ if text.contains("not currently serving requests") => Self::Silent,
             _ => Self::Mute,
         }

@@ -1,4 +1,4 @@
-//! Readers of znodes that others may have written to.
+//! Fuzzes the readers of znodes to which others may have written.
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
@@ -12,7 +12,7 @@ use seinpaal_store::{fuzzing::must_be_one_line, packed::pack};
 
 const NOW: u64 = 1_800_000_000 * SECOND;
 
-/// A base: what can be read packs to what reads the same, and the ledger runs on it.
+/// A base. What can be read of it packs to what reads the same, and the ledger runs on it.
 fn base(bytes: &[u8]) {
     let (mut state, mut hints) = (MemoryState::default(), Vec::new());
     if replay(bytes, &mut state, &mut hints).is_err() {
@@ -25,7 +25,7 @@ fn base(bytes: &[u8]) {
     use_it(&mut again);
 }
 
-/// The first byte splits the rest into a base and a log.
+/// A name's znodes. The first byte splits the rest into a base and a log.
 pub fn node(bytes: &[u8]) {
     let Some((split, rest)) = bytes.split_first() else { return };
     base(rest);
@@ -47,7 +47,7 @@ fn use_it(state: &mut MemoryState) {
     }
 }
 
-/// Every kind of request, of tickets that are there and of others.
+/// Every kind of request, about tickets that are there and about others.
 fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     let ticket = tickets.first().copied().unwrap_or(Ticket(76));
     let (ttl, margin, lease) = (30 * SECOND, SECOND, LeaseId(1 << 100));

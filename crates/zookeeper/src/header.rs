@@ -33,7 +33,8 @@ impl Header {
         let (base_version, rest) = number(rest)?;
         let (hints_before, rest) = number(rest)?;
         if hints_before > UNBOUNDED {
-            return Err(Damaged); // it counts wakeups, one by one
+            // Wakeups are counted one by one, and so many never were. A sum with it could overflow.
+            return Err(Damaged);
         }
         let base_version = i32::try_from(base_version).map_err(|_| Damaged)?;
         Ok((Self { incarnation, base_version, hints_before }, rest))

@@ -1,5 +1,5 @@
-//! The task that keeps a store going: it hears that this client is to look somewhere, that somebody
-//! has died, that the session is over, and that memories have run out.
+//! The task that keeps a store going. It hears that this client is to look at a name, that another
+//! client has died, that the session is over, and that memories may have run out.
 
 use std::{
     collections::BTreeSet,
@@ -20,8 +20,9 @@ use super::{
 };
 use seinpaal_store::{News, StoreError};
 
+/// Between two tries to read the inbox, or to open a session.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How often names that nobody uses any more are looked for.
+/// How often some names are looked at, to find those that nobody uses any more.
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
 pub(super) struct SessionKeeper {
@@ -36,15 +37,18 @@ pub(super) struct SessionKeeper {
 type NudgeFuture = futures_util::future::BoxFuture<'static, WatchedEvent>;
 
 enum KeeperNews {
+    /// The inbox was written to.
     Nudge,
     State(SessionState),
+    /// A client that this one watched is gone.
     Gone(Inbox),
+    /// It is time to sweep.
     Time,
 }
 
 impl SessionKeeper {
-    /// Appears in this session and lets calls use it. Gives the leader's clock, which appearing has
-    /// shown.
+    /// Makes this client's inbox in this session, and lets calls use the session. Returns the
+    /// leader's clock, which making the inbox has shown.
     pub(super) async fn new(
         core: Arc<Core>,
         link: SessionLink,
@@ -80,15 +84,18 @@ impl SessionKeeper {
         }
     }
 
-    /// Says whether there is another session.
+    /// Takes what was heard. Returns whether there is another session now.
     async fn take(&mut self, heard: KeeperNews) -> bool {
         match heard {
+            // The inbox is read when it is opened again.
             KeeperNews::Nudge => {}
             KeeperNews::Gone(inbox) => self.settle_for(inbox).await,
             KeeperNews::Time => self.sweep().await,
+            // The connection is back, and while it was away wakeups went unheard.
             KeeperNews::State(SessionState::SyncConnected) => {
                 self.link.time.forget();
-                let _ = self.core.news.send(News::LookAgain); // nobody listens once the store is closed
+                // Nobody listens once the store is closed.
+                let _ = self.core.news.send(News::LookAgain);
             }
             KeeperNews::State(state) if state.is_terminated() => {
                 self.begin_again().await;
@@ -100,8 +107,9 @@ impl SessionKeeper {
         false
     }
 
-    /// Reads this client's inbox and watches it. Where it was told to look it looks; if it was told
-    /// more than once it looks everywhere, since an inbox holds one name.
+    /// Reads this client's inbox and watches it. If the client was told to look once, it looks at
+    /// the name in the inbox. If it was told more than once, it looks everywhere, since an inbox
+    /// holds one name.
     async fn open_inbox(&mut self) -> Option<NudgeFuture> {
         let path = self.core.options.paths.inbox(self.core.inbox());
         let read = self.link.client.get_and_watch_data(&path);
@@ -109,6 +117,7 @@ impl SessionKeeper {
             sleep(PAUSE).await;
             return None;
         };
+        // Each write to an inbox tells of one name, and its version counts the writes.
         let told = stat.version - self.seen;
         self.seen = stat.version;
         let name = String::from_utf8(data).ok().and_then(|name| Name::new(&name).ok());
@@ -127,13 +136,15 @@ impl SessionKeeper {
     async fn look(&self, name: &Name) {
         if let Err(error) = self.core.look(&self.link, name).await {
             tracing::debug!(target: crate::TARGET, %name, %error, "could not look");
-            let _ = self.core.news.send(News::LookAgain); // as above
+            // The session asks about its tickets instead, which finds what was missed.
+            let _ = self.core.news.send(News::LookAgain);
         }
     }
 
-    /// Somebody whom this client watched is gone: whatever it had is free.
+    /// Settles the names of a client that is gone and that this one watched: whatever it had is
+    /// free.
     async fn settle_for(&self, inbox: Inbox) {
-        // Before the names are settled: settling watches anew whoever holds then.
+        // Before the names are settled, because settling watches anew whoever holds then.
         self.core.watches.clear(inbox);
         for name in self.core.watches.names_of(inbox) {
             let settled = self.core.settle(&self.link, &name, BTreeSet::from([inbox])).await;
@@ -144,8 +155,9 @@ impl SessionKeeper {
         }
     }
 
-    /// The session is over, and with it everything that this client had. That is settled before it
-    /// appears again, so that nobody sees it alive with what it has lost.
+    /// Opens another session in place of one that has expired, and with it everything that this
+    /// client had. The loss is settled before the client appears again, so that nobody sees it
+    /// alive with what it has lost.
     async fn begin_again(&mut self) {
         let store = self.core.options.shown();
         tracing::warn!(target: crate::TARGET, %store, "the session has expired: everything is lost");
@@ -158,7 +170,8 @@ impl SessionKeeper {
                     self.states = link.client.state_watcher();
                     (self.link, self.seen) = (Arc::new(link), 0);
                     self.core.set_link(Some(Arc::clone(&self.link)));
-                    let _ = self.core.news.send(News::LookAgain); // as above
+                    // This is how Seinpaal's session learns which permits are lost.
+                    let _ = self.core.news.send(News::LookAgain);
                     return;
                 }
                 Err(error) => {
@@ -181,7 +194,7 @@ impl SessionKeeper {
         Ok(link)
     }
 
-    /// Names whose memories have run out go, though nobody asks for them again.
+    /// Has names go whose memories have run out, though nobody asks for them again.
     async fn sweep(&self) {
         if let Err(error) = self.core.sweep(&self.link).await {
             tracing::debug!(target: crate::TARGET, %error, "could not sweep");

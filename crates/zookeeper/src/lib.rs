@@ -1,5 +1,5 @@
-//! The ZooKeeper store: the ledger itself, over a copy of a name that every client keeps for
-//! itself.
+//! The ZooKeeper store. Every client keeps a copy of each name that it uses, and executes the
+//! ledger itself on that copy.
 //!
 //! ```text
 //!   Batch ──▶ call: follow the name's znode, execute, one transaction ──▶ ensemble ──▶ Replies
@@ -67,7 +67,7 @@ pub struct ZookeeperStore {
     keeper: AbortHandle,
     longest_lease: Micros,
     first_reading: Reading,
-    /// The last look at the servers; none before somebody asked for it.
+    /// The last look at the servers. It is empty before somebody has asked for one.
     ensemble: Mutex<EnsembleLook>,
 }
 
@@ -103,7 +103,7 @@ impl ZookeeperStore {
         Self::open_with(url, inbox, news, None).await
     }
 
-    /// `now`: microseconds, in place of the leader's clock.
+    /// As [`open`](Self::open). `now` takes the place of the leader's clock, in microseconds.
     async fn open_with(
         url: ZookeeperUrl,
         inbox: Inbox,
@@ -116,6 +116,7 @@ impl ZookeeperStore {
         let longest_lease = link.longest_lease();
         let (gone, deaths) = mpsc::unbounded_channel();
         let core = Arc::new(Core::new(options, news, gone, now));
+        // Before the clock is asked, since a reading has to be younger than this instant.
         let asked_at = boottime::now();
         let (keeper, shows) = SessionKeeper::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };
@@ -230,7 +231,7 @@ impl Drop for ZookeeperStore {
     fn drop(&mut self) {
         self.keeper.abort();
         self.core.watches.clear_all();
-        // The session ends with its last user.
+        // The session ends with the last call that uses it.
         self.core.set_link(None);
     }
 }

@@ -1,4 +1,5 @@
-//! One session with the ensemble: opening it, and the few requests that the store makes.
+//! One session with the ensemble: how it is opened, and the few requests that the store makes in
+//! it.
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
@@ -12,7 +13,9 @@ use seinpaal_store::{Certainty, StoreError, url::ZookeeperUrl};
 
 /// The session time-out to ask for.
 const SESSION: Duration = Duration::from_secs(15);
+/// How long connecting may take if the URL does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two tries to connect.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The servers to connect to, and the user to connect as.
@@ -23,8 +26,8 @@ pub(super) struct SessionOptions {
     pub(super) inbox: Inbox,
 }
 
-/// A session. The connection under it comes and goes; when the session expires there is another
-/// `Link`.
+/// A session. The connection under it comes and goes. When the session expires, another
+/// [`SessionLink`] takes its place.
 #[derive(Debug)]
 pub(super) struct SessionLink {
     pub(super) client: Client,
@@ -52,6 +55,8 @@ impl SessionOptions {
     }
 
     async fn connect(&self) -> Result<Client, Error> {
+        // Eagerly, because `open` tries again by itself. The library would go on trying until the
+        // session's time-out is over.
         let mut connector =
             Client::connector().with_session_timeout(self.session()).with_fail_eagerly();
         if let Some((user, password)) = &self.url.login {
@@ -72,7 +77,7 @@ impl SessionLink {
             let opened = timeout(limit, Self::try_open(options)).await;
             match opened.unwrap_or(Err(Error::Timeout)) {
                 Ok(link) => return Ok(link),
-                // The last error is told, and not that time is over: it says why.
+                // The last error is told, and not that the time is over, because it says why.
                 Err(error) if is_final(&error) || Instant::now() + PAUSE > deadline => {
                     return Err(error::of_read(&error, &options.shown()));
                 }
@@ -92,6 +97,7 @@ impl SessionLink {
         for folder in self.options.paths.folders() {
             if self.client.check_stat(&folder).await?.is_none() {
                 match self.client.create(&folder, b"", &self.options.persistent()).await {
+                    // Another client may have made it in between.
                     Ok(_) | Err(Error::NodeExists) => {}
                     Err(error) => return Err(error),
                 }
@@ -101,7 +107,8 @@ impl SessionLink {
         self.client.get_data(&self.options.paths.floor()).await.map(drop)
     }
 
-    /// Says that this client lives. What an earlier session of it has left is taken away first.
+    /// Makes this client's inbox, which says that it lives. One that an earlier session of it has
+    /// left is taken away first.
     pub(super) async fn appear(&self) -> Result<(), StoreError> {
         let path = self.options.paths.inbox(self.options.inbox);
         let options = CreateMode::Ephemeral.with_acls(self.options.acls());
@@ -115,6 +122,7 @@ impl SessionLink {
         made.map(|(stat, _)| self.time.learn(&stat)).map_err(|error| self.failed(&error))
     }
 
+    /// Removes this client's inbox.
     pub(super) async fn disappear(&self) -> Result<(), StoreError> {
         match self.client.delete(&self.options.paths.inbox(self.options.inbox), None).await {
             Ok(()) | Err(Error::NoNode) => Ok(()),
@@ -122,8 +130,8 @@ impl SessionLink {
         }
     }
 
-    /// How long a request may take: less than what is left of the session when the answer is
-    /// missed.
+    /// How long a request may take: half of the session's time-out, so that some of the session is
+    /// left when the answer does not come.
     pub(super) fn patience(&self) -> Duration {
         self.client.session_timeout() / 2
     }
@@ -132,7 +140,8 @@ impl SessionLink {
         error::of_read(error, &self.options.shown())
     }
 
-    /// Waits for the answer to something that writes nothing that counts.
+    /// Waits for the answer to a request that writes nothing that counts. The inner error is that
+    /// there is no such znode.
     pub(super) async fn read<T>(
         &self,
         request: impl Future<Output = Result<T, Error>>,
@@ -149,7 +158,7 @@ impl SessionLink {
         Ok(self.read(self.client.get_data(path)).await?.ok())
     }
 
-    /// The leader writes, and so says what time it is.
+    /// Asks the leader for the time, by a write that nothing depends on.
     pub(super) async fn ask_time(&self) -> Result<(), StoreError> {
         let path = self.options.paths.clock();
         match self.read(self.client.set_data(&path, b"", None)).await? {
@@ -159,7 +168,7 @@ impl SessionLink {
         Ok(())
     }
 
-    /// Which of these clients are gone.
+    /// Those of these clients that are gone.
     pub(super) async fn absent(
         &self,
         inboxes: impl Iterator<Item = Inbox>,
@@ -174,8 +183,8 @@ impl SessionLink {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Watches a client's presence. `None`: it is gone. Being written to does not set this watch
-    /// off.
+    /// Watches a client's presence. `None`: it is gone. An inbox has no children, so this watch
+    /// goes off only when the inbox disappears, and not when it is written to.
     pub(super) async fn watch(&self, inbox: Inbox) -> Result<Option<OneshotWatcher>, StoreError> {
         let path = self.options.paths.inbox(inbox);
         let watched = self.read(self.client.list_and_watch_children(&path)).await?;

@@ -1,4 +1,4 @@
-//! Looking at many names: to list them, and to forget those that nobody uses any more.
+//! Looks at many names: to list them, and to forget those that nobody uses any more.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,10 @@ use seinpaal_store::{
     examination::{found, found_in_state, look_at},
 };
 
-/// Waiters that a listed snapshot shows at most.
+/// How many waiters a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
-/// Names looked at in one sweep.
+/// How many names one sweep looks at. They are drawn, so that the clients together come to all
+/// names.
 const SWEPT: usize = 16;
 
 impl Core {
@@ -62,7 +63,7 @@ impl Core {
         Ok(executed.outcome.replies)
     }
 
-    /// Looks at each name: at what is stored, and where that adds up, at what it says.
+    /// Looks at each name: at what is stored, and if that adds up, at what the name says.
     pub(super) async fn examine(&self, most: usize) -> Result<Examination, StoreError> {
         let link = self.link().await?;
         let mut examination = Examination::default();
@@ -87,7 +88,7 @@ impl Core {
         Ok(found(&replies))
     }
 
-    /// Rule 12: settles some names at which nobody is any more, whoever used them last.
+    /// Settles some names at which nobody is any more, whoever used them last (rule 12).
     pub(super) async fn sweep(&self, link: &SessionLink) -> Result<(), StoreError> {
         let mut names: Vec<Name> = self.names_there(link).await?.into_iter().collect();
         for _ in 0..SWEPT.min(names.len()) {
@@ -115,7 +116,7 @@ fn is_over(state: &mut MemoryState, now: u64) -> bool {
 
 fn below(sides: usize) -> usize {
     let mut draw = [0; 8];
-    // Without random numbers the first will do.
+    // Without random numbers the first one will do.
     let _ = getrandom::fill(&mut draw);
     u64::from_le_bytes(draw) as usize % sides.max(1)
 }

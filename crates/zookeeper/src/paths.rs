@@ -21,8 +21,9 @@ impl Paths {
         Self { root: root.to_owned() }
     }
 
-    /// What must be there before anything else, parents first.
+    /// The znodes that must be there before any other, parents first.
     pub(super) fn folders(&self) -> Vec<String> {
+        // The first slash is the root of the server, which is always there.
         let ends = self.root.match_indices('/').map(|(at, _)| at).skip(1);
         let parents = ends.map(|end| self.root[..end].to_owned());
         let root = Some(self.root.clone()).filter(|root| !root.is_empty());
@@ -61,7 +62,8 @@ impl Paths {
     }
 }
 
-/// A znode cannot be called just anything: what is not plain is written %41.
+/// Encodes a name for a znode, which cannot be called just anything. A byte that is not plain is
+/// written like %41.
 fn encode(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -73,7 +75,7 @@ fn encode(name: &str) -> String {
     text
 }
 
-/// The name that is kept in a znode called so; `None` if it is not one of ours.
+/// The name that is kept in a znode with this name. `None` if it is not one of ours.
 pub(super) fn decode(child: &str) -> Option<Name> {
     let name = Name::new(&seinpaal_store::url::decoded(child)?).ok()?;
     (encode(name.as_str()) == child).then_some(name)

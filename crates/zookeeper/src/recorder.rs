@@ -1,4 +1,4 @@
-//! A copy's state while a batch is executed on it: what the ledger writes is taken down.
+//! A copy's state while a batch is executed on it. What the ledger writes is taken down.
 
 use std::{collections::BTreeSet, convert::Infallible};
 
@@ -143,7 +143,7 @@ impl State for Recorder<'_> {
 }
 
 impl Recorder<'_> {
-    /// Lets the leases of clients that are gone end in the next settling.
+    /// Lets the leases of clients that are gone end when the ledger next settles.
     pub(super) fn end_leases_of(&mut self, gone: &BTreeSet<Inbox>) {
         let is_over = |lease: &&Lease| lease.inbox.is_some_and(|inbox| gone.contains(&inbox));
         let over: Vec<Lease> = self.state.leases().filter(is_over).cloned().collect();

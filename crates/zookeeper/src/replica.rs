@@ -21,14 +21,16 @@ use super::{
     write::{Hint, replay},
 };
 use seinpaal_store::packed::{Damaged, number};
-/// The longest base. A server refuses requests of 1 MB, and the base is not alone in one.
+
+/// The longest base, in bytes. A server refuses requests of 1 MB, and a request has more in it than
+/// the base.
 pub(super) const LONGEST_BASE: usize = 900 << 10;
 /// The longest base for a request that adds something. A base also grows by itself: instants are
-/// packed as times before or after the last call, and those grow; and a permit that was handed on
+/// packed as times before or after the last call, and those grow, and a permit that was handed on
 /// is a longer record than a place in line. The difference to [`LONGEST_BASE`] is for that.
 pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
 
-/// What this client knows of a name.
+/// The copy of a name.
 #[derive(Debug, Default)]
 pub(super) struct Replica {
     pub(super) state: MemoryState,
@@ -37,7 +39,7 @@ pub(super) struct Replica {
     recent: Vec<Hint>,
     /// The incarnation of the name, and how many of its hints were passed on as news.
     seen: Option<(u64, u64)>,
-    /// `state` has writes that are not in `node`.
+    /// `state` has writes that are not in `node`, because they were not made yet, or never were.
     is_spoiled: bool,
     /// The number of the leader that did the last write seen here.
     leader: i64,
@@ -79,8 +81,8 @@ impl Replica {
         self.node.as_ref().is_some_and(|node| node.header == *header)
     }
 
-    /// The name is not there.
-    pub(super) fn is_gone(&mut self) {
+    /// Empties the copy of a name that is not there.
+    pub(super) fn clear(&mut self) {
         *self = Self { leader: self.leader, ..Self::default() };
     }
 
@@ -94,24 +96,17 @@ impl Replica {
     ) -> Result<Learned, Damaged> {
         let (header, records) = Header::parse(&log)?;
         let known = self.node.take().filter(|node| node.header == header);
-        let mut hints = Vec::new();
         let base = match (base, known) {
             // The log has only grown, so only what is new has to be repeated.
             (None, Some(node)) if !self.is_spoiled && log.starts_with(&node.log) => {
-                repeat(&log[node.log.len()..], &mut self.state, &mut hints)?;
-                self.recent.append(&mut hints);
+                repeat(&log[node.log.len()..], &mut self.state, &mut self.recent)?;
                 node.base
             }
             // There is a new base, or this copy has writes that were never made: the state is built
             // anew.
             (base, known) => {
                 let base = base.or_else(|| known.map(|node| node.base)).ok_or(Damaged)?;
-                self.state = MemoryState::default();
-                if !base.is_empty() {
-                    replay(&base, &mut self.state, &mut hints)?;
-                }
-                repeat(records, &mut self.state, &mut hints)?;
-                self.recent = hints;
+                self.rebuild(&base, records)?;
                 base
             }
         };
@@ -120,6 +115,15 @@ impl Replica {
         Ok(self.catch_up(header))
     }
 
+    fn rebuild(&mut self, base: &[u8], records: &[u8]) -> Result<(), Damaged> {
+        (self.state, self.recent) = (MemoryState::default(), Vec::new());
+        if !base.is_empty() {
+            replay(base, &mut self.state, &mut self.recent)?;
+        }
+        repeat(records, &mut self.state, &mut self.recent)
+    }
+
+    /// The hints that were not seen yet, which count as seen from now on.
     fn catch_up(&mut self, header: Header) -> Learned {
         let total = header.hints_before + self.recent.len() as u64;
         let seen = self.seen.filter(|(incarnation, _)| *incarnation == header.incarnation);
@@ -138,20 +142,16 @@ impl Replica {
         }
         match self.node.take() {
             None => self.state = MemoryState::default(),
-            Some(node) => drop(self.follow_again(node)?),
+            Some(CopiedNode { version, base, log, .. }) => {
+                drop(self.follow(version, log, Some(base))?);
+            }
         }
         self.is_spoiled = false;
         Ok(())
     }
 
-    fn follow_again(&mut self, node: CopiedNode) -> Result<Learned, Damaged> {
-        self.is_spoiled = true;
-        let CopiedNode { version, base, log, .. } = node;
-        self.follow(version, log, Some(base))
-    }
-
-    /// A state that takes down what is written to it. Until the writes are [kept](Self::keep), they
-    /// can be [undone](Self::undo).
+    /// A state that takes down what is written to it. The writes can be [undone](Self::undo) until
+    /// they are [kept](Self::keep).
     pub(super) fn recorder(&mut self, at: u64) -> Recorder<'_> {
         self.is_spoiled = true;
         Recorder::new(&mut self.state, at)
@@ -178,7 +178,7 @@ fn repeat(
     Ok(())
 }
 
-/// The clients that hold something.
+/// The clients that hold something at a name.
 pub(super) fn holders(replica: &Replica) -> BTreeSet<Inbox> {
     let holds = replica.state.entries().filter(|e| matches!(e.standing, Standing::Holding { .. }));
     holds.filter_map(|entry| entry.inbox).collect()

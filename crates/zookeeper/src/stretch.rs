@@ -1,24 +1,26 @@
-//! Leases that end with the session need not be written again and again.
+//! Leases that end with the session need not be written again at each renewal.
 //!
-//! A session cuts its ttls to what the ZooKeeper session is sure to last, and renews at a third of
-//! that. Such a lease is written for longer than it was asked for, since it ends with its client's
-//! inbox anyhow. A renewal that finds enough of it left does not write to the name, which others
-//! want to write to: it asks the time, which takes a quorum, and then reads. What the client is
-//! told is never more than it asked for.
+//! Seinpaal's session cuts its ttls to what the ZooKeeper session is sure to last, and renews at a
+//! third of that. Such a lease is written for longer than it was asked for, since it ends with its
+//! client's inbox in any case. A renewal that finds enough of it left does not write to the name,
+//! to which others want to write. It asks for the time, which takes a quorum, and then reads. The
+//! client is never told of more than it asked for.
 
 use seinpaal_proto::{Batch, Inbox, Renew, Replies, Reply, Request, State, Whom, time::Micros};
 
 use super::replica::Replica;
 
-/// How many times as long such a lease is written for. A session that cannot get a word through
-/// gives up leaving after two of its ttls, since by then the lease has ended by itself.
+/// How many times as long such a lease is written for. No more, because a session that cannot reach
+/// the store stops trying to leave after two of its ttls, and relies on the lease having ended by
+/// then.
 const TIMES: Micros = 2;
 
 /// The batch as it is executed. `longest` is what ttls were cut to.
 pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
     let mut batch = batch.clone();
     if batch.inbox.is_none() {
-        return batch; // nobody's inbox ends such a lease
+        // No client's inbox ends such a lease.
+        return batch;
     }
     for request in &mut batch.requests {
         match request {
@@ -36,12 +38,13 @@ pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
     batch
 }
 
-/// A ttl that was not cut is what somebody wants.
+/// The ttl that is written. One that was not cut stays, because somebody wants just that.
 fn stretch(ttl: Micros, longest: Micros) -> Micros {
     if ttl < longest { ttl } else { ttl.max(longest * TIMES) }
 }
 
-/// The answers to renewals that find enough left, if that is all there is to do.
+/// The answers to a batch if all of it are renewals that find enough left. `None`: it must be
+/// executed.
 pub(super) fn without_writing(
     batch: &Batch,
     replica: &mut Replica,
@@ -50,11 +53,13 @@ pub(super) fn without_writing(
 ) -> Option<Replies> {
     let me = batch.inbox?;
     if batch.requests.is_empty() || is_first(replica, me) {
-        return None; // the first in line keeps the ledger's clock going
+        // The first in line writes each time, which keeps the ledger's clock going.
+        return None;
     }
     let Ok(head) = replica.state.head();
     let clock = head.clock + now.saturating_sub(head.wall).min(head.bound);
     let Ok(first) = replica.state.first_lease_by_end();
+    // Something has run out, and settling it takes a write.
     if first.is_none_or(|lease| lease.ends <= clock) {
         return None;
     }
@@ -81,8 +86,8 @@ fn renewed(replica: &mut Replica, me: Inbox, renew: &Renew, clock: Micros) -> Op
     (is_known && is_same && is_long).then_some(Reply::Renewed { valid_for: Some(renew.ttl) })
 }
 
-/// Nobody is told to believe in a lease for longer than it asked for, nor for longer than the
-/// session is sure to last.
+/// Cuts the answers, so that nobody is told to believe in a lease for longer than was asked for,
+/// nor for longer than the session is sure to last.
 pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
     for (request, reply) in batch.requests.iter().zip(&mut replies.replies) {
         let asked = match request {
@@ -91,7 +96,7 @@ pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
             Request::Renew(renew) => renew.ttl,
             _ => continue,
         };
-        // What nobody's inbox stands for does not end with a session.
+        // A lease for which no inbox stands does not end with a session.
         let most = if batch.inbox.is_some() { asked.min(longest) } else { asked };
         match reply {
             Reply::Granted(grant) => cut(&mut grant.valid_for, most),

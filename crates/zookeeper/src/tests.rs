@@ -11,6 +11,7 @@ use seinpaal_proto::{
 };
 
 use super::{
+    header::FORMAT,
     replica::{LONGEST_BASE, NodeChange, Replica},
     write::{Hint, replay},
 };
@@ -167,7 +168,7 @@ fn a_copy_that_follows_is_the_copy_that_wrote() {
     for _ in 0..3_000 {
         now += dice.0.below(9) * SECOND;
         let Some((log, base)) = write(&mut writer, now, &dice.batch()) else {
-            reader.is_gone();
+            reader.clear();
             continue;
         };
         packings += usize::from(base.as_ref().is_some_and(|base| !base.is_empty()));
@@ -237,7 +238,7 @@ fn damage_is_noticed_and_never_a_panic() {
     }
     assert!(Replica::default().follow(1, vec![9, 9, 9], Some(Vec::new())).is_err());
     let mut header = Packer::bare();
-    header.byte(2);
+    header.byte(FORMAT);
     [9, 0, u64::MAX].into_iter().for_each(|number| header.number(number));
     let too_many_hints = header.into_bytes();
     assert!(Replica::default().follow(1, too_many_hints, Some(Vec::new())).is_err());

@@ -1,8 +1,8 @@
 //! The leader's clock, as its writes show it.
 //!
 //! Every write comes back with the leader's time. Between two of them a client counts on by its own
-//! monotonic clock, for a second at most, and never over a change of leader: so no client's clock
-//! decides anything, only how fast it runs for a second.
+//! monotonic clock, for a second at most, and never over a change of leader. So no client's clock
+//! decides anything but how long that second is.
 
 use std::sync::Mutex;
 
@@ -21,9 +21,10 @@ pub(super) struct LeaderTime(Mutex<Option<Sample>>);
 struct Sample {
     /// The leader's clock at the write.
     time: Micros,
-    /// Which leader: they are numbered.
+    /// The number of the leader.
     epoch: i64,
-    /// When the answer was here, so the leader's time is never overestimated.
+    /// When the answer had come, by this machine's monotonic clock. The write was earlier, so the
+    /// leader's time is never overestimated.
     at: Micros,
 }
 
@@ -33,7 +34,7 @@ pub(super) fn epoch(stat: &Stat) -> i64 {
 }
 
 impl LeaderTime {
-    /// A write of this client was answered now.
+    /// Learns the leader's time from a write of this client that was answered now.
     pub(super) fn learn(&self, stat: &Stat) {
         // Some servers answer a creation within a transaction without a stat.
         if stat.mtime <= 0 {
@@ -43,13 +44,13 @@ impl LeaderTime {
         self.set(Some(Sample { time, epoch: epoch(stat), at: boottime::now() }));
     }
 
-    /// The connection was lost: there may be another leader.
+    /// Forgets the leader's time, since the connection was lost and there may be another leader.
     pub(super) fn forget(&self) {
         self.set(None);
     }
 
-    /// The leader's time, unless it must be asked for. `epoch`: a leader that is known to have
-    /// been.
+    /// The leader's time. `None`: it must be asked for, because the last sample is too old, or is
+    /// of an earlier leader than `epoch`, who is known to have been.
     pub(super) fn now(&self, epoch: i64) -> Option<Micros> {
         let sample = (*self.lock())?;
         let passed = boottime::now().saturating_sub(sample.at);

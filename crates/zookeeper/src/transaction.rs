@@ -1,4 +1,4 @@
-//! What a call writes: all of it in one transaction, or nothing.
+//! Writes what a call changes: all of it in one transaction, or nothing.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,16 @@ use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
 use super::{error, header::Header, link::SessionLink, replica::NodeChange, write::Hint};
 use seinpaal_store::{Certainty, StoreError};
 
-/// The highest fence of the names that were forgotten, and the version of the znode that says so.
+/// The highest fence of the names that were forgotten, and the version of its znode.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Floor {
     pub(super) fence: u64,
     version: i32,
 }
 
-/// What became of a transaction.
+/// The end of a transaction.
 pub(super) enum TransactionEnd {
+    /// Everything was written.
     Yes,
     /// Somebody else wrote first.
     Overtaken,
@@ -37,7 +38,7 @@ pub(super) struct Executed {
     pub(super) told: BTreeSet<Inbox>,
     /// The clients that were taken to be there, and are not told.
     pub(super) doubtful: BTreeSet<Inbox>,
-    /// The highest fence given out here.
+    /// The highest fence that was given out at the name.
     pub(super) fence: u64,
     /// How long the base may be that is written.
     pub(super) longest_base: usize,
@@ -91,21 +92,28 @@ impl SessionLink {
             let told = writer.add_set_data(&path, name.as_str().as_bytes(), None);
             told.map_err(|error| self.failed(&error))?;
         }
+        let told = |index: usize| executed.told.iter().nth(index.checked_sub(before)?);
+        self.commit(writer, told).await
+    }
+
+    /// Sends the transaction. `told` is the client that the operation of this number tells, if it
+    /// tells one.
+    async fn commit<'a>(
+        &self,
+        mut writer: MultiWriter<'_>,
+        told: impl Fn(usize) -> Option<&'a Inbox>,
+    ) -> Result<TransactionEnd, StoreError> {
         match timeout(self.patience(), writer.commit()).await {
             Ok(Ok(results)) => {
                 self.learn_time(&results);
                 Ok(TransactionEnd::Yes)
             }
-            Ok(Err(error)) => {
-                let told = |index: usize| executed.told.iter().nth(index.checked_sub(before)?);
-                self.not_written(error, told)
-            }
+            Ok(Err(error)) => self.not_written(error, told),
             Err(_) => Err(error::no_answer(&self.options.shown(), Certainty::Unknown)),
         }
     }
 
-    /// What a failed transaction means. `told` says which client an operation tells, if that is
-    /// what the operation of this number does.
+    /// The end of a transaction that failed.
     fn not_written<'a>(
         &self,
         error: MultiWriteError,
@@ -126,7 +134,7 @@ impl SessionLink {
         }
     }
 
-    /// Says how many operations it added.
+    /// Adds a change, and returns how many operations that took.
     fn add_change(
         &self,
         writer: &mut MultiWriter<'_>,
@@ -137,7 +145,8 @@ impl SessionLink {
         let path = self.path(name);
         match change {
             NodeChange::Create { header, log } => {
-                // Nothing was forgotten since the floor was read.
+                // This fails if a name was forgotten since the floor was read, and with it perhaps
+                // a higher fence.
                 let floor = floor.map_or(0, |floor| floor.version);
                 writer.add_check_version(&self.options.paths.floor(), floor)?;
                 writer.add_create(&path, log, &self.options.persistent())?;
@@ -146,7 +155,8 @@ impl SessionLink {
                 Ok(3)
             }
             NodeChange::Append { version, header, log } => {
-                // The incarnation's own child: another one may have come to the same version.
+                // The child of this incarnation, since another one may have come to the same
+                // version.
                 let base = self.options.paths.base(name, header.incarnation);
                 writer.add_check_version(&base, header.base_version)?;
                 writer.add_set_data(&path, log, Some(*version))?;
@@ -162,7 +172,8 @@ impl SessionLink {
         }
     }
 
-    /// A name goes, but not the fences it has given out.
+    /// Adds the end of a name, and raises the floor to its last fence. Returns how many operations
+    /// that took.
     fn add_forgetting(
         &self,
         writer: &mut MultiWriter<'_>,
@@ -174,6 +185,8 @@ impl SessionLink {
         let base = self.options.paths.base(name, header.incarnation);
         writer.add_delete(&base, Some(header.base_version))?;
         writer.add_delete(&self.path(name), Some(*version))?;
+        // A write to the floor fails every call that makes or ends a name meanwhile, so there is
+        // none without need.
         if executed.fence <= floor.fence {
             return Ok(2);
         }
@@ -190,20 +203,20 @@ impl SessionLink {
         }
     }
 
-    /// How long a session is sure to last after a request was sent that the leader has had a hand
-    /// in.
+    /// How long a session is sure to last after a request was sent in which the leader had a hand:
+    /// half of its time-out.
     ///
-    /// The leader knows of a client's requests only what its follower tells it every half tick, and
-    /// if that follower is cut off right after the answer, what it was told last may be from the
-    /// client's ping before: up to 0.15 of the time-out earlier. A tick is half of the shortest
-    /// time-out at most, so what is left of a time-out of one is 1 - 0.15 - 0.25; half is on the
-    /// safe side.
+    /// The leader learns from a follower every half tick which clients it has heard. If the
+    /// follower is cut off right after an answer, the last that it told may be of the client's ping
+    /// before that, up to 0.15 of the time-out earlier. A tick is half of the shortest time-out at
+    /// most, so half a tick is 0.25 of a time-out at most. What is sure is 1 - 0.15 - 0.25 of it,
+    /// and half is on the safe side.
     pub(super) fn longest_lease(&self) -> Micros {
         micros(self.client.session_timeout()) / 2
     }
 }
 
-/// There is no room for so many.
+/// Refuses a base that is too long.
 fn check_room(name: &Name, executed: &Executed) -> Result<(), StoreError> {
     let most = executed.longest_base;
     match &executed.change {

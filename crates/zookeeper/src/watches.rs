@@ -1,7 +1,7 @@
 //! The clients whose death this client would notice, and at which names.
 //!
-//! The first waiter of a name watches its holders, and the next one the first: so a death is
-//! noticed by one client, not by all. Everybody else watches nobody.
+//! The first waiter of a name watches its holders, and the next one watches the first. So a death
+//! is noticed by one client, and not by all. Everybody else watches nobody.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ struct WatchTable {
 }
 
 impl NodeWatches {
-    /// Deaths will be said to `gone`.
+    /// `gone` will be told of deaths.
     pub(super) fn new(gone: mpsc::UnboundedSender<Inbox>) -> Self {
         Self { gone, inner: Mutex::default() }
     }
@@ -44,8 +44,8 @@ impl NodeWatches {
         matters.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Takes note of who is to be watched at this name, gives up watches that nobody needs any
-    /// more, and says which are missing.
+    /// Takes note of who is to be watched at this name, and gives up watches that nobody needs any
+    /// more. Returns those that are missing.
     pub(super) fn want(&self, name: &Name, wanted: BTreeSet<Inbox>) -> BTreeSet<Inbox> {
         let mut inner = self.lock();
         let missing = wanted.iter().filter(|i| !inner.set.contains_key(i)).copied().collect();
@@ -58,6 +58,7 @@ impl NodeWatches {
         missing
     }
 
+    /// Keeps a watch, and tells of the death when it goes off.
     pub(super) fn set(&self, inbox: Inbox, watcher: OneshotWatcher) {
         let gone = self.gone.clone();
         let watching = tokio::spawn(async move {
@@ -70,12 +71,12 @@ impl NodeWatches {
         self.lock().put(inbox, Some(watching.abort_handle()));
     }
 
-    /// This watch has gone off.
+    /// Takes a watch away that has gone off.
     pub(super) fn clear(&self, inbox: Inbox) {
         self.lock().put(inbox, None);
     }
 
-    /// The session that the watches belonged to is over.
+    /// Takes all watches away, since the session to which they belonged is over.
     pub(super) fn clear_all(&self) {
         let inner = std::mem::take(&mut *self.lock());
         inner.set.values().for_each(AbortHandle::abort);

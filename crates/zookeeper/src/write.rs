@@ -1,5 +1,5 @@
-//! What the ledger writes, as bytes: a name's znode holds the writes since its base, and the base
-//! holds the fewest writes that make the rest (`store/packed`).
+//! The ledger's writes as bytes. A name's znode holds the writes since its base, and the base holds
+//! the fewest writes that make the rest (`store/packed`).
 
 use seinpaal_proto::{
     Fence, Inbox, LeaseId, MemoryState, Name, Series, State, Ticket, Wakeup, What, time::UNBOUNDED,
@@ -9,7 +9,7 @@ use seinpaal_store::packed::{
     Damaged, Packer, Unpacker, put_cause, put_slots, repeat_fact, sound, take_cause, take_slots,
 };
 
-/// A wakeup without its name, which whoever reads it knows.
+/// A wakeup without its name, which its reader knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Hint {
     pub(super) inbox: Inbox,
@@ -17,7 +17,7 @@ pub(super) struct Hint {
     pub(super) what: What,
 }
 
-// Beside the numbers of the facts.
+// These numbers stand beside those of the facts in `store/packed`, and none is in both.
 pub(super) const CLEAR: u8 = 2;
 pub(super) const NO_LEASE: u8 = 4;
 pub(super) const NO_ENTRY: u8 = 7;
@@ -30,11 +30,15 @@ pub(super) const FREE_TAKEN: u8 = 15;
 const ASKED: u8 = 16;
 
 pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
-    packer.byte(match hint.what {
+    let kind = match hint.what {
+        What::Granted { .. } => GRANTED,
         What::Ended(_) => ENDED,
         What::Asked => ASKED,
-        _ => GRANTED,
-    });
+        // Should the ledger ever say more, it is not told on: a hint may be lost, but a record that
+        // cannot be read is damage.
+        _ => return,
+    };
+    packer.byte(kind);
     packer.id(hint.inbox.0);
     packer.id(hint.ticket.0);
     match &hint.what {
@@ -44,9 +48,7 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
             packer.number((*limit).into());
         }
         What::Ended(cause) => put_cause(packer, *cause),
-        What::Asked => {}
-        // The ledger says nothing else; a hint may be lost.
-        _ => packer.byte(u8::MAX),
+        _ => {}
     }
 }
 

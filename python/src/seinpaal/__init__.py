@@ -1,4 +1,4 @@
-"""At most N at once, everywhere, first come first served, and you are told when you have lost your place.
+"""At most N at once, everywhere, first come first served; you are told when you lose your place.
 
     import seinpaal
 
@@ -6,7 +6,8 @@
     with gpus.holding(timeout=10) as permit:
         train(permit.slot)
 
-The same with ``async with``. Permits are renewed by a thread that needs neither the GIL nor an event loop.
+``async with`` works in the same way. A thread that needs neither the GIL nor an event loop renews
+permits.
 """
 
 from __future__ import annotations
@@ -65,11 +66,12 @@ def connect(
     patience: Seconds | None = None,
     lazy: bool = False,
 ) -> Seinpaal:
-    """Connects to the store at ``url``: ``file:`` (this user's, on this machine), ``redis://HOST``, ``memory:``, …
+    """Connects to the store at ``url``: ``file:`` (this user's), ``redis://HOST``, ``memory:``, …
 
-    Without a URL: ``SEINPAAL_STORE``, else ``file:``. ``client`` is shown to people who look at holders; ``ttl`` is how
-    long leases last without renewal (30 s); ``patience`` how long the store may be silent before requests fail (30 s).
-    With ``lazy`` it connects when it is first used: for modules that are imported before a program forks.
+    Without a URL: ``SEINPAAL_STORE``, else ``file:``. ``client`` is shown to people who look at
+    holders; ``ttl`` is how long leases last without renewal (30 s); ``patience`` how long the store
+    may be silent before requests fail (30 s). With ``lazy`` it connects when it is first used: for
+    modules that are imported before a program forks.
     """
     seinpaal = _described(url, client, ttl, patience)
     if not lazy:

@@ -44,7 +44,7 @@ def wait(call: _native.Call[bool], end: float | None) -> bool:
 
 
 def hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> None:
-    """Calls back, and waits for the next ask, for as long as anybody has the permit."""
+    """Calls ``callback`` with each ask, for as long as anybody has the permit."""
     permit = of()
     if permit is None or permit._native.is_given_back:
         return
@@ -60,6 +60,8 @@ def hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> No
             if ask is not None:
                 callback(HandOverAsk(*ask))
         finally:
+            # Also after a callback that raised. ``False``: the permit was lost, so nobody asks
+            # again.
             if is_asked:
                 hear(of, callback)
 

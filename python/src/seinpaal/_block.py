@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Block:
-    """The common part of a permit and a set of permits: how they are given back, and the end of a block."""
+    """The common part of a permit and a set of permits: giving back, and the end of a block."""
 
     _cancellation: Cancellation | None = None
 
@@ -46,7 +46,8 @@ class Block:
     def release(self) -> None:
         """Gives back, and waits until the store has confirmed it, for at most 5 s.
 
-        A wait that is interrupted, and one that ends with :exc:`ReleaseUnknown`, goes on in the background.
+        A wait that is interrupted, and one that ends with :exc:`ReleaseUnknown`, goes on in the
+        background.
         """
         _first_error([_outcome(call) for call in self._released()])
 
@@ -70,6 +71,7 @@ class Block:
     ) -> None:
         trouble = self._trouble()
         calls = self._give_back()
+        # A block that must raise already knows its answer, so it does not wait for the store.
         if trouble is not None:
             _drop(calls)
         else:
@@ -96,6 +98,7 @@ class Block:
             _drop(calls)
         else:
             trouble = _as_loss(_first([await _outcome_async(call) for call in calls]))
+        # The loss has cancelled the task. The program learns of the loss, and not of that.
         if is_ours:
             raise trouble or Lost("lost") from raised
         if raised is None:
@@ -103,7 +106,7 @@ class Block:
 
 
 def _given_back(permit: Permit) -> _native.Call[None] | None:
-    """A call that gives it back; ``None``: it was given back before, or another thread is just at it."""
+    """A call that gives the permit back; ``None``: it was given back before, or is just now."""
     try:
         return permit._native.release()
     except NotHeld:

@@ -1,7 +1,7 @@
 """Waiting for the native half: on a thread, from an event loop, or not at all.
 
-A thread of the native half never enters Python. It puts the number of a call into a mailbox, which is readable then. An
-event loop watches that mailbox, and so does one thread for callbacks.
+A thread of the native half never enters Python. It puts the number of a call into a mailbox, which
+is readable then. An event loop watches its mailbox, and one thread watches that for callbacks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Desk:
     def begin(self, call: Call[Any], done: Callable[[], None]) -> int | None:
         """Starts a call; ``None`` if it is done already, and then nothing is called."""
         key = next(self._keys)
+        # Before the poll: the call may post its key while it is polled.
         self._calls[key] = (call, done)
+        # If it is not there any more, another thread has looked meanwhile, and has called ``done``.
         if call.poll(self.mailbox, key) and self._calls.pop(key, None) is not None:
             return None
         return key
@@ -53,7 +55,8 @@ class Desk:
                 done()
 
 
-#: The loop keeps its desk, so that both go together: what waited there is given back when a loop is closed.
+#: The desk of each loop. The loop keeps its desk, as a reader, and this does not. So both go
+#: together: what waited there is given back when a loop is closed.
 _desks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Desk]]
 _desks = weakref.WeakKeyDictionary()
 
@@ -70,13 +73,13 @@ def desk_of(loop: asyncio.AbstractEventLoop) -> Desk:
 
 
 async def run(call: Call[T]) -> T:
-    """Awaits a call. If the task is cancelled the call is, and leaves nothing held or queued."""
+    """Awaits a call. A task that is cancelled cancels the call: nothing stays held or queued."""
     await until_done(call)
     return call.take()
 
 
 async def until_done(call: Call[Any]) -> None:
-    """The same, and leaves the answer to be taken."""
+    """Awaits a call as `run` does, and leaves the answer to be taken."""
     loop = asyncio.get_running_loop()
     desk = desk_of(loop)
     future: asyncio.Future[None] = loop.create_future()
@@ -115,7 +118,7 @@ _starting = threading.Lock()
 
 
 def watcher() -> Watcher:
-    """The one of this process."""
+    """The watcher of this process."""
     global _watcher
     with _starting:
         if _watcher is None:
@@ -124,7 +127,7 @@ def watcher() -> Watcher:
 
 
 def after_fork() -> None:
-    """The thread is the parent's, and so may be the lock."""
+    """Forgets the thread, which is the parent's, and the lock, which that thread may have held."""
     global _watcher, _starting
     _watcher, _starting = None, threading.Lock()
 

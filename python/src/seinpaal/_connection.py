@@ -22,8 +22,8 @@ _AT_EXIT = 1.0
 class Seinpaal:
     """A connection to a store: one for a program is enough, for any number of threads and tasks.
 
-    It has a thread of its own, which renews what is held and needs neither the GIL nor an event loop. A forked child
-    that uses it gets a connection of its own on first use.
+    It has a thread of its own, which renews what is held and needs neither the GIL nor an event
+    loop. A forked child that uses it gets a connection of its own on first use.
     """
 
     def __init__(self, url: str, client: str, ttl: float | None, patience: float | None) -> None:
@@ -34,7 +34,8 @@ class Seinpaal:
         self._process = 0
         self._connection: _native.Connection | None = None
         self._inherited: list[_native.Connection] = []
-        # A thread that connects keeps the first of them, for as long as that takes; the second is never kept for long.
+        # A thread holds the first lock for as long as it connects. The second is held for a moment
+        # only, so tasks of an event loop can take it.
         self._connecting, self._noting = threading.Lock(), threading.Lock()
 
     # ---- names
@@ -42,8 +43,8 @@ class Seinpaal:
     def semaphore(self, name: str, limit: int | None = None, *, exactly: bool = False) -> Semaphore:
         """At most ``limit`` permits of this name are held at once, by anybody on the same store.
 
-        Without a limit: what the others stated, else 1. With ``exactly`` another limit is an error, also one that an
-        operator set.
+        Without a limit: what the others stated, else 1. With ``exactly`` another limit is an error,
+        also one that an operator set.
         """
         return Semaphore(self, Wish("semaphore", name, limit, exactly))
 
@@ -62,7 +63,10 @@ class Seinpaal:
     # ---- several names at once
 
     def acquire_all(self, *wanted: Lock | Holding, timeout: Seconds | None = None) -> PermitSet:
-        """Permits of several names: all or none, and nobody waits in a circle, whatever order they are named in."""
+        """Permits of several names: all or none.
+
+        Nobody waits in a circle, whatever order the names are given in.
+        """
         call = self._here().acquire_all(_wishes(wanted), in_seconds(timeout))
         return self._set(call.wait())
 
@@ -74,7 +78,7 @@ class Seinpaal:
         return self._set(await _call.run(native.acquire_all(_wishes(wanted), in_seconds(timeout))))
 
     def try_acquire_all(self, *wanted: Lock | Holding) -> PermitSet | None:
-        """The same if all can be had now."""
+        """Permits of several names if all can be had now, else ``None``."""
         permits = self._here().try_acquire_all(_wishes(wanted)).wait()
         return self._set(permits) if permits is not None else None
 
@@ -95,7 +99,7 @@ class Seinpaal:
         return self._here().address
 
     def close(self) -> None:
-        """Gives back everything and ends every wait, and waits until the store has confirmed it, for at most 10 s."""
+        """Gives back everything and ends every wait. The store has 10 s to confirm that."""
         if (connection := self._connection) is not None and self._is_connected():
             connection.close().wait()
 
@@ -152,7 +156,7 @@ class Seinpaal:
         return self._connection is not None and self._process == os.getpid()
 
     def _keep(self, connection: _native.Connection) -> None:
-        """Another thread or task may have been quicker. Then this one is dropped, and closes by that."""
+        """Keeps a connection; if another thread or task was quicker, its drop closes it."""
         with self._noting:
             if self._is_connected():
                 return
@@ -165,7 +169,7 @@ class Seinpaal:
         return Seinpaal, (self._url, self._client, self._ttl, self._patience)
 
     def _after_fork(self) -> None:
-        """What was inherited is never dropped. What shows that the parent lives is closed."""
+        """Never drops what was inherited, and closes what would show that the parent lives."""
         self._connecting, self._noting = threading.Lock(), threading.Lock()
         if self._connection is None:
             return
@@ -191,7 +195,7 @@ atexit.register(_close_all)
 
 
 def _close_at_end_of_child() -> None:
-    """Children of multiprocessing end without what atexit was told."""
+    """Children of multiprocessing do not run what atexit was told, but what its own list says."""
     process, util = map(sys.modules.get, ("multiprocessing.process", "multiprocessing.util"))
     if process is not None and util is not None and process.parent_process() is not None:
         util.Finalize(None, _close_all, exitpriority=-10)

@@ -1,8 +1,8 @@
 """What a forked child does with what it inherited.
 
-It has the memory of its parent and none of its threads. Nothing of the parent's is dropped, closed or asked: the native
-half leaves it alone. The child closes the one thing that would keep its parent's permits alive, and connects anew when it
-first asks for something.
+It has the memory of its parent and none of its threads. Nothing of the parent's is dropped, closed
+or asked: the native half leaves it alone. The child closes the one thing that would keep its
+parent's permits alive, and connects anew when it first asks for something.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 #: Every connection of this process and, in a child, what it inherited.
 _connections: weakref.WeakKeyDictionary[Seinpaal, None] = weakref.WeakKeyDictionary()
 
-#: The process that imported this.
+#: The process that imported this module.
 _born_in = os.getpid()
 
-#: What a child inherits without what makes it work, by the scheme of the URL: the store, and what breaks.
+#: What a child inherits without what makes it work, by the scheme of the URL: the store, and what
+#: breaks.
 _BROKEN_BY_FORK = {
-    # A child inherits the memory of who locks what, but none of the locks, so its database would be removed from under it
-    # when others leave.
+    # A child inherits the memory of who locks what, but none of the locks, so its database would be
+    # removed from under it when others leave.
     "file": ("an embedded store (file:)", "SQLite"),
-    # Its sockets are watched by a thread of the process, which a child lacks, through a descriptor that both would share.
+    # Its sockets are watched by a thread of the process, which a child lacks, through a descriptor
+    # that both would share.
     "zookeeper": ("a ZooKeeper store", "its client"),
 }
 
@@ -63,7 +65,7 @@ def open_here(url: str) -> None:
 
 
 def url_here(url: str) -> str:
-    """The URL in this process. A store in memory is one process only, so a child has stores of its own."""
+    """The URL in this process: a store in memory is of one process, so a child has its own."""
     if url.startswith("memory:") and os.getpid() != _born_in:
         return f"{url}-{os.getpid()}"
     return url

@@ -20,7 +20,7 @@ class Watched(Protocol):
 
 
 class Cancellation:
-    """Cancels the current task when something is lost, as ``asyncio.timeout`` does when time is up."""
+    """Cancels the current task at a loss, as ``asyncio.timeout`` does when time is up."""
 
     def __init__(self, watched: Sequence[Watched]) -> None:
         task = asyncio.current_task()
@@ -38,7 +38,8 @@ class Cancellation:
     def _watch(self, call: Call[str]) -> None:
         key = self._desk.begin(call, self._lose)
         if key is None:
-            # It is lost already. A task that cancelled itself would be cancelled after its block, too.
+            # It is lost already. The loop cancels the task later: by then the block may have ended,
+            # and a task that has left its block must not be cancelled.
             self._loop.call_soon(self._lose)
         else:
             self._keys.append(key)
@@ -49,7 +50,7 @@ class Cancellation:
             self._task.cancel()
 
     def end(self, raised: type[BaseException] | None) -> bool:
-        """Ends it, and says whether what was raised is its own doing."""
+        """Ends the watch, and returns whether this has caused what was raised."""
         self._is_over = True
         for key in self._keys:
             self._desk.forget(key)
@@ -60,7 +61,8 @@ class Cancellation:
 
 
 def _cancelling(task: asyncio.Task[object]) -> int:
-    # Before Python 3.11 nobody counts, and a cancellation in a block that was lost is taken for the block's own.
+    # Before Python 3.11 nobody counts, and a cancellation in a block that was lost is taken for the
+    # block's own.
     count = getattr(task, "cancelling", None)
     return count() if count is not None else 0
 

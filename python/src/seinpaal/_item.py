@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Item:
     """An item to work on, until it is acknowledged, failed, given back, or nobody has it any more.
 
-    ``with item:`` acknowledges it at the end of the block, or fails it with what was raised. An item that is dropped
-    without a word has failed, and is delivered again. In a forked child it is the parent's.
+    ``with item:`` acknowledges it at the end of the block, or fails it with what was raised. An
+    item that is dropped without any of these has failed, and is delivered again. In a forked child
+    it is the parent's.
     """
 
     def __init__(self, connection: Seinpaal, native: _native.Item) -> None:
@@ -111,7 +112,10 @@ class Item:
         await _call.run(self._mine().acknowledge())
 
     def fail(self, reason: str, delay: Seconds = 0.0) -> bool:
-        """Says that it did not work: it is delivered again after ``delay``, or is a dead letter now (``True``)."""
+        """Ends the delivery as failed, and returns whether the item is a dead letter now.
+
+        Otherwise it is delivered again after ``delay``.
+        """
         return self._mine().fail(reason, in_seconds(delay) or 0.0).wait()
 
     async def fail_async(self, reason: str, delay: Seconds = 0.0) -> bool:

@@ -77,7 +77,7 @@ class _Entered:
         return permit
 
     def forget(self, permit: Permit) -> None:
-        """Leaves out one that may be there."""
+        """Removes a permit that may be there."""
         permits = self._permits.get(_here(), [])
         if permit in permits:
             permits.remove(permit)
@@ -96,8 +96,8 @@ def _here() -> object:
 class Holding:
     """Holds a permit for the length of a block, or of each call of a function.
 
-    ``with``, ``async with``, and a decorator of functions and coroutine functions. It may be entered by any number of
-    threads and tasks at once; each has a permit of its own.
+    ``with``, ``async with``, and a decorator of functions and coroutine functions. It may be
+    entered by any number of threads and tasks at once; each has a permit of its own.
     """
 
     def __init__(self, lock: Lock, options: Options) -> None:
@@ -157,9 +157,9 @@ class Holding:
 
 
 class Lock(Holding):
-    """A name of which permits are had: ``with lock:``, ``async with lock:``, ``@lock``, or :meth:`acquire`.
+    """A name with permits: ``with lock:``, ``async with lock:``, ``@lock``, or :meth:`acquire`.
 
-    Waiters are served in the order in which they came. Nothing is sent before a permit is asked for.
+    Waiters are served in the order in which they came. Nothing is sent before a permit is wanted.
     """
 
     def __init__(self, connection: Seinpaal, wish: Wish) -> None:
@@ -173,26 +173,26 @@ class Lock(Holding):
         return self._wish.name
 
     def holding(self, **options: Unpack[Options]) -> Holding:
-        """The same with options: ``with gpus.holding(timeout=10, permits=2) as permit:``."""
+        """The lock with options: ``with gpus.holding(timeout=10, permits=2) as permit:``."""
         return Holding(self, options)
 
     def acquire(self, **options: Unpack[Options]) -> Permit:
         """Waits in line for a permit, for as long as it takes or until ``timeout``.
 
-        Only the calling thread waits. On the main thread a signal handler that raises, such as that of Ctrl-C, ends the
-        wait within 100 ms, and nothing stays held or queued.
+        Only the calling thread waits. On the main thread a signal handler that raises, such as that
+        of Ctrl-C, ends the wait within 100 ms, and nothing stays held or queued.
         """
         call = self._connection._here().acquire(self._wish.described(options))
         return Permit(self._connection, call.wait())
 
     async def acquire_async(self, **options: Unpack[Options]) -> Permit:
-        """As `acquire`, from asyncio. If the task is cancelled it leaves the line, and nothing stays held."""
+        """As `acquire`, from asyncio. A cancelled task leaves the line, and nothing stays held."""
         native = await self._connection._here_async()
         call = native.acquire(self._wish.described(options))
         return Permit(self._connection, await _call.run(call))
 
     def try_acquire(self, **options: Unpack[Options]) -> Permit | None:
-        """A permit, or ``None`` if none is free. ``timeout`` is how long the store may take to answer (5 s)."""
+        """A permit, or ``None`` if none is free. ``timeout`` is for the store's answer (5 s)."""
         call = self._connection._here().try_acquire(self._wish.described(options))
         permit = call.wait()
         return Permit(self._connection, permit) if permit is not None else None
@@ -204,7 +204,7 @@ class Lock(Holding):
         return Permit(self._connection, permit) if permit is not None else None
 
     def attach(self, ticket: str, **options: Unpack[Options]) -> Permit:
-        """Becomes the holder of a ticket that another process detached. If its holder keeps it, it is taken."""
+        """Becomes the holder of a ticket that was detached. If it is held, its holder loses it."""
         wish = self._wish.described(options)
         return Permit(self._connection, self._connection._here().attach(wish, ticket).wait())
 
@@ -222,10 +222,10 @@ class Lock(Holding):
         self._connection._here().evict(self._wish, ticket).wait()
 
     def ask_holder(self, ticket: str, reason: str, *, by: str | None = None) -> None:
-        """Asks the holder of a ticket to hand over: it is told by its next renewal at the latest, and decides.
+        """Asks the holder of a ticket to hand over. The holder decides.
 
-        ``by`` is who asks, by default this user at this host: 1 to 128 bytes. ``reason`` has 1 to 512. A quorum
-        refuses it.
+        It is told by its next renewal at the latest. ``by`` is who asks, by default this user at
+        this host: 1 to 128 bytes. ``reason`` has 1 to 512. A quorum refuses it.
         """
         self._asked(self._connection._here(), ticket, reason, by).wait()
 
@@ -256,16 +256,17 @@ class Lock(Holding):
 
 
 class Semaphore(Lock):
-    """At most ``limit`` permits are held at once, by anybody who uses the same name on the same store."""
+    """At most ``limit`` permits of a name are held at once, by anybody on the same store."""
 
     def set_limit(self, limit: int) -> None:
-        """Sets the limit as an operator: it is in force whatever callers state, until :meth:`unset_limit`."""
+        """Sets the limit as an operator: in force whatever callers state, until it is unset."""
         self._connection._here().set_limit(self._wish, limit).wait()
 
     def name_slots(self, names: Sequence[str]) -> None:
         """Gives the slots these names, from slot 0 up, and sets the limit to how many they are.
 
-        While anybody holds or waits, names can only be added at the end. A limit that is set or unset takes them away.
+        While anybody holds or waits, names can only be added at the end. Setting or unsetting the
+        limit removes them.
         """
         self._connection._here().name_slots(self._wish, list(names_in(names))).wait()
 
@@ -275,7 +276,7 @@ class Semaphore(Lock):
 
 
 def _this_user() -> str:
-    """As people know each other on several machines."""
+    """USER@HOST, by which people know each other on several machines."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 class Permit(Block):
     """Permits that are held, until this is released, its block ends, or nobody has it any more.
 
-    It is renewed by a thread that needs neither the GIL nor an event loop. A permit belongs to the process that
-    acquired it: a child that inherited it holds nothing.
+    It is renewed by a thread that needs neither the GIL nor an event loop. A permit belongs to the
+    process that acquired it: a child that inherited it holds nothing.
     """
 
     def __init__(self, connection: Seinpaal, native: _native.Permit) -> None:
-        self._connection = connection  # Kept, so that a child can close what it inherited.
+        # Kept, so that a forked child can close the descriptors that it inherited.
+        self._connection = connection
         self._native = native
         self._process = os.getpid()
 
@@ -41,7 +42,7 @@ class Permit(Block):
 
     @property
     def fence(self) -> int:
-        """The number of the grant, which grows with every grant of the name. Give it to what you write to."""
+        """The number of the grant, which grows with every grant. Give it to what you write to."""
         return self._native.fence
 
     @property
@@ -86,7 +87,10 @@ class Permit(Block):
 
     @property
     def remaining(self) -> float | None:
-        """How many seconds it is certain to be held if the store is not heard from; ``None``: while this process lives."""
+        """How many seconds it is certain to be held if the store is not heard from again.
+
+        ``None``: for as long as this process lives.
+        """
         return 0.0 if self._is_inherited else self._native.remaining
 
     @property
@@ -98,19 +102,21 @@ class Permit(Block):
         return lost(self.name, how) if how is not None else None
 
     def on_lost(self, callback: Callable[[Lost], None]) -> None:
-        """Calls ``callback`` once when it is lost, on a thread of this package; at once if it is lost already.
+        """Calls ``callback`` once when the permit is lost, on a thread of this package.
 
-        It is not called when the permit is given back, nor in a child process.
+        If the permit is lost already, that is at once. The callback is not called when the permit
+        is given back, nor in a child process.
         """
         self._check()
         name = self.name
         _call.tell(self._native.watch(), lambda how: callback(lost(name, how)))
 
     def asked(self, timeout: Seconds | None = None) -> HandOverAsk | None:
-        """Waits until somebody asks that the permit be handed over, and says who and why; ``None``: not in this time.
+        """Waits until somebody asks that the permit be handed over, and returns who and why.
 
-        It stays held: the holder decides. Each ask is told once, also one that came before anybody waited here. Raises
-        :exc:`Lost` if the permit is lost first. ``asked(0)`` looks, and does not wait.
+        ``None``: nobody asked in this time. The permit stays held: the holder decides. Each ask is
+        told once, also one that came before anybody waited here. Raises :exc:`Lost` if the permit
+        is lost first. ``asked(0)`` looks, and does not wait.
         """
         self._check()
         seconds = in_seconds(timeout)
@@ -134,7 +140,7 @@ class Permit(Block):
                 return ask
 
     def _fetched(self, call: _native.Call[bool]) -> HandOverAsk | None:
-        """The next ask; ``None`` if another one was faster."""
+        """The next ask; ``None`` if another thread or task has fetched it."""
         try:
             is_asked = call.take()
         except RuntimeError:
@@ -145,7 +151,7 @@ class Permit(Block):
         return HandOverAsk(*ask) if ask is not None else None
 
     def on_asked(self, callback: Callable[[HandOverAsk], None]) -> None:
-        """Calls ``callback`` each time that somebody asks, on a thread of this package; not in a child process."""
+        """Calls ``callback`` with each ask, on a thread of this package; not in a child process."""
         self._check()
         hear(weakref.ref(self), callback)
 
@@ -160,7 +166,10 @@ class Permit(Block):
         return Permit(self._connection, await _call.run(self._native.downgrade()))
 
     def detach(self) -> str:
-        """Leaves it held for one more ttl for whoever has the ticket, which is returned: another process attaches to it."""
+        """Leaves the permit held for one more ttl, and returns its ticket.
+
+        Another process can attach to the ticket.
+        """
         self._check()
         return self._native.detach().wait()
 

@@ -40,7 +40,7 @@ class QueueSnapshot:
 
 
 class GiveBack(Exception):
-    """Raised by a handler to leave its item to somebody else, after ``delay``. The delivery does not count."""
+    """Raised by a handler to leave its item to others after ``delay``. It counts as no delivery."""
 
     def __init__(self, delay: Seconds = 0.0) -> None:
         super().__init__("given back")
@@ -48,7 +48,10 @@ class GiveBack(Exception):
 
 
 class Queue:
-    """Items that wait for somebody to work on them. They are leased to whoever pops them, and renewed meanwhile."""
+    """Items that wait for somebody to work on them.
+
+    Whoever pops an item has a lease of it, which is renewed meanwhile.
+    """
 
     def __init__(self, connection: Seinpaal, name: str) -> None:
         self._connection = connection
@@ -130,6 +133,7 @@ class Queue:
         retry: Callable[[int], float] | None = None,
     ) -> Worker:
         """Works on items as they come, at most ``concurrency`` at a time. See :class:`Worker`."""
+        # Here, because that module imports this one.
         from ._worker import Worker
 
         return Worker(self, handler, concurrency, ttl, in_seconds(grace) or 0.0, retry)

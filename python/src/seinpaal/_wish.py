@@ -22,11 +22,12 @@ class Options(TypedDict, total=False):
     priority: int
     #: How long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's.
     ttl: Seconds | None
-    #: Do not queue if this many wait already.
+    #: Refuse the request if this many wait already. Default: however many wait.
     max_waiting: int | None
     #: Shown to people who look at holders and waiters.
     labels: Mapping[str, str]
-    #: Wait for the slots that are called so: one name, or at most as many as there are permits. Default: any.
+    #: Wait for the slots that are called so: one name, or at most as many as there are permits.
+    #: Default: any.
     slot_names: str | Sequence[str]
 
 
@@ -47,7 +48,7 @@ class Wish:
     slot_names: tuple[str, ...] = ()
 
     def described(self, options: Options) -> Wish:
-        """The same with these options."""
+        """This request with these options."""
         return Wish(
             self.kind,
             self.name,
@@ -85,7 +86,7 @@ class Pick:
 
 
 def names_in(names: str | Sequence[str]) -> tuple[str, ...]:
-    """One name, or several, as several."""
+    """The names: one that stands alone, or several."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 

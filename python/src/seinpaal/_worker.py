@@ -60,12 +60,13 @@ def _back_off(attempt: int) -> float:
 class Worker:
     """Works on items as they come, up to a number of them at a time.
 
-    What the handler does decides: it returns (acknowledged), raises :exc:`GiveBack` (left to others), raises anything
-    else (delivered again after a back-off, with that text as the reason, until it is a dead letter), or ends the item
-    itself.
+    What the handler does decides: it returns (acknowledged), raises :exc:`GiveBack` (left to
+    others), raises anything else (delivered again after a back-off, with that text as the reason,
+    until it is a dead letter), or ends the item itself.
 
-    :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its handler. At the shutdown
-    no item is taken any more; running handlers may go on for ``grace``; what they have not done by then is given back.
+    :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its
+    handler. At the shutdown no item is taken any more; running handlers may go on for ``grace``;
+    what they have not done by then is given back.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Worker:
     # ---- on threads
 
     def run(self, signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)) -> Counts:
-        """Works until :meth:`stop` or, on the main thread, one of these signals. Says what became of the items.
+        """Works until :meth:`stop` or, on the main thread, one of these signals.
 
         A second signal does what it would do without the worker.
         """
@@ -113,10 +114,12 @@ class Worker:
         ]
         try:
             with _raising(signals):
-                # A signal that comes while threads are started ends that, too: the first may have an item already.
+                # A signal that comes while threads are started ends that, too: the first may have
+                # an item already.
                 for thread in threads:
                     thread.start()
-                # A signal that comes just before a wait, or to another thread, does not end that wait.
+                # A signal that comes just before a wait, or to another thread, does not end that
+                # wait.
                 while not self._stopping.wait(_LOOK):
                     pass
         except _Shutdown:
@@ -132,6 +135,7 @@ class Worker:
         until = time.monotonic() + self._grace
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
+        # A thread cannot be ended from outside. Its handler may go on, without the item.
         for item in list(self._hands):
             self._end("given_back", item.give_back)
 
@@ -197,7 +201,8 @@ class Worker:
     async def run_async(self, stop: asyncio.Event | None = None) -> Counts:
         """Works until ``stop`` is set. A handler whose delivery is lost is cancelled.
 
-        If the task that runs this is cancelled, the handlers are, and what they worked on is given back.
+        If the task that runs this is cancelled, the handlers are, and what they worked on is given
+        back.
         """
         stop = stop if stop is not None else asyncio.Event()
         popping: set[asyncio.Task[None]] = set()
@@ -248,7 +253,8 @@ class Worker:
             if cancellation.end(type(cancelled)):
                 self._counts._add("lost")
                 return
-            # At the shutdown nobody waits: it is given back by being dropped from hand.
+            # The shutdown has cancelled the handler. A second cancellation must not stop the call
+            # that gives the item back.
             await asyncio.shield(self._end_async("given_back", item.give_back_async()))
             raise
         except GiveBack as given:

@@ -1,4 +1,4 @@
-"""The errors. Their words are those of the Rust crate, and their classes say what a program can do about them."""
+"""The errors. Their words are the Rust crate's; their classes say what a program can do."""
 
 from __future__ import annotations
 
@@ -168,12 +168,13 @@ class ReleaseUnknown(ReleaseError):
 
     def __init__(self, message: str, *, at_most: float | None = None) -> None:
         super().__init__(message)
-        #: The permits are free after this many seconds at the latest; ``None``: when this process ends.
+        #: The permits are free after this many seconds at the latest; ``None``: when this process
+        #: ends.
         self.at_most = at_most
 
 
 class PushUnknown(Error):
-    """The item may be in the queue or not. Push it with a deduplication key, and pushing it again is safe."""
+    """The item may be in the queue or not. Pushing it again is safe with a deduplication key."""
 
 
 class FinishUnknown(Error):

@@ -61,7 +61,7 @@ class Stage:
         return Client(self, self.connection())
 
     def limited(self, limit: int) -> Client:
-        """The same, after an operator has set the limit of the name."""
+        """A client, after an operator has set the limit of the name."""
         client = self.client()
         client.semaphore().set_limit(limit)
         return client

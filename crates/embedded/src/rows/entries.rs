@@ -126,8 +126,10 @@ impl Rows<'_> {
 
     /// The clients of up to `most` waiters, those that were passed over among them.
     pub(in super::super) fn waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+        // Nobody is passed over in this store: the kernel knows who lives. The order names `parked`
+        // only because the index begins with it.
         let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL
-                   ORDER BY parked DESC, rank, ticket LIMIT ?2";
+                   ORDER BY parked, rank, ticket LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
         let inboxes = find.query_map((self.id(), most), |row| read_inbox(row, 0))?;
         inboxes.filter_map(Result::transpose).collect()

@@ -8,7 +8,7 @@ use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
-use core::convert::Infallible;
+use core::{convert::Infallible, ops::Bound};
 
 use super::{
     item::{Item, ItemId, Standing},
@@ -31,6 +31,8 @@ pub struct MemoryQueue {
     by_wall: BTreeSet<(Micros, ItemId)>,
     dead: BTreeSet<ItemId>,
     groups: BTreeMap<Name, Group>,
+    /// The groups with ready items and no front.
+    full: BTreeSet<Name>,
     places: BTreeMap<Inbox, Place>,
     line: BTreeSet<(bool, Micros, Inbox)>,
     called: BTreeSet<(Micros, Inbox)>,
@@ -198,6 +200,11 @@ impl State for MemoryQueue {
     }
 
     fn put_group(&mut self, group: &Name, counts: &Group) -> Kept<()> {
+        if counts.ready > 0 && counts.front.is_none() {
+            self.full.insert(group.clone());
+        } else {
+            self.full.remove(group);
+        }
         if *counts == Group::default() {
             self.groups.remove(group);
         } else {
@@ -207,9 +214,10 @@ impl State for MemoryQueue {
     }
 
     fn full_group_after(&mut self, after: &str) -> Kept<Option<(Name, Group)>> {
-        let groups = self.groups.iter().filter(|(group, _)| group.as_str() > after);
-        let mut full = groups.filter(|(_, counts)| counts.ready > 0 && counts.front.is_none());
-        Ok(full.next().map(|(group, counts)| (group.clone(), *counts)))
+        // The only text that is no name is the empty one, which comes before all.
+        let after = Name::new(after).map_or(Bound::Unbounded, Bound::Excluded);
+        let group = self.full.range((after, Bound::Unbounded)).next();
+        Ok(group.and_then(|group| Some((group.clone(), *self.groups.get(group)?))))
     }
 
     fn groups(&mut self, rows: u32) -> Kept<Vec<(Name, Group)>> {

@@ -24,7 +24,8 @@ impl ScriptCall {
         self.with("EVALSHA", scripts.hash(self.operation))
     }
 
-    /// Unlike loading it first this cannot be undone by somebody's `SCRIPT FLUSH` in between.
+    /// The script as a text. If it were loaded first, somebody's `SCRIPT FLUSH` could come in
+    /// between.
     pub(super) fn eval(&self, scripts: &Scripts) -> Cmd {
         self.with("EVAL", &scripts.source(self.operation))
     }

@@ -1,4 +1,4 @@
-//! Whether replicas have what was written.
+//! Asks whether replicas have what was written.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -9,11 +9,12 @@ use super::{
 use crate::replicas;
 use seinpaal_store::StoreError;
 
-/// The connection that executed a script: only there does `WAIT` count the writes of that script.
+/// The connection that executed a script. Only there does `WAIT` count the writes of that script.
 pub(in super::super) struct ExecutedOnNode(pub(super) Option<(Arc<ClusterNode>, NodeLink)>);
 
 impl Cluster {
-    /// Returns whether as many replicas as are wanted have what was written at a node until now.
+    /// Makes sure that as many replicas as are wanted have what was written at a node until now. If
+    /// too few have it, this is an error.
     pub(in super::super) async fn confirm(&self, proof: ExecutedOnNode) -> Result<(), StoreError> {
         let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
         let count = self.replicas_of(proof).await?;
@@ -21,6 +22,8 @@ impl Cluster {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
             return Ok(());
         }
+        // If there are or were enough replicas, this is an outage, which may pass. Otherwise the
+        // URL asks for more than there are.
         let has_known_some = self.shared.map().most_replicas() >= wanted;
         let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
         Err(replicas::too_few(count, wanted, had_enough))

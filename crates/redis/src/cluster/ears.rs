@@ -1,7 +1,7 @@
 //! At which names this client listens, where, and for how much longer.
 //!
 //! A name is wanted from before its first acquire goes out until a while after its last ticket has
-//! ended. What the server says decides whether it is heard; all else here is bookkeeping.
+//! ended. Only what the server says decides whether a name is heard. All else here is bookkeeping.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::slots::NodeAddress;
 
-/// How long a subscription outlives the last ticket: coming and going at a name costs nothing
-/// extra.
-pub(super) const LINGER: Duration = Duration::from_secs(10);
+/// How long a subscription outlives the last ticket, so that a client which comes and goes at a
+/// name need not subscribe each time.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// A node, and the link to it over which something is heard.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -34,6 +34,7 @@ struct Ear {
     slot: u16,
     tickets: HashSet<Ticket>,
     at: Option<ListeningLink>,
+    /// It was heard at some time, so a gap may have swallowed wakeups.
     was_heard: bool,
     used: Instant,
     lasts: Duration,
@@ -41,7 +42,7 @@ struct Ear {
 
 impl Ears {
     fn all(&self) -> MutexGuard<'_, HashMap<String, Ear>> {
-        // Nothing in here is left half done.
+        // A poisoned lock does no harm, since nothing in here is left half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,8 +56,8 @@ impl Ears {
         self.want_more(channel, slot, |ear| ear.tickets.extend(tickets))
     }
 
-    /// Wants to hear of a queue for so long from now on, at least. Returns where the channel is heard
-    /// already, if anywhere.
+    /// Wants to hear of a queue for so long from now on, at least. Returns where the channel is
+    /// heard already, if anywhere.
     pub(super) fn want_for(
         &self,
         channel: &str,
@@ -64,6 +65,7 @@ impl Ears {
         lasts: Duration,
     ) -> Option<ListeningLink> {
         self.want_more(channel, slot, |ear| {
+            // A shorter wish does not end an earlier one.
             let left = (ear.used + ear.lasts).saturating_duration_since(Instant::now());
             ear.lasts = lasts.max(left);
         })
@@ -86,7 +88,7 @@ impl Ears {
         ear.at.clone()
     }
 
-    /// These tickets are over.
+    /// Takes note that these tickets are over.
     pub(super) fn release(&self, channel: &str, tickets: &[Ticket]) {
         if let Some(ear) = self.all().get_mut(channel) {
             for ticket in tickets {
@@ -96,8 +98,8 @@ impl Ears {
         }
     }
 
-    /// The server says that this client listens. Returns whether something may have been missed since
-    /// the last time.
+    /// Takes note that the server says that this client listens. Returns whether something may have
+    /// been missed since the last time.
     pub(super) fn listens(&self, channel: &str, at: ListeningLink) -> bool {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
@@ -106,14 +108,14 @@ impl Ears {
         is_back
     }
 
-    /// The server says that this client listens no more. Returns whether it should.
+    /// Takes note that the server says that this client listens no more. Returns whether it should.
     pub(super) fn listens_no_more(&self, channel: &str, link: u64) -> bool {
         let mut all = self.all();
         let ear = all.get_mut(channel).filter(|ear| ear.is_over(link));
         ear.is_some_and(|ear| ear.at.take().is_some())
     }
 
-    /// The link is lost. Returns whether anything was heard over it.
+    /// Takes note that the link is lost. Returns whether anything was heard over it.
     pub(super) fn lose(&self, link: u64) -> bool {
         let mut all = self.all();
         let lost = all.values_mut().filter(|ear| ear.is_over(link));
@@ -206,6 +208,7 @@ fn lost_by(request: &Request, reply: &Reply) -> Vec<Ticket> {
         (_, Reply::Granted(_) | Reply::Queued { .. }) => vec![],
         (Request::Acquire(acquire), _) => vec![acquire.ticket],
         (Request::Attach(attach), _) => vec![attach.ticket],
+        // The ticket still holds other slots.
         (Request::Release { .. }, Reply::Released { left, .. }) if *left > 0 => vec![],
         (
             Request::Release { ticket, .. }

@@ -1,4 +1,4 @@
-//! A look at every master: each has settings, a disk and a clock of its own.
+//! Looks at every master, since each has settings, a disk and a clock of its own.
 
 use seinpaal_store::{Advice, Fact, StoreError};
 
@@ -6,8 +6,8 @@ use super::{Cluster, ClusterLinks};
 use crate::server::{LookedAt, ServerFindings, ServerKind, together};
 
 impl Cluster {
-    /// Looks at each master. From then on advice and facts are of all of them, and no longer of the
-    /// node that was asked first.
+    /// Looks at each master. From then on, advice and facts are about all of them, and no longer
+    /// about the node that was asked first.
     pub(crate) async fn look_at_masters(&self) -> Result<(), StoreError> {
         let mut looks = Vec::new();
         for master in self.masters().await? {
@@ -30,7 +30,7 @@ impl ClusterLinks {
         looks.flat_map(|look| look.advice.clone()).collect()
     }
 
-    /// Facts about them, each value once.
+    /// Facts about the masters in the same way, each value once.
     pub(super) fn facts_about_nodes(&self) -> Vec<Fact> {
         let masters = self.looks_at_masters();
         let looks = masters.iter().chain(self.first_look.get().filter(|_| masters.is_empty()));

@@ -1,4 +1,4 @@
-//! Hearing wakeups: at the owner of each name where this client holds or waits, wherever that
+//! Hears wakeups at the owner of each name where this client holds or waits, wherever the name
 //! moves.
 
 use std::{
@@ -13,29 +13,30 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::{
     ClusterLinks,
     call::NodeTask,
-    ears::{self, LINGER, ListeningLink},
+    ears::{self, ListeningLink},
     node::{NodeNews, OnHeard},
     slots::NodeAddress,
 };
 use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
 use seinpaal_store::{News, StoreError};
 
-/// How often links are tried while somebody waits, and idle subscriptions given up.
+/// How often links are tried while somebody waits, and how often idle subscriptions are given up.
 const ROUND: Duration = Duration::from_secs(5);
-/// Subscriptions that are made at the same time.
+/// How many subscriptions are made at the same time.
 const EARS_AT_ONCE: usize = 32;
 
-/// Keeps the subscriptions of a client.
+/// Keeps the subscriptions of a client, until the task is aborted.
 pub(super) async fn keep(shared: Arc<ClusterLinks>) {
     loop {
-        let round = timeout(ROUND.min(LINGER), shared.hurry.notified()).await;
+        let round = timeout(ROUND, shared.hurry.notified()).await;
         if round.is_err() {
             shared.try_links().await;
             shared.give_up_idle().await;
         }
         let began = Instant::now();
         if !shared.mend().await {
-            // One that has waited in vain has waited long enough; a refusal comes at once.
+            // A subscription that waited in vain has waited for this long already. One that was
+            // refused at once would otherwise be tried again and again.
             sleep_until(began + RESPONSE_TIMEOUT).await;
             shared.hurry.notify_one();
         }
@@ -52,7 +53,7 @@ impl ClusterLinks {
         self.listen_there(slot, &channel, at).await
     }
 
-    /// As above, for a batch about a queue, at which something can happen for this long.
+    /// Makes sure that wakeups about a queue are heard for so long from now on.
     pub(super) async fn listen_at_queue(
         &self,
         name: &Name,
@@ -117,6 +118,7 @@ impl ClusterLinks {
 
     fn lose_wakeups(&self, node: &NodeAddress, link: u64) {
         if let Some(node) = self.nodes().get(node).cloned() {
+            // Whoever opens a link holds the lock meanwhile, and a callback cannot wait for it.
             tokio::spawn(async move { node.forget_wakeups(link).await });
         }
     }
@@ -131,15 +133,15 @@ impl ClusterLinks {
             let channel = self.keys.channel_at(&wakeup.name, self.inbox);
             self.ears.release(&channel, &[wakeup.ticket]);
         }
-        // Nobody is left to be told when the session is gone.
+        // When the session is gone, nobody is left to be told, and sending fails.
         let _ = self.news.send(News::Wakeup(wakeup));
     }
 
-    /// Listens again wherever it should and does not, and says so. False if it could not
-    /// everywhere.
+    /// Listens again wherever it should and does not, and tells the session if it has missed
+    /// something. Returns whether it listens everywhere now.
     async fn mend(&self) -> bool {
-        // A link is late only when nothing is believed to be heard over it any more, so what these
-        // heard is deaf.
+        // A link counts as late only once nothing is believed to be heard over it. So everything
+        // that these links heard is among what is deaf, and they can close after the round.
         let nodes = self.all_nodes();
         let late = nodes.iter().map(|node| (node, node.late_wakeups())).collect::<Vec<_>>();
         let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());

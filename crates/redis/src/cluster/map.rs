@@ -1,5 +1,5 @@
-//! The map of a cluster: which node owns a slot. It is looked at when a request shows that it is
-//! wrong.
+//! The map of a cluster: which node owns a slot. The map is read again when a request shows that it
+//! is wrong.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -16,9 +16,10 @@ use crate::{
 };
 use seinpaal_store::StoreError;
 
-/// How long one node may take to show its map: others know it as well.
+/// How long one node may take to show its map, since others know it as well.
 const MAP_TIMEOUT: Duration = Duration::from_millis(500);
-/// A map in which each slot is a range of its own, with three nodes that have long names.
+/// How many bytes a map may have: each slot may be a range of its own, with three nodes that have
+/// long names.
 const MAP_ROOM: usize = 32 << 20;
 
 impl ClusterLinks {
@@ -68,13 +69,13 @@ impl ClusterLinks {
     async fn ask_for_map(&self, address: &NodeAddress) -> Result<SlotMap, StoreError> {
         let node = self.node(address);
         let slow = || self.trouble("has a node that does not answer");
-        if self.looks.load(Ordering::Relaxed) == 0 {
+        let is_first = self.looks.load(Ordering::Relaxed) == 0;
+        if is_first {
             self.greet(&node).await?;
         }
         let mut slots = redis::cmd("CLUSTER");
         slots.arg("SLOTS");
-        let is_first = self.looks.load(Ordering::Relaxed) == 0;
-        // At first nobody else is known who could be asked instead.
+        // At first no other node is known that could be asked instead.
         let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
         let answer =
             timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;

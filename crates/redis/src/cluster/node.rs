@@ -2,8 +2,8 @@
 //! dropped when it is lost.
 //!
 //! They are two because a server takes a subscription away unasked when a slot moves, and the
-//! client library gives that message to whoever waits for an answer next. Here nobody believes an
-//! answer: see `listen`.
+//! client library takes that message for the answer to the oldest request under way. On the
+//! connection for wakeups nobody goes by which request an answer belongs to: see `listen`.
 
 mod links;
 
@@ -33,14 +33,14 @@ use crate::{
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// The end of a task.
+/// What came of a task.
 pub(super) enum TaskEnd {
     Done(AnswerFrom),
     /// Not executed: another node owns the slot.
     Moved(NodeAddress),
     /// Not executed: another node has the keys, for now.
     Ask(NodeAddress),
-    /// Not executed: another time, or by another node, it may be.
+    /// Not executed. It may be at another time, or at another node.
     Later(StoreError),
     /// Refused for good, or executed with an error.
     Refused(StoreError),
@@ -65,7 +65,7 @@ pub(super) enum NodeNews<'a> {
     Lost,
 }
 
-/// Told of what is heard, and over which link.
+/// A callback that is told over which link something was heard, and what.
 pub(super) type OnHeard = Arc<dyn Fn(u64, NodeNews<'_>) + Send + Sync>;
 
 /// The scripts for slots that are here, and for those that are on their way here.
@@ -82,10 +82,10 @@ pub(super) struct ClusterNode {
     on_heard: OnHeard,
     commands: Mutex<Option<NodeLink>>,
     wakeups: Mutex<Option<NodeLink>>,
-    /// Links that were late. Each stays open until what it heard is heard over another: as long as
-    /// it is subscribed, the server does not pass its client over.
+    /// Links that were late. Each stays open until what it heard is heard over another link. As
+    /// long as it is subscribed, the server does not pass its client over.
     former_wakeups: std::sync::Mutex<Vec<NodeLink>>,
-    /// How often it was connected to since it last answered a script.
+    /// How often a link for commands was opened since the node last answered a script.
     tries: AtomicU64,
 }
 
@@ -143,7 +143,7 @@ impl ClusterNode {
         })
     }
 
-    /// Returns whether it will do, what its clock shows, and what should be changed about it.
+    /// Looks at the node: whether it will do, what its clock shows, and what to change about it.
     pub(super) async fn look(&self, subject: &LookedAt<'_>) -> Result<ServerFindings, StoreError> {
         let mut link = self.command_link().await?;
         match server::look(&mut link.connection, subject).await {
@@ -155,13 +155,14 @@ impl ClusterNode {
         }
     }
 
-    /// Runs a script. Only one that the node does not know is sent a second time: that ran nothing.
+    /// Runs a script. It is sent a second time only if the node did not know it, because then
+    /// nothing was executed.
     async fn evaluate(self: &Arc<Self>, call: &ScriptCall, asking: bool) -> TaskEnd {
         let mut link = match self.command_link().await {
             Ok(link) => link,
             Err(error) => return unsent(error),
         };
-        // A node that the slot is on its way to does not know yet who listens there.
+        // The slot is on its way to this node, which does not know yet who listens there.
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
         let mut answer = send(&mut link, call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {
@@ -177,7 +178,7 @@ impl ClusterNode {
         }
     }
 
-    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for
+    /// How many replicas have what this link wrote until now. Waits for as many as are wanted, for
     /// a while.
     pub(super) async fn replicas_of(
         &self,
@@ -193,7 +194,7 @@ impl ClusterNode {
         }
     }
 
-    /// Subscribes. That it has is told by `NodeNews::Listens`, in order with what may take it away
+    /// Subscribes. `NodeNews::Listens` tells when it has, in order with the message that may end it
     /// again.
     async fn listen(&self, channel: &str) -> TaskEnd {
         let mut link = match self.wakeup_link().await {
@@ -207,7 +208,7 @@ impl ClusterNode {
                 TaskEnd::Done(AnswerFrom { answer: Value::Nil, at: None })
             }
             Ok(Value::ServerError(refused)) => self.refusal(&refused),
-            // Answers are out of step, or there are none: start anew.
+            // Answers are out of step, or there are none, so only a new link can be believed.
             _ => {
                 self.lose_wakeups(link.id).await;
                 TaskEnd::Later(self.later("went away"))
@@ -215,7 +216,7 @@ impl ClusterNode {
         }
     }
 
-    /// Gives a subscription up. Nobody is there any more whom a failure could harm.
+    /// Gives a subscription up. A failure harms nobody, since nobody is left who wants to hear.
     pub(super) async fn leave(&self, channel: &str) {
         let link = self.wakeups.lock().await.clone();
         if let Some(mut link) = link {
@@ -225,7 +226,8 @@ impl ClusterNode {
         }
     }
 
-    /// A half-open connection says nothing by itself.
+    /// Asks the link for wakeups whether it is there, because a half-open one says nothing by
+    /// itself.
     pub(super) async fn try_wakeups(&self) {
         let link = self.wakeups.lock().await.clone();
         if let Some(mut link) = link
@@ -252,6 +254,7 @@ impl ClusterNode {
         match (refused.code(), to) {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
+            // A master that was demoted says READONLY, and the next map names its successor.
             ("TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", _) => {
                 TaskEnd::Later(error::of_server(refused))
             }
@@ -271,7 +274,8 @@ impl fmt::Debug for ClusterNode {
     }
 }
 
-/// `ASKING` holds for the next command of the connection, so the two go out as one.
+/// Sends a command. `ASKING` holds for the next command of the connection only, so the two go out
+/// as one.
 async fn send(
     link: &mut NodeLink,
     command: Cmd,

@@ -1,4 +1,4 @@
-//! How a request finds the node that owns its slot, while slots and nodes may move.
+//! How a request finds the node that owns its slot while slots and nodes may move.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -11,18 +11,17 @@ use super::{
     node::{AnswerFrom, TaskEnd},
     slots::NodeAddress,
 };
-use crate::link::RESPONSE_TIMEOUT;
+use crate::{connection::pause_after, link::RESPONSE_TIMEOUT};
 
-/// Between two tries of one request.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two tries of one request.
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// Nodes may contradict each other while a slot changes hands. After this many redirections the
 /// request waits a moment.
 const MOST_HOPS: u32 = 8;
 
 impl ClusterLinks {
-    /// Sends a task to the owner of the slot, until it was executed or the time for an answer is
-    /// over.
+    /// Sends a task to the owner of the slot, until it was executed or refused, or until the time
+    /// for an answer is over.
     pub(super) async fn route(
         &self,
         slot: u16,
@@ -50,7 +49,7 @@ impl ClusterLinks {
                 return Err(error);
             }
             (hop, hops, pauses) = (None, 0, pauses + 1);
-            sleep(pause_after(pauses)).await;
+            sleep(pause_after(pauses, LONGEST_PAUSE)).await;
         }
     }
 
@@ -83,7 +82,7 @@ impl ClusterLinks {
 /// The reaction to an outcome.
 enum Reaction {
     Return(Result<AnswerFrom, StoreError>),
-    /// Go on at once: at the owner, or at this node for once.
+    /// Go on at once, at the owner (`None`) or for once at this node.
     Hop(Option<NodeAddress>),
     Wait(StoreError),
 }
@@ -110,13 +109,4 @@ impl ClusterLinks {
             }
         }
     }
-}
-
-/// Longer every time, and never the same for two clients.
-fn pause_after(pauses: u32) -> Duration {
-    let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
-    // Without random numbers every client comes back at the same moment, which costs time and
-    // nothing else.
-    let share = getrandom::u32().unwrap_or(0);
-    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }

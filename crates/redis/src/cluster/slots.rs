@@ -1,4 +1,4 @@
-//! Which node owns which slot, as the cluster says and as its redirections correct it.
+//! Which node owns which slot, as the cluster says and as redirections correct it.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -62,15 +62,15 @@ impl SlotMap {
     }
 
     pub(super) fn owner(&self, slot: u16) -> Option<&NodeAddress> {
-        // A redirection is newer than the map, which is dropped with its corrections when it is
-        // read anew.
+        // A redirection is newer than the map. When the map is read anew, its corrections go with
+        // it.
         self.moved.get(&slot).or_else(|| {
             let (_, (last, owner)) = self.ranges.range(..=slot).next_back()?;
             (slot <= *last).then_some(owner)
         })
     }
 
-    /// A redirection said so.
+    /// Takes note of what a redirection said.
     pub(super) fn correct(&mut self, slot: u16, owner: NodeAddress) {
         self.moved.insert(slot, owner);
     }
@@ -89,7 +89,7 @@ impl SlotMap {
         &self.nodes
     }
 
-    /// How many replicas the master has that has most.
+    /// How many replicas the master with the most of them has.
     pub(super) fn most_replicas(&self) -> u32 {
         self.most_replicas
     }
@@ -99,7 +99,8 @@ impl SlotMap {
     }
 }
 
-/// A node without a host is where we asked; one whose host is not known is a question mark.
+/// Reads a node. One without a host is on the host that was asked. One with a question mark for a
+/// host has no address that is known.
 fn node(owner: &Value, of: &NodeAddress) -> Option<NodeAddress> {
     let Value::Array(fields) = owner else { return None };
     let [host, Value::Int(port), ..] = fields.as_slice() else { return None };

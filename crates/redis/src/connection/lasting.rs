@@ -1,10 +1,8 @@
-//! The connection of a quorum to a node: one that may begin without its server.
+//! The connection of a quorum to one of its nodes, which may begin while its server is away.
 
 use redis::Value;
 
-use super::{
-    Arc, Connection, ConnectionState, MOST_LOADS, Status, is_missing_script, keep, load_and_repeat,
-};
+use super::{Arc, Connection, ConnectionState, Status, keep, run_script};
 use crate::link::ConnectOptions;
 use seinpaal_store::StoreError;
 
@@ -16,7 +14,8 @@ pub(crate) struct Text<'a> {
 }
 
 impl Connection {
-    /// A connection that a task of the current runtime makes, and makes again, in its own time.
+    /// A connection that a task of the current runtime opens in its own time, and opens again
+    /// whenever it is lost.
     pub(crate) fn begin(options: ConnectOptions) -> Self {
         let shared = Arc::new(ConnectionState::new(options));
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
@@ -46,7 +45,7 @@ impl Connection {
         is_up
     }
 
-    /// Runs a script by its text, as [`Connection::evaluate`] does one of the ledger's.
+    /// Runs a script that is given as a text, as [`Connection::evaluate`] runs one of the ledger's.
     pub(crate) async fn evaluate_text(
         &self,
         text: Text<'_>,
@@ -57,13 +56,8 @@ impl Connection {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(text.hash).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let mut answer = link.commands.send_for(&evalsha, room).await;
-        for load in 0..MOST_LOADS {
-            if !is_missing_script(&answer) {
-                break;
-            }
-            answer = load_and_repeat(&mut link, text.source, &evalsha, room, load % 2 == 1).await;
-        }
+        let source = || text.source.to_owned();
+        let answer = run_script(&mut link, &evalsha, source, room).await;
         self.shared.note(&link, &answer);
         self.shared.judge(id, answer)
     }

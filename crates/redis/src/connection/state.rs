@@ -31,14 +31,19 @@ pub(super) struct ConnectionState {
     pub(super) status: watch::Sender<Status>,
     /// Changes whenever the server is said to have moved.
     pub(super) moves: watch::Sender<()>,
+    /// Rung when somebody needs a link that is not there, so that the next try comes sooner.
     pub(super) hurry: Notify,
+    /// A ticket waits for a wakeup, so a silent link is tried.
     pub(super) is_awaited: AtomicBool,
+    /// The status may be `Doubted`. Answers look here first, which is cheaper than to look at the
+    /// status.
     pub(super) is_doubted: AtomicBool,
-    /// There were as many replicas as are wanted at some time.
+    /// At some time there were as many replicas as are wanted.
     pub(super) had_replicas: AtomicBool,
+    /// How many links were begun. The number of each is its id.
     pub(super) opened: AtomicU64,
-    /// How often it was tried to connect since a script was last answered. A link that answers no
-    /// script is no success.
+    /// How often a link was tried since a script was last answered. A link that answers no script
+    /// is no success.
     pub(super) tries: AtomicU64,
 }
 
@@ -58,6 +63,7 @@ impl ConnectionState {
         }
     }
 
+    /// What link `id` calls when it is lost. It does not keep this state alive.
     pub(super) fn on_loss(self: &Arc<Self>, id: u64) -> OnLoss {
         let shared = Arc::downgrade(self);
         Arc::new(move || {
@@ -78,8 +84,8 @@ impl ConnectionState {
         }))
     }
 
-    /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying
-    /// again at once.
+    /// The server has moved to this address. A link to another one is given up, an attempt under
+    /// way begins again, and the next one comes soon.
     pub(super) fn has_moved(&self, address: &RedisAddress) {
         let is_elsewhere = |link: &Link| link.site.address != *address;
         let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
@@ -92,12 +98,12 @@ impl ConnectionState {
         self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
     }
 
-    /// This link has not answered in time, or is broken; a newer one stays.
+    /// Gives up this link, which is broken or has not answered in time. A newer link stays.
     pub(super) fn lose(&self, id: u64) {
         self.go_down(id, Last::Stays);
     }
 
-    /// This link is to a server that will not do.
+    /// Gives up this link, which is to a server that will not do.
     pub(super) fn leave(&self, id: u64) {
         self.go_down(id, Last::Goes);
     }
@@ -113,7 +119,7 @@ impl ConnectionState {
         });
     }
 
-    /// If the link was silent for so long, a new one is opened beside it.
+    /// Has a new link opened beside this one, if this one was silent for so long.
     pub(super) fn doubt(&self, silence: Duration) {
         self.status.send_if_modified(|status| match status {
             Status::Up(id, link) if link.heard.was_silent_for(silence) => {
@@ -125,7 +131,7 @@ impl ConnectionState {
         });
     }
 
-    /// The link has answered after all.
+    /// Ends the doubt about a link that has answered after all.
     pub(super) fn trust(&self, link: &Link) {
         self.status.send_if_modified(|status| match status {
             Status::Doubted(id, doubted) if Arc::ptr_eq(&doubted.heard, &link.heard) => {
@@ -136,8 +142,9 @@ impl ConnectionState {
         });
     }
 
-    /// The link, or the next one if it comes soon. Without one nothing was sent.
+    /// The link, or the next one if it comes soon. If this fails, nothing was sent.
     pub(super) async fn link(&self) -> Result<(u64, Link), StoreError> {
+        // Nearly always there is a link, and then nobody needs to subscribe.
         if let Some((id, link)) = self.status.borrow().link() {
             return Ok((id, link.clone()));
         }
@@ -147,6 +154,7 @@ impl ConnectionState {
             Status::Down(outage, _) => outage.attempts,
         };
         self.hurry.notify_one();
+        // A failure from before this call is no answer to it.
         let changed = status.wait_for(|status| match status {
             Status::Up(..) | Status::Doubted(..) => true,
             Status::Down(outage, _) => outage.attempts > seen,
@@ -182,14 +190,16 @@ impl ConnectionState {
         }
     }
 
-    /// The server was demoted; the master may be found at the same address.
+    /// Gives up a link to a server that was demoted. The next one may be to another server at the
+    /// same address.
     pub(super) fn leave_a_replica(&self, id: u64, refused: &ServerError) {
         if refused.code() == "READONLY" {
             self.leave(id);
         }
     }
 
-    /// A script that may not go on does not always say because of which command.
+    /// Names the right that a user lacks. A script that was stopped for lack of a right does not
+    /// always say at which command.
     pub(super) async fn with_the_right_named(
         &self,
         error: StoreError,
@@ -206,7 +216,8 @@ impl ConnectionState {
         StoreError::new(error.kind(), error.certainty(), message)
     }
 
-    /// A server that answers a script is well, even if the answer is a refusal.
+    /// Takes note of an answer to a script. It shows that the server is well, even if it is a
+    /// refusal.
     pub(super) fn note(&self, link: &Link, answer: &CommandAnswer<Value>) {
         if answer.is_ok() {
             self.tries.store(0, Ordering::Relaxed);

@@ -26,7 +26,7 @@ impl Status {
         self.link().is_some_and(|(current, _)| current == id)
     }
 
-    /// Nothing is sent over the link any more.
+    /// Takes the link away, so that nothing is sent over it any more.
     pub(super) fn go_down(&mut self, outage: LinkOutage, last: Last) {
         let old = std::mem::replace(self, Self::Down(outage, None));
         let (Self::Up(_, link) | Self::Doubted(_, link)) = old else { return };
@@ -35,7 +35,8 @@ impl Status {
         }
     }
 
-    /// Another try to connect has failed. A link that is in doubt is better than none.
+    /// Takes note that another try to connect has failed, and returns whether that changes
+    /// anything. A link that is in doubt stays, because it is better than none.
     pub(super) fn has_failed(&mut self, failed: LinkOutage) -> bool {
         let Self::Down(outage, _) = self else { return false };
         *outage = failed;
@@ -52,7 +53,7 @@ pub(super) enum Last {
     Goes,
 }
 
-/// Since when the server is away, after how many attempts, and why.
+/// Why there is no link, and after how many failed attempts.
 #[derive(Clone)]
 pub(super) struct LinkOutage {
     pub(super) attempts: u64,

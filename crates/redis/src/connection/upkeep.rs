@@ -17,12 +17,13 @@ use seinpaal_store::{News, Reading, StoreError};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// Somebody who calls is not kept waiting for longer than this by the pause between two tries.
+/// The pause between two tries keeps a caller waiting for no longer than this.
 const LONGEST_PAUSE_OF_CALLERS: Duration = Duration::from_millis(320);
-/// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by
+/// How often a link is tried while somebody waits for a wakeup. A half-open link says nothing by
 /// itself.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
+/// Keeps a connection open, until the task is aborted.
 pub(super) async fn keep(shared: Arc<ConnectionState>) {
     loop {
         shared.until_lost_or_doubted().await;
@@ -40,6 +41,8 @@ impl ConnectionState {
         if planted(Bug::RedisDeafAfterACut) && id > 0 {
             let _ = link.commands.unsubscribe(self.options.keys.channel(self.options.inbox)).await;
         }
+        // Noted now, so that replicas which go away before the first grant are an outage and not a
+        // mistake in the URL.
         let replicated = self.options.endpoint.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
@@ -49,13 +52,15 @@ impl ConnectionState {
         Ok(reading)
     }
 
-    /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it
-    /// goes on.
+    /// Opens a link, and begins again whenever the server moves. The old server may hang, and may
+    /// still take itself for the master when it goes on.
     async fn open_where_it_is(self: &Arc<Self>) -> Result<(u64, Link), StoreError> {
         let mut moves = self.moves.subscribe();
         loop {
             let id = self.opened.fetch_add(1, Ordering::Relaxed);
             tokio::select! {
+                // A move counts even if a link is there at the same time: it may be to the old
+                // server.
                 biased;
                 Ok(()) = moves.changed() => {}
                 link = Link::open(&self.options, self.on_loss(id)) => return Ok((id, link?)),
@@ -85,7 +90,8 @@ impl ConnectionState {
         }
     }
 
-    /// The first try comes at once, unless the last link answered nothing either.
+    /// Opens a link, however many tries that takes. The first try comes at once, unless the last
+    /// link answered nothing either.
     async fn reopen(self: &Arc<Self>) {
         let mut attempts = 0;
         loop {
@@ -98,8 +104,8 @@ impl ConnectionState {
         }
     }
 
-    /// Opens a link in place of one that is lost, or beside one that is in doubt until that answers
-    /// after all. Says whether there is another one now.
+    /// Opens a link in place of one that is lost. Beside one that is in doubt, it stops if that one
+    /// answers after all. Returns whether there is a new link.
     async fn replace(self: &Arc<Self>) -> bool {
         let mut status = self.status.subscribe();
         let is_replaced = tokio::select! {
@@ -111,13 +117,13 @@ impl ConnectionState {
         is_replaced
     }
 
-    /// Longer every time; when somebody calls not as long, but as long as callers can be kept
-    /// waiting.
+    /// Waits between two tries, longer every time. If somebody calls, the wait ends early, but not
+    /// before callers have waited for as long as they can be kept waiting.
     async fn pause(&self, tries: u64) {
         if tries == 0 {
             return;
         }
-        let (began, pause) = (Instant::now(), pause_after(tries));
+        let (began, pause) = (Instant::now(), pause_after(tries, LONGEST_PAUSE));
         tokio::select! {
             () = sleep(pause) => {}
             () = self.hurry.notified() => {}
@@ -126,16 +132,21 @@ impl ConnectionState {
     }
 }
 
-/// As above, where a caller waits for the connection.
+/// The pause between two tries that a caller makes itself.
 pub(in super::super) fn pause_of_callers(tries: u64) -> Duration {
-    if tries == 0 { Duration::ZERO } else { pause_after(tries).min(LONGEST_PAUSE_OF_CALLERS) }
+    match tries {
+        0 => Duration::ZERO,
+        _ => pause_after(tries, LONGEST_PAUSE).min(LONGEST_PAUSE_OF_CALLERS),
+    }
 }
 
-fn pause_after(attempts: u64) -> Duration {
-    let doublings = u32::try_from(attempts.min(8)).unwrap_or(8);
-    let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(LONGEST_PAUSE);
-    // Without randomness every client would come back at the same moment, which is a pity and no
-    // more.
+/// The pause after so many tries, at least one, that failed: longer every time, and drawn, so that
+/// clients do not come back together.
+pub(in super::super) fn pause_after(tries: u64, longest: Duration) -> Duration {
+    let doublings = u32::try_from(tries.min(8)).unwrap_or(8);
+    let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(longest);
+    // Without random numbers all clients would come back at the same moment, which costs time and
+    // nothing else.
     let share = getrandom::u32().unwrap_or(0);
     most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }
@@ -146,10 +157,10 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_are_bounded() {
-        for attempts in 1..100 {
-            let pause = pause_after(attempts);
-            assert!(pause >= SHORTEST_PAUSE && pause <= LONGEST_PAUSE, "{attempts}: {pause:?}");
+        for tries in 1..100 {
+            let pause = pause_after(tries, LONGEST_PAUSE);
+            assert!(pause >= SHORTEST_PAUSE && pause <= LONGEST_PAUSE, "{tries}: {pause:?}");
         }
-        assert!(pause_after(1) < pause_after(8));
+        assert!(pause_after(1, LONGEST_PAUSE) < pause_after(8, LONGEST_PAUSE));
     }
 }

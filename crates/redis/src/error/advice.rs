@@ -115,7 +115,7 @@ fn of_certificate(why: &CertificateError) -> ErrorAdvice {
     ErrorAdvice(Misconfigured, advice.to_owned())
 }
 
-/// The server ends TLS because of us.
+/// The advice if the server ends TLS because of something that it saw of this client.
 fn of_alert(alert: AlertDescription) -> ErrorAdvice {
     let advice = match alert {
         AlertDescription::CertificateRequired | AlertDescription::HandshakeFailure => {

@@ -90,7 +90,8 @@ fn given_values_take_the_places_of_their_fields() {
     }
 }
 
-/// The formats on servers are a contract: a change of this needs another number of the format.
+/// The formats on servers are a contract. A change of these lines needs another number of the
+/// format.
 #[test]
 fn the_format_is_the_one_with_this_number() {
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What the script of queues is given: the requests one after the other, and payloads as they are.
-//! `forms.lua` has the formats.
+//! What the script of queues is given: the requests one after the other, and then payloads as they
+//! are. `lua/queue/forms.lua` has the formats.
 
 use redis::{RedisWrite, ToRedisArgs};
 use seinpaal_proto::{
@@ -31,7 +31,8 @@ impl ToRedisArgs for Argument<'_> {
     }
 }
 
-/// Refuses a batch that no session sends. Here it would be cut, and half of it executed.
+/// Refuses a batch that no session sends, before its payloads travel. The script refuses too many
+/// requests and a payload that is too long as well, but not too many bytes in all.
 pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     let payloads = batch.requests.iter().filter_map(|request| match request {
         Request::Push(push) => Some(push.payload.len()),
@@ -51,7 +52,8 @@ pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }
 
-/// The arguments: the asker, the clock, the requests, and after them the payload of each push.
+/// The arguments: one with the clock, the asker and the requests, and then the payload of each
+/// push.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
     let mut line = Vec::with_capacity(START_AND_ONE + 17 * batch.requests.len());
     line.extend(now.map_or((-1.0_f64).to_le_bytes(), double));
@@ -65,12 +67,12 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
     [Argument::Made(line)].into_iter().chain(payloads).collect()
 }
 
-/// Room for the sender and most single requests.
+/// Room for the clock, the asker and most single requests.
 const START_AND_ONE: usize = 160;
 
 fn put(line: &mut Vec<u8>, request: &Request) {
     match request {
-        // The numbers of the kinds are those of `forms.lua`.
+        // The kinds have the numbers that they have in `forms.lua`.
         Request::Push(push) => put_push(line, push),
         Request::Finish { delivery, how: How::Acknowledge } => {
             line.push(2);
@@ -85,7 +87,7 @@ fn put(line: &mut Vec<u8>, request: &Request) {
     }
 }
 
-/// If the push has any of them, how it is due, its group and its key follow.
+/// Puts a push. How it is due, its group and its key follow if it has any of them.
 fn put_push(line: &mut Vec<u8>, push: &Push) {
     let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
     line.push(if is_plain { 1 } else { 5 });
@@ -103,21 +105,22 @@ fn put_push(line: &mut Vec<u8>, push: &Push) {
     let (key, window) =
         push.dedup.as_ref().map_or(("", 0), |Dedup { key, window }| (&**key, *window));
     line.push(how);
-    line.extend([due, window].map(exact).concat());
+    line.extend([due, window].map(double).concat());
     put_text(line, push.group.as_deref().unwrap_or_default());
     put_text(line, key);
 }
 
 fn put_pop(line: &mut Vec<u8>, pop: &Pop) {
+    // A number that does not fit is out of range for the script in any case.
     line.extend([3, u8::try_from(pop.items).unwrap_or(u8::MAX)]);
-    line.extend([pop.ttl, pop.margin].map(exact).concat());
+    line.extend([pop.ttl, pop.margin].map(double).concat());
     line.extend([u8::from(pop.wait), u8::from(pop.drains)]);
     put_text(line, &pop.about);
 }
 
 fn put_renew(line: &mut Vec<u8>, renew: &Renew) {
     line.push(4);
-    line.extend([renew.ttl, renew.margin].map(exact).concat());
+    line.extend([renew.ttl, renew.margin].map(double).concat());
     line.extend(length(16 * renew.deliveries.len()));
     line.extend(renew.deliveries.iter().flat_map(|delivery| listed(*delivery)));
 }
@@ -127,17 +130,13 @@ fn put_text(line: &mut Vec<u8>, text: &str) {
     line.extend(text.bytes());
 }
 
-/// A text of another length than it says cannot be read.
+/// The length of a text. One that does not fit becomes the largest, which the script cannot read.
 fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-fn exact(number: u64) -> [u8; 8] {
-    double(number.min(MOST_EXACT))
-}
-
-/// A delivery as it is listed behind the head of a queue. There is none of a number that is not
-/// exact.
+/// A delivery as it is listed behind the head of a queue. A number that is not exact becomes one
+/// that no delivery has.
 fn listed(Delivery { id, fence }: Delivery) -> [u8; 16] {
     let [id, fence] = [id.0, fence.0].map(|number| u128::from(number.min(MOST_EXACT)));
     (id << 64 | fence).to_be_bytes()
@@ -161,7 +160,8 @@ fn words(request: &Request) -> String {
         Request::Configure(Configure::Resume) => "configure resume ".into(),
         Request::Inspect { rows } => format!("inspect {rows}"),
         Request::List { after, rows } => format!("list {rows} {after}"),
-        // The script refuses it, and says so, should the ledger ever know more than we do.
+        // Should the ledger ever know a request that is unknown here, the script refuses it and
+        // says so.
         _ => "unknown".into(),
     }
 }

@@ -1,5 +1,5 @@
-//! What the straight path answers: the time alone, the time with the number of the first item that
-//! was pushed, or what was popped. `lua/queue/straight*.lua` say what it takes.
+//! The answers of the straight path: the time alone, the time with the number of the first item
+//! that was pushed, or what was popped. `lua/queue/straight*.lua` say what the path takes.
 
 use redis::Value;
 use seinpaal_proto::{
@@ -10,7 +10,8 @@ use seinpaal_proto::{
 
 use crate::reply::exact;
 
-/// Whether an answer is that of the straight path: others begin with a word.
+/// Returns whether an answer is that of the straight path. Any other is a list that begins with a
+/// word.
 pub(super) fn is_straight(answer: &Value) -> bool {
     match answer {
         Value::Array(parts) => matches!(parts.first(), Some(Value::Int(_))),
@@ -19,7 +20,7 @@ pub(super) fn is_straight(answer: &Value) -> bool {
     }
 }
 
-/// What was asked, with what the answer adds.
+/// The replies: what was asked, with what the answer adds.
 pub(super) fn read(answer: &Value, requests: &[Request]) -> Option<Replies> {
     let (now, replies) = match answer {
         Value::Int(now) => {
@@ -35,7 +36,7 @@ pub(super) fn read(answer: &Value, requests: &[Request]) -> Option<Replies> {
     (now <= UNBOUNDED).then_some(Replies { now, replies, backlog: false, look_in: None })
 }
 
-/// All was done, and items that were pushed have numbers from this one on.
+/// The replies if everything was done. Items that were pushed have numbers from `first` on.
 fn done(requests: &[Request], first: u64) -> Option<Vec<Reply>> {
     let reply = |(request, number): (&Request, u64)| {
         Some(match request {
@@ -61,6 +62,7 @@ fn popped(parts: &[Value], requests: &[Request]) -> Option<(u64, Vec<Reply>)> {
     });
     let items = pairs.collect::<Option<Vec<_>>>()?;
     let mut replies = done(before, 0)?;
+    // 0 for no items is what the general path says, too.
     let valid_for = Some(if items.is_empty() { 0 } else { pop.ttl });
     replies.push(Reply::Popped { items, valid_for, left: u64::try_from(*left).ok()? });
     Some((u64::try_from(*now).ok()?, replies))

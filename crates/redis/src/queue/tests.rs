@@ -17,7 +17,7 @@ const PIECES: [(&str, &str); 24] = pieces![
     "refusal", "queue/step"
 ];
 
-/// What a header says in this field, whose further lines are indented as far as its first.
+/// What a header says in this field. Its further lines are indented as far as its first.
 fn field(source: &str, field: &str) -> Option<String> {
     let start = format!("-- {field} ");
     let mut lines = source.lines().take_while(|line| line.starts_with("--"));

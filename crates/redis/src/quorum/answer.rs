@@ -10,10 +10,10 @@ use crate::reply::{ReplyWords, number, reply};
 pub(super) struct NodeAnswer {
     /// The node's clock.
     pub(super) now: Micros,
-    /// It has work left over.
+    /// The node has work left over.
     pub(super) backlog: bool,
     pub(super) guard: NodeGuard,
-    /// One a line, in order.
+    /// One reply for each line, in their order.
     pub(super) replies: Vec<NodeReply>,
     pub(super) state: NodeState,
 }
@@ -21,7 +21,7 @@ pub(super) struct NodeAnswer {
 /// How far a node is to be trusted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct NodeGuard {
-    /// Which run of which server it is.
+    /// The `run_id` of the server, which is new with every start.
     pub(super) run: String,
     pub(super) word: GuardWord,
     /// The guard that is stored there.
@@ -34,15 +34,15 @@ pub(super) struct NodeGuard {
 pub(super) enum GuardWord {
     /// There is no marker.
     None,
-    /// There is one of this run, for this guard.
+    /// There is a marker of this run, for this guard.
     Same,
-    /// There is one of another run.
+    /// There is a marker of another run.
     Other,
-    /// There is one for another guard.
+    /// There is a marker for another guard.
     Differs,
 }
 
-/// The settings at a node, and who may look.
+/// The settings at a node, and which of the asker's waiters may look again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct NodeState {
     /// The greatest fence that it has voted for.
@@ -50,11 +50,11 @@ pub(super) struct NodeState {
     pub(super) stated: Register<Option<u32>>,
     pub(super) pinned: Register<Option<u32>>,
     pub(super) paused: Register<Option<String>>,
-    /// Tickets of the asker that are next.
+    /// Tickets of the asker whose turn may have come.
     pub(super) looks: Vec<Ticket>,
 }
 
-/// A value with the version that was given with it; 0: nobody has set it.
+/// A value with the version that was given with it. Version 0: nobody has set it on purpose.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Register<T> {
     pub(super) version: u64,
@@ -68,8 +68,9 @@ pub(super) enum NodeReply {
     Took(Vote),
     /// No vote.
     Not(NodeRefusal),
-    /// A setting was taken over, or is there already with a later version.
+    /// A setting was taken over, and this is the limit there now.
     Set(u32),
+    /// A setting was not taken over, because the node has this later version of it.
     Stale(u64),
     Plain(Reply),
 }
@@ -82,7 +83,7 @@ pub(super) struct Vote {
     pub(super) slots: Slots,
     /// The time that is left of its lease there.
     pub(super) left: Micros,
-    /// The other holders, if some slots are above the limit.
+    /// The other holders. Their slots are told only if some are above the limit.
     pub(super) others: NodeHolders,
 }
 
@@ -117,7 +118,7 @@ pub(super) enum RefusedFor {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct NodeHolders {
     pub(super) known: Vec<(u64, Slots)>,
-    /// There are more.
+    /// There are more holders than the node lists.
     pub(super) is_cut: bool,
 }
 
@@ -158,6 +159,7 @@ fn read_state(value: &Value) -> Option<NodeState> {
     let pinned = Register { version: words.number()?, value: words.limit_or_none()? };
     let pause_version = words.number()?;
     let looks = words.word()?.split(',').filter_map(|ticket| ticket.parse().ok()).collect();
+    // The reason is last, because it may have spaces in it.
     let value = words.rest().strip_prefix('1').map(str::to_owned);
     let paused = Register { version: pause_version, value };
     Some(NodeState { fence, stated, pinned, paused, looks })
@@ -178,6 +180,7 @@ fn node_reply(value: &Value) -> Option<NodeReply> {
 
 fn took(words: &mut ReplyWords<'_>) -> Option<Vote> {
     let (ticket, fence, slots) = (words.parsed()?, words.number()?, words.parsed()?);
+    // The limit is read from the settings in `NodeState`, where it has its version.
     let _limit: u32 = words.parsed()?;
     let left = words.number()?;
     Some(Vote { ticket, fence, slots, left, others: holders(words.rest())? })
@@ -215,7 +218,7 @@ fn holders(text: &str) -> Option<NodeHolders> {
 }
 
 impl NodeReply {
-    /// The cause of a ticket's end that the refusal tells, or that of another lock or limit.
+    /// The cause of the ticket's end, if the node says that it is over.
     pub(super) fn ended(&self) -> Option<Cause> {
         match self {
             Self::Plain(Reply::Ended { cause, .. }) => Some(*cause),
@@ -223,6 +226,7 @@ impl NodeReply {
         }
     }
 
+    /// The kind of lock that the name is at this node, if the node says that it is another.
     pub(super) fn other_kind(&self) -> Option<Kind> {
         match self {
             Self::Plain(Reply::OtherKind { stored, .. }) => Some(*stored),

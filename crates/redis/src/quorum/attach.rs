@@ -1,8 +1,7 @@
-//! An attach put to the vote: pure.
+//! An attach that is put to the vote. It is pure: it only counts what the nodes have answered.
 //!
-//! Every node gives the ticket a new fence, the same at all, if it has voted for none as great. A
-//! majority that did so for the same slots is the grant: a majority of the old fence is no longer
-//! possible.
+//! Each node gives the ticket the same new fence, if it has voted for none as great. A majority
+//! that did so for the same slots is the grant. From then on no majority can have the old fence.
 
 use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, SlotNames, Slots};
 
@@ -23,7 +22,7 @@ pub(super) struct Transfer {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum TransferVerdict {
     Decided(Reply),
-    /// No majority: once more, with a fence above this one.
+    /// There is no majority, so the attach is tried once more, with a fence above this one.
     Again(u64),
 }
 
@@ -39,7 +38,8 @@ impl Transfer {
         let plain = |is: fn(&Reply) -> bool| {
             replies().filter(|reply| matches!(reply, NodeReply::Plain(reply) if is(reply))).count()
         };
-        // A node that has not heard of the ticket says so; enough of these, and no majority has it.
+        // A node that has not heard of the ticket says so. If enough nodes do, no majority has the
+        // ticket.
         let unknown = plain(|reply| matches!(reply, Reply::Unknown { .. }));
         match causes.first() {
             Some(cause) if causes.len() >= majority => {
@@ -59,7 +59,8 @@ impl Transfer {
         }
     }
 
-    /// The slots that a majority gave, for as long as a majority of those gave them at least.
+    /// The grant, if a majority gave the same slots. It lasts for as long as the votes of a
+    /// majority do.
     fn grant(&self, answers: NodeAnswers<'_>, majority: usize) -> Option<Grant> {
         let votes: Vec<&Vote> = answers
             .iter()

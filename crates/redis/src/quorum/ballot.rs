@@ -30,7 +30,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
     pub(super) ask: Acquire,
-    /// `None`: whatever slots each node has to give.
+    /// The slots to vote for. `None`: whatever slots each node has to give.
     pub(super) slots: Option<Slots>,
     pub(super) fence: u64,
     /// How many proposals there were before.
@@ -51,7 +51,7 @@ pub(super) enum BallotVerdict {
     Again { fence_above: u64, is_outbid: bool, free: Slots },
 }
 
-/// A node's answer to the proposal; `None`: there is none (yet).
+/// Each node's answer to the proposal. `None`: it has not answered.
 pub(super) type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 impl Ballot {
@@ -121,6 +121,8 @@ impl Ballot {
     fn is_overfull(&self, limit: u32, answers: NodeAnswers<'_>) -> bool {
         let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
         let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
+        // Nodes tell slots with a vote only if some are above the limit. Otherwise the majority for
+        // slots below it is enough.
         if !votes.clone().any(has_slots) {
             return false;
         }

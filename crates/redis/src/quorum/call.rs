@@ -1,9 +1,9 @@
-//! A batch, put to all nodes: everything in one call, and what was not decided by it once more.
+//! Puts a batch to all nodes: everything in one call, and what that call did not decide once more.
 
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Limit, Name, OnMismatch, Replies, Reply, Request, SlotNames, Ticket,
+    Acquire, Batch, Configure, Limit, Name, OnMismatch, Replies, Reply, Request, SlotNames,
     time::Micros,
 };
 
@@ -14,37 +14,15 @@ use super::{
     ballot::{Ballot, BallotVerdict},
     gather::Gathering,
     judge::MatterEnd,
-    matter::{CallHeader, Matter, OpenMatter, at},
+    matter::{CallHeader, Matter, OpenMatter, Yield, at},
     mend::{Fixes, ballot_line},
 };
 use crate::script::{attach_words, line};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-/// Proposals for one request in one call, before others are given way.
+/// How many proposals one request makes in one call before it gives way to others.
 const MOST_TRIES: u32 = 7;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-
-/// The result of a call.
-#[derive(Default)]
-pub(super) struct Yield {
-    pub(super) now: Micros,
-    pub(super) backlog: bool,
-    pub(super) replies: Vec<Option<Reply>>,
-    pub(super) looks: Vec<Ticket>,
-}
-
-impl Yield {
-    /// Takes what a node says besides its answers to the lines.
-    fn hear(&mut self, answer: &NodeAnswer) {
-        self.now = self.now.max(answer.now);
-        self.backlog |= answer.backlog;
-        for ticket in &answer.state.looks {
-            if !self.looks.contains(ticket) {
-                self.looks.push(*ticket);
-            }
-        }
-    }
-}
 
 impl Quorum {
     pub(super) async fn execute(self: &Arc<Self>, batch: &Batch) -> Result<Replies, StoreError> {
@@ -64,6 +42,8 @@ impl Quorum {
             .map(|request| nowhere(request).or_else(|| decided.next().flatten()).ok_or(request));
         let replies: Vec<Reply> = replies.map(undecided).collect::<Result<_, _>>()?;
         self.note(batch, &replies);
+        // The nodes have told which waiters of this client may go next, and the turn at the name is
+        // still ours.
         self.poll_in_turn(&batch.name, given.looks).await;
         Ok(Replies { now: given.now, replies, backlog: given.backlog, look_in: None })
     }
@@ -77,7 +57,8 @@ impl Quorum {
         }
     }
 
-    /// The proposal of a ticket that was granted is made once more as it was: it is the same grant.
+    /// The proposal for a request. If the ticket was granted already, it is the same as then, so
+    /// that it finds the same grant.
     fn ballot(&self, name: &Name, ask: &Acquire) -> Ballot {
         let known =
             self.table().held(name, ask.ticket).map(|held| (held.slots.clone(), held.fence));
@@ -110,7 +91,7 @@ impl Quorum {
         Ok(given)
     }
 
-    /// One call to all nodes about everything that is open. Says whether to go on at once.
+    /// Makes one call to all nodes about everything that is open. Returns whether to go on at once.
     async fn round(
         self: &Arc<Self>,
         header: &CallHeader<'_>,
@@ -128,11 +109,26 @@ impl Quorum {
             return Err(error);
         }
         gathering.answers().flatten().for_each(|answer| given.hear(answer));
-        let mut hurry = true;
         let mut fixes = Fixes::new(self.nodes.len());
+        let hurry = self.judge_all(header, open, &gathering, &mut fixes, given, is_last);
+        self.fix(&envelope, &gathering, fixes);
+        Ok(hurry)
+    }
+
+    /// Judges all that is open. What is not decided stays open. Returns whether to go on at once.
+    fn judge_all(
+        &self,
+        header: &CallHeader<'_>,
+        open: &mut Vec<OpenMatter>,
+        gathering: &Gathering,
+        fixes: &mut Fixes,
+        given: &mut Yield,
+        is_last: bool,
+    ) -> bool {
+        let mut hurry = true;
         for item in std::mem::take(open) {
             let index = item.index;
-            match self.judge(header, item, &gathering, &mut fixes, is_last) {
+            match self.judge(header, item, gathering, fixes, is_last) {
                 MatterEnd::Done(reply) => given.replies[index] = Some(reply),
                 MatterEnd::Again(matter, at_once) => {
                     hurry &= at_once;
@@ -140,8 +136,7 @@ impl Quorum {
                 }
             }
         }
-        self.fix(&envelope, &gathering, fixes);
-        Ok(hurry)
+        hurry
     }
 
     /// The lines of a call. Proposals get their fences here.
@@ -206,7 +201,8 @@ impl Quorum {
         }
     }
 
-    /// A fifth of the shortest ttl, so that a node that does not answer costs nobody a lease.
+    /// How long to wait: a fifth of the shortest ttl, so that a node that does not answer costs
+    /// nobody a lease.
     fn patience(&self, open: &[OpenMatter]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.ask.ttl),
@@ -223,8 +219,8 @@ impl Quorum {
     }
 }
 
-/// Returns whether nothing that is still to come can matter. Only a grant is decided before all
-/// have answered, or have had time to.
+/// Returns whether no answer that is still to come can matter. Only a grant is decided before all
+/// nodes have answered, or have had time to. A call about nothing wants a majority, too.
 fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     open.iter().all(|item| match &item.matter {
         Matter::Take(ballot) => {

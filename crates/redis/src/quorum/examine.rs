@@ -20,7 +20,7 @@ impl Quorum {
     /// Advice about each node that answers, and about those that do not.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let of_nodes = self.nodes.iter().flat_map(|node| node.connection.advice());
-        // Of what nodes may forget, the quorum's own guard takes care.
+        // The quorum's own guard takes care of what nodes may forget.
         let is_met = |advice: &Advice| self.guard > 0 && advice.text.contains(NOTHING_KEPT);
         let mut advice: Vec<_> = of_nodes.filter(|advice| !is_met(advice)).collect();
         let silent = self.nodes.iter().filter(|node| !node.connection.is_up());
@@ -44,7 +44,7 @@ impl Quorum {
         together([answering].into_iter().chain(of_nodes))
     }
 
-    /// Looks at the ledgers of each node that answers: every node decides by its own.
+    /// Looks at the ledgers of each node that answers, since every node decides by its own.
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
         let mut examination = Examination::default();
         for node in self.nodes.iter().filter(|node| node.connection.is_up()) {

@@ -13,12 +13,12 @@ use super::{
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-/// How long a majority may take to answer: much shorter than a ttl.
+/// How long a majority may take to answer, which is much shorter than a ttl.
 const PATIENCE: Duration = Duration::from_millis(1000);
 /// How long the others may take, once a majority has answered.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Calls under way, and what has been answered.
+/// A call to all nodes, and what they have answered.
 pub(super) struct Gathering {
     nodes: Vec<Arc<QuorumNode>>,
     slots: Vec<NodeTurn>,
@@ -35,8 +35,8 @@ enum NodeTurn {
 }
 
 impl Gathering {
-    /// Sends these lines to every node that there is a connection to, or to all if that is no
-    /// majority.
+    /// Sends these lines to every node to which there is a connection, or to all nodes if those are
+    /// no majority.
     pub(super) fn send(nodes: &[Arc<QuorumNode>], envelope: &Envelope, lines: &[String]) -> Self {
         let up: Vec<bool> = nodes.iter().map(|node| node.connection.is_up()).collect();
         let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;
@@ -49,7 +49,8 @@ impl Gathering {
             }
             let (node, envelope, lines) = (Arc::clone(node), envelope.clone(), lines.to_vec());
             let sender = sender.clone();
-            // The task of a node lives by itself, so that a slow node gets its request in any case.
+            // Each node has a task, which may outlive this call, so that a slow node gets its
+            // request in any case.
             tokio::spawn(async move {
                 let answer = node.ask(&envelope, &lines).await;
                 let _ = sender.send((index, answer));
@@ -83,8 +84,8 @@ impl Gathering {
         }
     }
 
-    /// Returns whether somebody may still answer who is not known to be slow, or without whom there
-    /// is no majority.
+    /// Returns whether an answer is still worth waiting for: a node has not answered that is not
+    /// known to be slow, or without which there is no majority.
     fn is_worth_waiting(&self) -> bool {
         let has_majority = self.answered() > self.nodes.len() / 2;
         self.nodes.iter().zip(&self.slots).any(|(node, slot)| {
@@ -112,18 +113,18 @@ impl Gathering {
         })
     }
 
-    /// Nodes that were sent something.
+    /// Returns whether this node was sent the lines.
     pub(super) fn was_sent(&self, index: usize) -> bool {
         !matches!(self.slots[index], NodeTurn::Unsent)
     }
 
-    /// # Errors
-    /// Fewer than a majority have answered.
+    /// Fails if fewer nodes than a majority have answered.
     pub(super) fn majority(&self) -> Result<(), StoreError> {
         if self.answered() > self.nodes.len() / 2 { Ok(()) } else { Err(self.error()) }
     }
 
-    /// Why there is no majority. What may have been executed anywhere may have been executed.
+    /// The error if there is no majority. The call is certain not to be executed only if that is
+    /// certain of every node.
     fn error(&self) -> StoreError {
         let errors = || {
             self.slots.iter().filter_map(|slot| match slot {

@@ -1,4 +1,4 @@
-//! The decisions about each matter of a call, from the answers of the nodes.
+//! Decides each matter of a call by the answers of the nodes.
 
 use seinpaal_proto::{Reply, Slots};
 
@@ -18,7 +18,7 @@ use super::{
 /// The end of a matter.
 pub(super) enum MatterEnd {
     Done(Reply),
-    /// Once more; `true`: at once.
+    /// The matter is tried once more. `true`: at once.
     Again(Matter, bool),
 }
 
@@ -85,7 +85,7 @@ impl Quorum {
         }
     }
 
-    /// Other slots, from another end than others will choose, and a greater fence.
+    /// Makes the next proposal, with a greater fence.
     fn propose_again(
         &self,
         mut ballot: Ballot,
@@ -95,6 +95,8 @@ impl Quorum {
         at_once: bool,
     ) -> MatterEnd {
         let permits = ballot.ask.permits.get();
+        // At once, the next proposal comes in the place of these votes: a node gives up an older
+        // vote for a ticket when it takes a newer one.
         if !at_once {
             fixes.give_way(answers, &ballot);
         }

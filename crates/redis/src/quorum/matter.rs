@@ -1,6 +1,6 @@
-//! The matters of a call to all nodes.
+//! The matters of a call to all nodes, and what comes of them.
 
-use seinpaal_proto::{Inbox, Name, Request};
+use seinpaal_proto::{Inbox, Name, Reply, Request, Ticket, time::Micros};
 
 use super::{
     answer::{NodeAnswer, NodeReply},
@@ -9,12 +9,12 @@ use super::{
     gather::Gathering,
 };
 
-/// Something to be decided.
+/// A request that is yet to be decided.
 pub(super) struct OpenMatter {
-    /// Which request of the batch.
+    /// The place of the request in the batch.
     pub(super) index: usize,
     pub(super) matter: Matter,
-    /// The line in the call under way.
+    /// The place of its line in the call under way.
     pub(super) line: usize,
 }
 
@@ -25,11 +25,33 @@ pub(super) enum Matter {
     Plain(Request),
 }
 
-/// The purpose of a call about a name.
+/// The name that a call is about, and what the batch says besides its requests.
 pub(super) struct CallHeader<'a> {
     pub(super) name: &'a Name,
     pub(super) inbox: Option<Inbox>,
     pub(super) fence_seen: u64,
+}
+
+/// The result of a call.
+#[derive(Default)]
+pub(super) struct Yield {
+    pub(super) now: Micros,
+    pub(super) backlog: bool,
+    pub(super) replies: Vec<Option<Reply>>,
+    pub(super) looks: Vec<Ticket>,
+}
+
+impl Yield {
+    /// Takes what a node says besides its answers to the lines.
+    pub(super) fn hear(&mut self, answer: &NodeAnswer) {
+        self.now = self.now.max(answer.now);
+        self.backlog |= answer.backlog;
+        for ticket in &answer.state.looks {
+            if !self.looks.contains(ticket) {
+                self.looks.push(*ticket);
+            }
+        }
+    }
 }
 
 /// Each node's answer to one line.

@@ -1,5 +1,6 @@
-//! Putting nodes right after a decision: votes in vain are taken back, a grant is written down
-//! where it is missing. Nobody waits for it: on each connection it comes after what it puts right.
+//! Puts nodes right after a decision: votes in vain are taken back, and a grant is written down
+//! where it is missing. Nobody waits for that, since on each connection it comes after what it puts
+//! right.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::script::acquire_line;
 
-/// Tickets under one lease that are mended in one call.
+/// How many tickets under one lease are mended in one call at most.
 const MOST_MENDED: usize = 60;
 
 impl Quorum {
@@ -43,6 +44,7 @@ impl Quorum {
             return;
         }
         for held in self.renewed(header.name, renew, reply) {
+            // With the lease as it was just renewed, which the node may lack as well.
             let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
             let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {
@@ -69,7 +71,7 @@ impl Quorum {
         }
     }
 
-    /// No majority answered: what some may have voted for is taken back; the session asks again.
+    /// Takes votes back after a call that no majority answered. The session asks again.
     pub(super) fn take_back(
         &self,
         header: &CallHeader<'_>,
@@ -87,7 +89,7 @@ impl Quorum {
         self.fix(&self.envelope(header), gathering, fixes);
     }
 
-    /// Sends what is to be put right and waits for nobody: it comes after what was sent before.
+    /// Sends what is to be put right, and waits for nobody.
     pub(super) fn fix(&self, envelope: &Envelope, gathering: &Gathering, fixes: Fixes) {
         for (index, lines) in fixes.lines.into_iter().enumerate() {
             if lines.is_empty() || !gathering.was_sent(index) {
@@ -115,7 +117,8 @@ impl Fixes {
         Self { lines: vec![Vec::new(); nodes] }
     }
 
-    /// For every node whose answer is not that already, and for those who have not answered.
+    /// Adds a line for every node whose answer does not show it done, and for every node that has
+    /// not answered.
     pub(super) fn add(
         &mut self,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
@@ -129,7 +132,7 @@ impl Fixes {
         }
     }
 
-    /// Takes votes back, which releases a minority at once.
+    /// Takes votes back, so that a minority that voted is free for others at once.
     pub(super) fn give_way(
         &mut self,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],

@@ -14,15 +14,14 @@ use crate::{
     head,
     keys::Keys,
     link::ConnectOptions,
-    misconfigured,
     replicas::REPLICATION_TIMEOUT,
-    script::{hash_of, ledger},
-    servers::PAGE_ROOM,
+    script::{MOST_FENCE_SEEN, hash_of, ledger},
+    servers::Scanned,
 };
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// The pieces of the node script: the ledger's, but for the order of service, and what is a node's
-/// own.
+/// The pieces of the node script: those of the ledger, and behind them a node's own, which replace
+/// the service of the queue and other functions.
 const PIECES: &str = concat!(
     include_str!("../lua/wire_single.lua"),
     include_str!("../lua/forms.lua"),
@@ -49,7 +48,7 @@ const PIECES: &str = concat!(
 /// The node script, with the fields of a head in their places.
 static SOURCE: LazyLock<String> = LazyLock::new(|| head::NAMES.expand(PIECES));
 
-/// An answer tells of all tickets of a name, besides what was asked.
+/// How many bytes an answer may have. Besides what was asked, it may list tickets of the name.
 const NODE_ROOM: usize = 32 << 20;
 
 /// One server of the quorum.
@@ -71,7 +70,7 @@ pub(super) struct Envelope {
     pub(super) inbox: Option<Inbox>,
     pub(super) fence_seen: u64,
     pub(super) now: Option<Micros>,
-    /// The guard and how it is begun: the arguments of `guard`.
+    /// The arguments of `guard`: its length, and how it is begun.
     pub(super) guard: String,
 }
 
@@ -90,7 +89,7 @@ impl QuorumNode {
         Self { connection, shown, keys, hash: hash_of(&SOURCE), is_silent: AtomicBool::new(false) }
     }
 
-    /// Executes lines, whole or not at all.
+    /// Has the node execute lines, all or none of them.
     pub(super) async fn ask(
         &self,
         envelope: &Envelope,
@@ -110,23 +109,16 @@ impl QuorumNode {
         })
     }
 
-    /// `SCAN` may name a key twice, or one that is gone.
+    /// The names at this node that begin with `prefix`. One may come twice, or be gone by now.
     pub(super) async fn names(&self, prefix: &str) -> Result<Vec<Name>, StoreError> {
-        let (mut names, mut cursor) = (Vec::new(), 0);
-        loop {
-            let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor).arg("MATCH").arg(self.keys.pattern(prefix)).arg("COUNT").arg(1000);
-            let page = self.connection.command(&scan, PAGE_ROOM).await?;
-            let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
-                .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
-            let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());
-            names.extend(keys.filter_map(|key| self.keys.name_of(&key)));
+        let (server, pattern) = (Scanned::One(&self.connection), self.keys.pattern(prefix));
+        let (mut names, mut cursor) = (Vec::new(), Some(0));
+        while let Some(at) = cursor {
+            let (next, keys) = server.page(&pattern, at).await?;
+            names.extend(keys.iter().filter_map(|key| self.keys.name_of(key)));
             cursor = next;
-            // `SCAN` is done when the cursor is 0 again.
-            if cursor == 0 {
-                return Ok(names);
-            }
         }
+        Ok(names)
     }
 
     pub(super) fn is_silent(&self) -> bool {
@@ -150,9 +142,6 @@ fn arguments(envelope: &Envelope, lines: &[String]) -> Vec<String> {
     arguments.push("state ".to_owned());
     arguments
 }
-
-/// The highest fence seen that the ledger takes. Lua's numbers are exact up to 2^53.
-const MOST_FENCE_SEEN: u64 = 1 << 52;
 
 /// The most lines in one call.
 pub(super) const MOST_LINES: usize = 2 * Batch::MOST;

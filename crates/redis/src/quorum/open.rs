@@ -1,4 +1,4 @@
-//! Connecting, and the tasks that run as long as a client is connected.
+//! Connects, and has the tasks that run as long as a client is connected.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -23,19 +23,15 @@ use super::{
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use crate::{
-    keys::{DEFAULT_PREFIX, Keys},
-    misconfigured,
-};
+use crate::{misconfigured, open::keys_of};
 use seinpaal_store::boottime;
 use seinpaal_store::{
-    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind,
-    url::{QuorumUrl, RedisOptions, RedisUrl},
+    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, url::QuorumUrl,
 };
 
-/// How long the others may take, once a majority is connected.
+/// How long each further node may take to connect, once a majority is connected.
 const GRACE: Duration = Duration::from_millis(300);
-/// Tickets of a name that are asked for in one call.
+/// How many tickets of a name are asked for in one call at most.
 const MOST_POLLED: usize = 16;
 
 impl QuorumStore {
@@ -63,19 +59,16 @@ impl Quorum {
         now: Option<Arc<AtomicU64>>,
         sender: &NewsSender,
     ) -> Result<Self, StoreError> {
-        let RedisOptions { restart_guard: guard, replicated, .. } = url.options;
-        if replicated.is_some() {
+        if url.options.replicated.is_some() {
             return Err(misconfigured(
                 "the nodes of a quorum have no replicas: leave out replicated",
             ));
         }
-        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-        let keys = Keys::new(prefix)
-            .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-        let mut options = url.options.clone();
+        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
+        // The node script has a guard of its own, so its connections need none.
+        let mut options = url.options;
         options.restart_guard = None;
-        let nodes = url.nodes.into_iter().map(|node| {
-            let mut node: RedisUrl = node;
+        let nodes = url.nodes.into_iter().map(|mut node| {
             node.options = options.clone();
             Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender.clone()))
         });
@@ -125,14 +118,16 @@ impl Quorum {
         StoreError::new(kind, Certainty::NotExecuted, message)
     }
 
-    /// Looks at every node's marker. Where no node has one they are new, and need not abstain for
-    /// what they could have forgotten before they were started. Gives the latest of the nodes'
-    /// clocks.
+    /// Looks at every node's marker, and begins the guard where it is missing. If no node has a
+    /// marker, all of them are new, and need not abstain for what they could have forgotten before
+    /// they were started. Returns the latest of the nodes' clocks.
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
+        // First a look, since only all nodes together tell whether they are new.
         let seen = self.mark("look").await?;
         self.refuse_twins(&seen)?;
         let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();
         let how = if is_new == self.nodes.len() { "new" } else { "go" };
+        // Before the call, since a reading has to be younger than this instant.
         let asked_at = boottime::now();
         let begun = self.mark(how).await?;
         let guarded = |answer: &&NodeAnswer| answer.guard.left > 0;
@@ -153,7 +148,7 @@ impl Quorum {
     }
 
     async fn mark(&self, how: &str) -> Result<Vec<Option<NodeAnswer>>, StoreError> {
-        // A call is about some name. This one asks nothing about it, so nothing is made there.
+        // Every call is about some name. This one asks nothing about it, so nothing is kept there.
         let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
         let guard = format!("{} {how}", self.guard);
         let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
@@ -164,7 +159,7 @@ impl Quorum {
         Ok(gathering.answers().map(Option::<&NodeAnswer>::cloned).collect())
     }
 
-    /// One server under two addresses would have two votes.
+    /// Refuses one server under two addresses, since it would have two votes.
     fn refuse_twins(&self, seen: &[Option<NodeAnswer>]) -> Result<(), StoreError> {
         let mut runs = BTreeSet::new();
         for (node, answer) in self.nodes.iter().zip(seen) {
@@ -192,7 +187,7 @@ impl Quorum {
         ))
     }
 
-    /// Takes a message that a node sends unasked.
+    /// Takes news that a node sent unasked.
     fn hear(&self, news: News) {
         match news {
             News::LookAgain => {
@@ -211,7 +206,8 @@ impl Quorum {
                 self.table().hurry(&name, ticket);
                 self.hint.notify_one();
             }
-            News::Queue(_) => {} // a quorum keeps none
+            // A quorum keeps no queues.
+            News::Queue(_) => {}
             News::Wakeup(wakeup) => {
                 let is_over = self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
                 if is_over {
@@ -222,7 +218,7 @@ impl Quorum {
         }
     }
 
-    /// Names that a majority of the nodes was asked for.
+    /// The names that any node has, once a majority of the nodes has listed its own.
     pub(super) async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
         let mut scans: FuturesUnordered<_> = self
             .nodes
@@ -247,8 +243,8 @@ impl Quorum {
     }
 }
 
-/// The latest of the clocks, which replies give. A deadline by it is not over at any node before its
-/// time.
+/// The latest of the nodes' clocks, which replies give, too. A deadline by it is over at no node
+/// before its time.
 fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
     answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
 }
@@ -260,7 +256,7 @@ async fn hear(quorum: Weak<Quorum>, mut inbound: mpsc::UnboundedReceiver<News>) 
     }
 }
 
-/// Asks again for what waits: when a hint comes, and now and then.
+/// Asks again for the tickets that wait: when a hint comes, and now and then.
 async fn ask_again(quorum: Weak<Quorum>) {
     loop {
         let Some(alive) = quorum.upgrade() else { return };

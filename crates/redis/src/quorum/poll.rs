@@ -1,4 +1,4 @@
-//! Asking again for what waits.
+//! Asks again for the tickets that wait.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use seinpaal_proto::{Acquire, Name, Reply, Request, Ticket, Wakeup, What};
 use super::{
     Quorum,
     matter::CallHeader,
-    table::{HeldGrant, is_over},
+    table::{HeldGrant, cause_of_end},
 };
 use seinpaal_store::News;
 
@@ -19,7 +19,7 @@ impl Quorum {
         self.poll_in_turn(name, tickets).await;
     }
 
-    /// As above, where it is the caller's turn at the name already.
+    /// As [`poll`](Self::poll), if it is the caller's turn at the name already.
     pub(super) async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
         let not_after = self.not_after();
         let asks: Vec<Acquire> = {
@@ -47,7 +47,7 @@ impl Quorum {
 
     fn take_poll(&self, name: &Name, ask: &Acquire, reply: Option<Reply>) {
         let ticket = ask.ticket;
-        let ended = reply.as_ref().and_then(is_over);
+        let ended = reply.as_ref().and_then(cause_of_end);
         let what = match (reply, ended) {
             (Some(Reply::Granted(grant)), _) => {
                 let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
@@ -61,6 +61,7 @@ impl Quorum {
                 self.table().forget(name, ticket);
                 What::Ended(cause)
             }
+            // It was not decided, or it still waits: its next turn is drawn anew.
             _ => {
                 self.table().wait(name, ask, self.share());
                 return;

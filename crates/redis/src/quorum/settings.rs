@@ -1,9 +1,9 @@
 //! The settings of a name by a majority, as pure functions.
 //!
-//! Each setting is a register with a version. A change counts once a majority has it; so every
-//! majority that is asked later has a node that knows it, and the latest version is the one that
-//! counts. Where a majority knows of no version at all, a lone one is the rest of a change that
-//! never counted, or of one that all others have rightly forgotten with the name.
+//! Each setting is a register with a version. A change counts once a majority has it. So every
+//! majority that is asked later has a node that knows it, and the latest version counts. If a
+//! majority knows of no version at all, a version at a single node is the rest of a change that
+//! never counted, or of one that all other nodes have rightly forgotten with the name.
 
 use super::answer::{NodeAnswer, NodeState, Register};
 
@@ -15,8 +15,6 @@ pub(super) struct QuorumSettings {
     /// The limit that an operator has set.
     pub(super) pinned: Option<u32>,
     pub(super) paused: Option<String>,
-    /// The latest version of anything.
-    pub(super) version: u64,
 }
 
 impl QuorumSettings {
@@ -27,17 +25,8 @@ impl QuorumSettings {
     ) -> Self {
         let stated = in_force(answers.clone(), majority, |state| &state.stated);
         let pinned = in_force(answers.clone(), majority, |state| &state.pinned);
-        let paused = in_force(answers.clone(), majority, |state| &state.paused);
-        let versions = answers.map(|answer| {
-            let state = &answer.state;
-            state.stated.version.max(state.pinned.version).max(state.paused.version)
-        });
-        Self {
-            stated: stated.flatten(),
-            pinned: pinned.flatten(),
-            paused: paused.flatten(),
-            version: versions.max().unwrap_or(0),
-        }
+        let paused = in_force(answers, majority, |state| &state.paused);
+        Self { stated: stated.flatten(), pinned: pinned.flatten(), paused: paused.flatten() }
     }
 
     /// The limit to go by.
@@ -46,6 +35,7 @@ impl QuorumSettings {
     }
 }
 
+/// The value of a register that counts. `None`: no node has one.
 fn in_force<'a, T: Clone + Default + Eq + 'a>(
     answers: impl Iterator<Item = &'a NodeAnswer> + Clone,
     majority: usize,
@@ -55,6 +45,7 @@ fn in_force<'a, T: Clone + Default + Eq + 'a>(
     let is_unset =
         |answer: &&NodeAnswer| register(&answer.state).version == 0 && answer.guard.left == 0;
     if answers.clone().filter(is_unset).count() >= majority {
+        // Without a version, a limit was only stated in passing, by the acquires there.
         let values = answers.filter(|answer| register(&answer.state).version == 0);
         return most_common(values.map(|answer| &register(&answer.state).value));
     }
@@ -63,7 +54,7 @@ fn in_force<'a, T: Clone + Default + Eq + 'a>(
     latest.map(|register| register.value.clone())
 }
 
-/// The most common of what is not nothing.
+/// The most common value, apart from the one that says nothing.
 fn most_common<'a, T: Clone + Default + Eq + 'a>(values: impl Iterator<Item = &'a T>) -> Option<T> {
     let values: Vec<&T> = values.filter(|value| **value != T::default()).collect();
     let count = |value: &&&T| values.iter().filter(|other| *other == *value).count();

@@ -1,5 +1,5 @@
-//! The tickets that this client holds and waits for: needed to repeat a proposal, to mend a node
-//! that has forgotten, and to ask again.
+//! The tickets that this client holds and waits for. They are needed to repeat a proposal, to mend
+//! a node that has forgotten, and to ask again.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,7 +11,7 @@ use seinpaal_proto::{
 };
 use tokio::time::Instant;
 
-/// How many ends that no majority has confirmed are remembered.
+/// For how many tickets the ends are counted. Beyond that, counting begins anew.
 const MOST_ENDS: usize = 10_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
@@ -22,11 +22,12 @@ type TicketKey = (Name, Ticket);
 pub(super) struct TicketTable {
     held: HashMap<TicketKey, HeldGrant>,
     waiting: BTreeMap<TicketKey, WaitingAsk>,
+    /// How many nodes have said that a ticket is over.
     ends: HashMap<TicketKey, usize>,
     arrivals: u64,
 }
 
-/// A grant.
+/// A grant of this client.
 #[derive(Clone, Debug)]
 pub(super) struct HeldGrant {
     pub(super) ask: Acquire,
@@ -34,7 +35,7 @@ pub(super) struct HeldGrant {
     pub(super) fence: u64,
 }
 
-/// A request that waits.
+/// A request of this client that waits.
 #[derive(Debug)]
 struct WaitingAsk {
     ask: Acquire,
@@ -74,7 +75,7 @@ impl TicketTable {
         self.held.insert(key, held);
     }
 
-    /// A ticket waits; it is asked for again before long.
+    /// Takes note that a ticket waits, to be asked for again before long.
     pub(super) fn wait(&mut self, name: &Name, ask: &Acquire, share: f64) {
         self.arrivals += 1;
         let arrival = self.arrivals;
@@ -84,7 +85,7 @@ impl TicketTable {
             due: Instant::now(),
             polls: 0,
         });
-        // 5: longer pauses than 2 s are cut below in any case.
+        // At most 5 doublings, because pauses of more than 2 s are cut below in any case.
         let pause = FIRST_PAUSE * 2u32.pow(place.polls.min(5));
         place.polls += 1;
         // Drawn anew each time, so that clients which lost to each other do not meet again.
@@ -100,14 +101,14 @@ impl TicketTable {
         self.waiting.remove(&key);
     }
 
-    /// A ticket has changed hands. What is heard of its ends from now on is about the grant that it
-    /// has now.
+    /// Takes note that a ticket has changed hands. What is heard of its end from now on is about
+    /// the grant that it has now.
     pub(super) fn hand_over(&mut self, name: &Name, ticket: Ticket) {
         self.forget(name, ticket);
         self.ends.remove(&(name.clone(), ticket));
     }
 
-    /// A hint: this ticket's turn may have come.
+    /// Takes a hint that this ticket's turn may have come.
     pub(super) fn hurry(&mut self, name: &Name, ticket: Ticket) {
         if let Some(place) = self.waiting.get_mut(&(name.clone(), ticket)) {
             place.due = Instant::now();
@@ -136,7 +137,8 @@ impl TicketTable {
         Some((name.clone(), tickets))
     }
 
-    /// Counts the nodes that said that a ticket is over; `true` when a majority has.
+    /// Counts the nodes that said that a ticket is over. Returns `true` once, when a majority has
+    /// said so.
     pub(super) fn ends(&mut self, name: &Name, ticket: Ticket, majority: usize) -> bool {
         if self.ends.len() > MOST_ENDS {
             self.ends.clear();
@@ -191,8 +193,8 @@ impl TicketTable {
     }
 }
 
-/// Returns whether a ticket that has ended so must be told of.
-pub(super) fn is_over(reply: &Reply) -> Option<Cause> {
+/// The cause of a ticket's end, if the reply says that it is over for good.
+pub(super) fn cause_of_end(reply: &Reply) -> Option<Cause> {
     match reply {
         Reply::Ended { cause, .. } => Some(*cause),
         Reply::TooMany { .. } => Some(Cause::TooMany),

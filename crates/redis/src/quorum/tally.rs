@@ -9,7 +9,7 @@ use super::{
     settings::QuorumSettings,
 };
 
-/// The answers to one request, a majority at least, and how many nodes there are.
+/// The answers of the nodes to one request, from a majority at least, and how many nodes there are.
 #[derive(Clone, Copy)]
 pub(super) struct ReplyTally<'a> {
     pub(super) answers: &'a [(&'a NodeAnswer, &'a NodeReply)],
@@ -36,7 +36,7 @@ impl<'a> ReplyTally<'a> {
         self.replies().filter(|reply| is(reply)).count()
     }
 
-    /// The answer of the quorum. `None`: nobody can tell.
+    /// The answer of the quorum. `None`: the answers do not tell.
     pub(super) fn reply(&self, request: &Request) -> Option<Reply> {
         match request {
             Request::Renew(_) => self.renewed(),
@@ -52,7 +52,7 @@ impl<'a> ReplyTally<'a> {
         }
     }
 
-    /// Renewed by a majority, or not renewed.
+    /// A lease is renewed if a majority has renewed it.
     fn renewed(&self) -> Option<Reply> {
         if self.replies().any(|reply| matches!(reply, Reply::Tickets { .. })) {
             return self.tickets();
@@ -65,7 +65,7 @@ impl<'a> ReplyTally<'a> {
         Some(if gone >= self.majority() { Reply::Gone } else { Reply::Differs })
     }
 
-    /// For how long a majority has renewed it at least.
+    /// For how long every node of some majority has renewed it at least.
     fn renewed_for(&self) -> Option<Micros> {
         let valid = self.replies().filter_map(|reply| match reply {
             Reply::Renewed { valid_for } => *valid_for,
@@ -73,7 +73,7 @@ impl<'a> ReplyTally<'a> {
         });
         let mut valid: Vec<Micros> = valid.collect();
         valid.sort_unstable_by(|a, b| b.cmp(a));
-        // A majority has renewed it for this long or longer.
+        // The longest first: as many nodes as a majority have renewed it for this long or longer.
         valid.get(self.majority() - 1).copied()
     }
 
@@ -123,8 +123,8 @@ impl<'a> ReplyTally<'a> {
         }
     }
 
-    /// A majority has it under the same fence. Slots that one of them has taken back already are
-    /// not held.
+    /// The ticket is held if a majority has it under the same fence. Slots that one of these nodes
+    /// has taken back already are not held.
     fn held(&self, column: &[&TicketReply]) -> Option<TicketReply> {
         let votes = || {
             column.iter().filter_map(|reply| match reply {
@@ -155,6 +155,7 @@ impl<'a> ReplyTally<'a> {
                 _ => None,
             })
             .collect();
+        // The least counts: a slot that one node has taken back is not held any more.
         left.sort_unstable();
         match (left.first(), weightiest(&causes)) {
             (Some(left), None) => Reply::Released { ticket, left: *left },
@@ -172,9 +173,9 @@ impl<'a> ReplyTally<'a> {
     }
 }
 
-/// Nodes need not agree on how a ticket has ended. A node may have waited for it for too long, or
-/// may have given a vote that came too late and was taken back. Any other end was seen where it
-/// happened.
+/// The cause to tell if nodes do not agree on how a ticket has ended. A node may have waited for
+/// the ticket for too long, or may have given a vote that came too late and was taken back. Any
+/// other end was seen where it happened.
 pub(super) fn weightiest(causes: &[Cause]) -> Option<Cause> {
     let doubt = |cause: &&Cause| match cause {
         Cause::Expired => 2,

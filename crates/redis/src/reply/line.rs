@@ -1,4 +1,4 @@
-//! What is answered where a few sessions take turns, packed as `line.lua` says.
+//! The answers of a name where a few sessions take turns, packed as `line.lua` says.
 
 use seinpaal_proto::{
     Acquire, Batch, Busy, Fence, Replies, Reply, Request, Slots, TicketReply, Whom,
@@ -6,7 +6,7 @@ use seinpaal_proto::{
 
 use super::{exact, plain_grant};
 
-/// An answer that begins with the time below zero.
+/// Reads an answer that begins with the time below zero.
 pub(super) fn read(bytes: &[u8], batch: &Batch) -> Option<Replies> {
     let mut told = UnreadLine(bytes);
     let now = exact(&told.below_zero()?, 0)?;
@@ -14,10 +14,11 @@ pub(super) fn read(bytes: &[u8], batch: &Batch) -> Option<Replies> {
     let look_in = if f64::from_le_bytes(look) < 0.0 { None } else { Some(exact(&look, 0)?) };
     let replies = batch.requests.iter().map(|request| told.reply(request));
     let replies = replies.collect::<Option<Vec<_>>>()?;
+    // Bytes that are left over show that this is no answer to these requests.
     told.0.is_empty().then_some(Replies { now, replies, backlog: false, look_in })
 }
 
-/// What is yet to be read.
+/// The part of an answer that is yet to be read.
 struct UnreadLine<'a>(&'a [u8]);
 
 impl UnreadLine<'_> {

@@ -3,8 +3,8 @@
 use redis::Value;
 use seinpaal_proto::{Kind, Ticket, time::UNBOUNDED};
 
-/// A number as Lua has them: beyond 2^53 it would not be exact, and no script says it. So nothing
-/// overflows that adds a few.
+/// A number that Lua has exactly. No script says one beyond 2^53, and so adding a few of them never
+/// overflows.
 pub(in super::super) fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| *number <= UNBOUNDED)
 }
@@ -27,12 +27,13 @@ impl<'a> ReplyWords<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// What is left: text that people wrote.
+    /// The rest of the answer, which is text that people wrote.
     pub(in super::super) fn rest(&self) -> &'a str {
         self.0
     }
 
-    /// The next word counts the bytes of a text that comes after it; what is left is the rest.
+    /// The next word counts the bytes of a text that follows it. Returns that text, and what is
+    /// left.
     pub(in super::super) fn counted(mut self) -> Option<(&'a str, &'a str)> {
         let bytes = self.parsed()?;
         self.0.split_at_checked(bytes)

@@ -10,8 +10,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 type Constants<'a> = BTreeMap<&'a str, &'a str>;
 
-/// A script with its constants in their places. Every program does this when it starts, so most of
-/// the text is copied without a look at each word.
+/// A script with its constants in their places. Every program does this when it first uses a
+/// script, so most of the text is copied without a look at each word.
 pub(crate) fn written(source: &str) -> String {
     let mut constants = Constants::new();
     let mut code = String::with_capacity(source.len());
@@ -60,6 +60,7 @@ fn in_their_places(code: &str, constants: &Constants<'_>) -> String {
     let (mut kept, mut at) = (0, 0);
     while let Some(start) = next(bytes, at, u8::is_ascii_uppercase) {
         at = next(bytes, start, |letter| !is_of_a_word(*letter)).unwrap_or(bytes.len());
+        // A capital letter inside of a word begins no name.
         let is_whole = start == 0 || !is_of_a_word(bytes[start - 1]);
         if is_whole && let Some(value) = constants.get(&code[start..at]) {
             written.push_str(&code[kept..start]);
@@ -78,7 +79,8 @@ fn is_of_a_word(letter: u8) -> bool {
     letter.is_ascii_alphanumeric() || letter == b'_'
 }
 
-/// A sum stays one in a product.
+/// A value as it stands in an expression. A sum stands in parentheses, so that it stays one in a
+/// product.
 fn in_an_expression(value: &str) -> Cow<'_, str> {
     let is_of_many = is_sum(value) && value.contains(['+', '-', ' ']);
     if is_of_many { format!("({value})").into() } else { value.into() }
@@ -103,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Otherwise what stands later would be taken for what was said before.
+    /// Otherwise the later value would also be written where the earlier one was meant.
     #[test]
     fn no_script_says_a_constant_twice() {
         let names = SCRIPTS.iter().map(|row| [FORMS, OVER, LEAN, GUARD, row.source].concat());

@@ -2,8 +2,8 @@
 
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-/// The SHA-1 of a text in hexadecimal digits, by which `EVALSHA` knows it. The server asks for this
-/// hash. Nothing is kept secret by it.
+/// The SHA-1 of a text in hexadecimal digits, by which `EVALSHA` knows it. The server names scripts
+/// by this hash, and nothing is kept secret by it.
 pub(crate) fn hash_of(text: &str) -> String {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes());
     hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -8,16 +8,16 @@ use seinpaal_proto::{
     Request, Ticket, Whom, time::Micros,
 };
 
-/// Fences that clients claim to have seen are believed up to here, as the ledger does.
-const MOST_FENCE_SEEN: u64 = 1 << 52;
-/// Lua's numbers are exact up to here; a deadline beyond it is none.
+/// Fences that clients claim to have seen are believed up to this number, as the ledger does.
+pub(crate) const MOST_FENCE_SEEN: u64 = 1 << 52;
+/// Lua's numbers are exact up to this one. A deadline beyond it is none.
 const MOST_EXACT: u64 = 1 << 53;
 
 /// Where the requests begin among the arguments.
 pub(crate) const FIRST_REQUEST: usize = 3;
 
-/// The arguments of a batch: whose clock, who asks, what fence was seen, and a line for each
-/// request.
+/// The arguments of a batch: the clock if a test sets it, who asks, which fence was seen, and one
+/// for each request.
 pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     let mut arguments = Vec::with_capacity(3 + batch.requests.len());
     arguments.push(now.map(|now| now.to_string().into_bytes()).unwrap_or_default());
@@ -30,8 +30,8 @@ pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments
 }
 
-/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `lean.lua` say;
-/// else nothing.
+/// The arguments of a batch that is likely to be plain, as `PLAIN_*` in `lean.lua` say. `None` if
+/// one of its requests cannot be plain.
 pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
     let mut start = [0; PLAIN_START];
     start[..8].copy_from_slice(&now.map_or((-1.0_f64).to_le_bytes(), double));
@@ -42,12 +42,12 @@ pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// What all requests of a batch begin with, after their operation: now, the fence that was seen,
-/// inbox.
+/// How many bytes each request of a batch begins with, after its operation: now, the fence that was
+/// seen, and the inbox. They are the same in all.
 const PLAIN_START: usize = 48;
 
-/// Longer than any request without what is told about it. A buffer that grows costs more than a
-/// large one.
+/// Longer than any request without what its client says about itself. A buffer that grows costs
+/// more than one that is larger than it need be.
 const PLAIN_LENGTH: usize = 384;
 
 fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8>> {
@@ -59,6 +59,7 @@ fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8
             Some(argument)
         }
         Request::Renew(Renew { lease, ttl, margin, whom: Whom::All { members, digest } }) => {
+            // The lease of a series ends with the number 0, and any other lease is not plain.
             let mut argument = begun(3, start, 0);
             argument.extend(lease.digits().strip_suffix(b"00000000")?);
             for number in [*ttl, *margin, u64::from(*members), *digest] {
@@ -71,7 +72,7 @@ fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8
     }
 }
 
-/// The renewal of one ticket under the lease of its series: the proof that it is held.
+/// The renewal of one ticket under the lease of its series, which proves that the ticket is held.
 fn plain_proof(start: &[u8; PLAIN_START], renew: &Renew) -> Option<Vec<u8>> {
     let Whom::Tickets(tickets) = &renew.whom else { return None };
     let [ticket] = tickets.as_slice() else { return None };
@@ -107,7 +108,7 @@ fn plain_acquire(start: &[u8; PLAIN_START], acquire: &Acquire) -> Option<Vec<u8>
     is_own(acquire).then_some(argument)
 }
 
-/// Series, number and digest.
+/// Puts series, number and digest of a ticket.
 fn put_plain_ticket(argument: &mut Vec<u8>, ticket: Ticket) {
     argument.extend(&ticket.digits()[..24]);
     argument.extend(ticket.number().to_le_bytes());
@@ -129,8 +130,8 @@ fn packed(acquire: &Acquire) -> Vec<u8> {
     packed
 }
 
-/// An acquire as `ASK` in `forms.lua` says: reading words out of a line is a third of what it costs
-/// a server.
+/// Puts an acquire as `ASK` in `forms.lua` says. If it were a line, reading its words would be a
+/// third of what it costs a server.
 fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     let (rule, limit) = rule_and_limit(acquire.limit);
     packed.extend(b"acquire:");
@@ -150,7 +151,7 @@ fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     packed.extend(acquire.about.bytes());
 }
 
-/// How many may wait, the priority, and for how long a place in line lasts.
+/// Puts how many may wait, the priority, and for how long a place in line lasts.
 fn put_place(argument: &mut Vec<u8>, acquire: &Acquire) {
     argument.extend(match acquire.enqueue {
         Enqueue::No => (-1.0_f64).to_le_bytes(),
@@ -161,7 +162,8 @@ fn put_place(argument: &mut Vec<u8>, acquire: &Acquire) {
     argument.extend(double(acquire.waiter_ttl));
 }
 
-/// A number as Lua has it. A number that Lua does not have exactly is out of every range.
+/// A number as Lua has it. A number that Lua does not have exactly becomes one that is out of every
+/// range.
 #[allow(clippy::cast_precision_loss, reason = "it is exact up to the bound")]
 pub(crate) fn double(number: u64) -> [u8; 8] {
     (number.min(MOST_EXACT) as f64).to_le_bytes()
@@ -186,7 +188,7 @@ pub(crate) fn line(request: &Request) -> String {
         }
         Request::Renew(renew) => renew_line(renew),
         Request::Release { ticket, slots: None } => format!("release {ticket} all"),
-        // A comma, so that no slots at all are still an argument.
+        // With a comma, so that no slots at all are still an argument.
         Request::Release { ticket, slots: Some(slots) } => format!("release {ticket} {slots},"),
         Request::Attach(attach) => format!("attach {}", attach_words(attach)),
         Request::Detach { ticket, ttl, margin } => {
@@ -208,7 +210,8 @@ pub(crate) fn line(request: &Request) -> String {
         Request::Configure(Configure::Pause(reason)) => format!("configure pause {reason}"),
         Request::Configure(Configure::Resume) => "configure resume ".to_owned(),
         Request::Inspect { rows } => format!("inspect {rows}"),
-        // The script refuses it, and says so, should the ledger ever know more than we do.
+        // Should the ledger ever know a request that is unknown here, the script refuses it and
+        // says so.
         _ => "unknown ".to_owned(),
     }
 }

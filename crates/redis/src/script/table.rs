@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::ScriptKind;
 
-/// What the header of a script's own file says, too.
+/// A script with its pieces, and what the header of its own file says of it.
 pub(crate) struct ScriptHeader {
     #[cfg(test)]
     pub(crate) operation: ScriptKind,
@@ -17,7 +17,7 @@ pub(crate) struct ScriptHeader {
     pub(crate) reply: &'static str,
 }
 
-/// What goes on all the time, before the general pieces.
+/// The plain path, which stands before the general pieces.
 macro_rules! plain {
     () => {
         concat!(
@@ -34,7 +34,7 @@ macro_rules! plain {
     };
 }
 
-/// What takes a lone value apart, as a function, and what takes a line apart.
+/// The pieces that take a lone value apart, as a function, and that take a line apart.
 macro_rules! unfold {
     () => {
         concat!(
@@ -46,7 +46,7 @@ macro_rules! unfold {
     };
 }
 
-/// The ledger, but for its requests. A node of a quorum has it, too.
+/// The ledger without its operations. A node of a quorum has it, too.
 macro_rules! ledger {
     () => {
         concat!(
@@ -90,7 +90,8 @@ macro_rules! row {
     };
 }
 
-/// Every script, in the order of [`ScriptKind`].
+/// Every script that is made of pieces, in the order of [`ScriptKind`]. The three last kinds have
+/// no row.
 #[rustfmt::skip]
 pub(crate) const SCRIPTS: [ScriptHeader; 10] = [
     row!(Acquire, "acquire",

@@ -8,7 +8,7 @@ use seinpaal_proto::time::Micros;
 use super::{field, mode, version};
 use seinpaal_store::Fact;
 
-/// What its answers to `INFO server` and `INFO replication` tell.
+/// The facts in a server's answers to `INFO server` and `INFO replication`.
 pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {
     let text = |value| redis::from_redis_value_ref::<String>(value).unwrap_or_default();
     let (server, replication) = (text(server), text(replication));
@@ -24,11 +24,11 @@ pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {
     .collect()
 }
 
-/// How far its clock is from ours, where ours showed these times just before and just after it was
-/// read.
+/// How far a server's clock is from ours. `here` is what ours showed just before and just after.
 pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<Fact> {
     let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).ok();
     let (sent, answered) = (since(here.0)?, since(here.1)?);
+    // The server read its clock somewhere in between, so the middle is the best guess.
     let (between, doubt) = ((sent + answered) / 2, answered.saturating_sub(sent) / 2);
     let there = Duration::from_micros(shows);
     let (off, way) = match there.checked_sub(between) {
@@ -43,7 +43,7 @@ pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<
     Some(Fact::new("clock", format!("{off} {way} this machine's (± {doubt:.1} ms)")))
 }
 
-/// The facts about several servers: each fact once, with all values that differ.
+/// The facts about several servers: each fact once, with all the different values.
 pub(crate) fn together(of_servers: impl IntoIterator<Item = Fact>) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     for fact in of_servers {

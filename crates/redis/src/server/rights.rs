@@ -1,5 +1,5 @@
-//! What a user may not do, asked when a connection is opened: each thing by its name, and what it
-//! costs.
+//! Finds what a user may not do, when a connection is opened: each command by its name, and what
+//! lacking it costs.
 
 use redis::{Cmd, Value};
 
@@ -9,7 +9,7 @@ use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
-/// Without these no operation works, or one would be torn in the middle.
+/// Without these commands no operation works, or one would be torn in the middle.
 const NEEDED: [&str; 18] = [
     "time",
     "exists",
@@ -31,7 +31,7 @@ const NEEDED: [&str; 18] = [
     "wait",
 ];
 
-/// Without these something is worse.
+/// Without these commands something is worse.
 #[rustfmt::skip]
 const WISHED: [(&str, &str); 10] = [
     ("publish", "waiters are not woken, and look again only every few seconds"),
@@ -46,7 +46,8 @@ const WISHED: [(&str, &str); 10] = [
     ("asking", "calls fail while a slot moves"),
 ];
 
-/// The commands that ask. On one server they are those that the scripts need anyhow.
+/// The commands that ask. They need no rights but those that calls need in any case: on one server
+/// SCRIPT LOAD and EVALSHA, and in a cluster EVAL.
 pub(super) fn questions(subject: &LookedAt<'_>) -> Vec<Cmd> {
     let (mut load, hash) = (redis::cmd("SCRIPT"), hash_of(SOURCE));
     load.arg("LOAD").arg(SOURCE);
@@ -82,15 +83,18 @@ fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
     words
 }
 
-/// Refuses a user who may not do what is needed; else what is worse without what is missing.
+/// Refuses a user who lacks a right that is needed. Otherwise gives advice about the rights that
+/// are only useful.
 pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Advice>, StoreError> {
     for answer in answers {
         match answer {
-            Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {} // flushed in between
+            // Somebody flushed the scripts in between, so nothing is known of this user's rights.
+            Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {}
             Value::ServerError(refused) => return Err(error::of_server_at(refused, subject.shown)),
             _ => {}
         }
     }
+    // The script answers last.
     let denied = answers.last().map(read).unwrap_or_default();
     let is_needed = |word: &&String| {
         NEEDED.contains(&word.as_str()) || *word == "myid" || is_info(word, subject)
@@ -99,7 +103,8 @@ pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Adv
     if needed.is_empty() { Ok(advice(&denied, subject)) } else { Err(refusal(&needed, subject)) }
 }
 
-/// The restart guard tells a server's incarnation by it.
+/// Returns whether a word is INFO, and INFO is needed: by it the restart guard tells a server's
+/// incarnation.
 fn is_info(word: &str, subject: &LookedAt<'_>) -> bool {
     word == "info" && subject.is_guarded
 }
@@ -141,7 +146,8 @@ fn advice(denied: &[String], subject: &LookedAt<'_>) -> Vec<Advice> {
     WISHED.iter().filter_map(line).collect()
 }
 
-/// A subscription that is refused names the channel, which nobody wrote.
+/// The error of a subscription that was refused. The server names the channel, which no person has
+/// ever written. This error names the right that is missing.
 pub(crate) fn of_subscribing(
     refused: CallError,
     subject: &LookedAt<'_>,

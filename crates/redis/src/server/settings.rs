@@ -1,4 +1,4 @@
-//! Settings of a server that endanger a promise, a line each with the remedy.
+//! Settings of a server that endanger a promise: a line of advice for each, with the remedy.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,24 @@ use redis::{Cmd, Value};
 use super::{LookedAt, ServerKind, field};
 use seinpaal_store::{Advice, Fact};
 
-/// Asked for one by one, since servers before 7.0 take no more at a time.
+/// The settings that are asked for, one by one, since servers before 7.0 take no more at a time.
 const ASKED: [&str; 5] =
     ["save", "timeout", "lua-time-limit", "client-output-buffer-limit", "cluster-node-timeout"];
-/// A wakeup or an answer on the connection that listens has at most so many bytes.
+/// An answer without rows has at most so many bytes on the connection that listens, and a wakeup
+/// has fewer.
 const LARGEST_ANSWER: u64 = 8 << 20;
-/// In milliseconds: a script of ours takes less than this, unless the machine is overloaded.
+/// In milliseconds. A script of ours takes less than this, unless the machine is overloaded.
 const LONGEST_SCRIPT: u64 = 100;
-/// In seconds: below this connections that merely wait for something to do are closed.
+/// In seconds. With a shorter timeout, connections that merely wait for something to do are closed.
 const SHORTEST_IDLE: u64 = 30;
-/// In milliseconds: a lease of the default ttl ends before a fail-over that takes longer than this.
+/// In milliseconds. A fail-over takes longer than this timeout, and with a larger one a lease of
+/// the default ttl is lost before the fail-over is over.
 const LONGEST_NODE_TIMEOUT: u64 = 20_000;
 
 /// What is said of a server that forgets everything when it is restarted.
 pub(crate) const NOTHING_KEPT: &str = "nothing is kept on disk";
 
-/// What is known of a server's settings; what it would not say is missing.
+/// What is known of a server's settings. What it would not say is missing.
 #[derive(Debug, Default)]
 pub(super) struct ServerSettings {
     memory: String,
@@ -73,7 +75,7 @@ impl ServerSettings {
         })
     }
 
-    /// What is known, whether or not it is well.
+    /// The settings as facts, whether or not they are well.
     pub(super) fn facts(&self) -> Vec<Fact> {
         [
             self.kept().map(|kept| Fact::new("persistence", kept)),
@@ -129,10 +131,12 @@ impl ServerSettings {
         })
     }
 
-    /// `pubsub HARD SOFT SECONDS` is one of several in a line.
+    /// Advice about the buffer for subscribers. In the setting, `pubsub HARD SOFT SECONDS` is one
+    /// of several classes in a line.
     fn output(&self) -> Option<String> {
         let limits = self.config.get("client-output-buffer-limit")?;
         let mut words = limits.split(' ').skip_while(|word| *word != "pubsub").skip(1);
+        // 0 stands for no limit, here and in the two settings below.
         let most =
             words.next()?.parse::<u64>().ok().filter(|most| (1..LARGEST_ANSWER).contains(most))?;
         Some(format!(

@@ -1,4 +1,4 @@
-//! A socket to where a URL says.
+//! Connects a socket to the address in a URL.
 
 use std::{future::Future, io, net::SocketAddr, pin::Pin};
 
@@ -24,7 +24,8 @@ pub(super) async fn dial(url: &RedisUrl) -> CommandAnswer<Box<dyn Socket>> {
 
 type Try = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 
-/// To whichever of its addresses answers first.
+/// Connects to all addresses of a host at once, and takes the one that answers first, so that an
+/// address which leads nowhere delays nobody.
 async fn connect(host: &str, port: u16) -> CommandAnswer<TcpStream> {
     let addresses = lookup_host((host, port)).await.map_err(|_| TransportFault::Lookup)?;
     let tries: Vec<Try> = addresses.map(|address| Box::pin(connect_to(address)) as Try).collect();
@@ -38,6 +39,7 @@ async fn connect(host: &str, port: u16) -> CommandAnswer<TcpStream> {
 
 async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
+    // Otherwise a small request waits until the server has confirmed what was sent before.
     socket.set_nodelay(true)?;
     Ok(socket)
 }

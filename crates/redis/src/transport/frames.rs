@@ -1,13 +1,13 @@
-//! Where in the protocol a stream of bytes is: how large the answer is that comes in, before it is
-//! in memory.
+//! Follows a stream of bytes through the protocol, to know how large an answer is before it is in
+//! memory.
 //!
 //! The parser of the client library keeps an answer until it is whole, and believes what its header
 //! says of its length. So the lengths are read here first.
 
-/// How deep lists may stand in lists; ours stand four deep.
+/// How deep lists may stand in lists. Ours stand four deep.
 const DEEPEST: usize = 16;
-/// What of a header or a line is kept: a length has 20 digits, and an error is cut where it is
-/// shown.
+/// How many bytes of a header or a line are kept. A length has at most 20 digits, and an error is
+/// cut where it is shown.
 const KEPT: usize = 256;
 /// A list may have one element for so many bytes of room, since in memory an element is larger than
 /// its bytes.
@@ -23,7 +23,7 @@ pub(super) struct Frames {
     /// The bytes and elements so far of the answer that comes in.
     bytes: usize,
     elements: usize,
-    /// Answers that came in whole.
+    /// Answers and pushes that came in whole.
     whole: u64,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct SeenFrames {
 }
 
 impl Frames {
-    /// Goes on by these bytes, with room for so many in one answer.
+    /// Goes on by these bytes. One answer may have `room` bytes.
     pub(super) fn advance(&mut self, mut bytes: &[u8], room: usize) -> Result<SeenFrames, Stop> {
         let mut seen = SeenFrames::default();
         while let Some(&next) = bytes.first() {
@@ -76,6 +76,7 @@ impl Frames {
     }
 
     fn begin(&mut self, kind: u8) -> Result<usize, Stop> {
+        // The types of RESP2 and RESP3.
         if !b"+-:_,#($!=*~>%|".contains(&kind) {
             return Err(Stop::Foreign(kind));
         }
@@ -158,7 +159,8 @@ impl Frames {
         Ok(())
     }
 
-    /// The innermost list is one shorter, and may be whole by that, and so on.
+    /// An element has ended. The innermost list then has one less to come. If it is whole, it is
+    /// itself an element that has ended, and so on.
     fn end_element(&mut self) {
         self.at = FramePosition::Type;
         while let Some(left) = self.open.last_mut() {
@@ -170,8 +172,9 @@ impl Frames {
         }
     }
 
-    /// `None` for what is below zero, which stands for nothing. What is no number the parser
-    /// refuses.
+    /// The number in a header. `None` if it is below zero, which stands for nothing. A text that is
+    /// not a number counts as too large for any room, and bytes that are no text are left for the
+    /// parser to refuse.
     fn number(&self) -> Option<usize> {
         let digits = self.line.trim_ascii();
         if digits.first() == Some(&b'-') {
@@ -192,7 +195,7 @@ mod tests {
 
     const ROOM: usize = 4096;
 
-    /// Whatever the pieces in which it comes in.
+    /// Reads a text in pieces of several sizes, which must make no difference.
     fn read(text: &[u8]) -> Result<(u64, Option<String>), Stop> {
         let mut outcomes = Vec::new();
         for piece in [1, 2, 3, 7, text.len().max(1)] {

@@ -21,7 +21,7 @@ use futures_util::task::AtomicWaker;
 
 type PumpedWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How often a guest polls at most. The work may say at once that there is more to do.
+/// How often a guest polls at most, since the work may say each time that there is more to do.
 const MOST_POLLS: usize = 3;
 
 /// A connection at work.
@@ -31,7 +31,7 @@ pub(super) struct Pump {
     bell: Arc<WorkBell>,
 }
 
-/// What the work is polled with. While a guest is there it is the guest who hears it.
+/// The waker of the work. While a guest is there, it is the guest who hears it.
 #[derive(Default)]
 struct WorkBell {
     task: AtomicWaker,
@@ -53,8 +53,8 @@ impl Wake for WorkBell {
     }
 }
 
-/// Says that somebody else than the task may be about to poll; the task is told of what is left
-/// when this is dropped.
+/// The visit of a guest, who may be about to poll in the task's place. When it ends, the task is
+/// told of what is left to do.
 struct PumpVisit<'a>(&'a WorkBell);
 
 impl<'a> PumpVisit<'a> {
@@ -87,11 +87,12 @@ impl Pump {
         Self { work: Mutex::new(Some(Box::pin(work))), bell: Arc::default() }
     }
 
-    /// What its task does.
+    /// The life of its task: polls the work until it ends.
     pub(super) async fn run(self: Arc<Self>) {
         poll_fn(|context| {
             self.bell.task.register(context.waker());
-            // A guest that is at it hears the bell, or has left by now.
+            // If somebody else polls now, the bell rings instead: a guest hears it, and if the
+            // guest has left by now, it wakes this task again.
             self.try_poll().unwrap_or_else(|| {
                 self.bell.wake_by_ref();
                 Poll::Pending
@@ -100,7 +101,8 @@ impl Pump {
         .await;
     }
 
-    /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading.
+    /// Runs `ask`, which puts something in, and writes that on this thread if nobody is writing or
+    /// reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let visit = PumpVisit::begin(&self.bell);
         ask();
@@ -118,12 +120,13 @@ impl Pump {
         }
     }
 
-    /// Ends it, wherever it is.
+    /// Ends the work, at whatever point it is.
     pub(super) fn close(&self) {
         drop(self.work.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// `None`: somebody is at it. Whoever panicked at it has taken it out.
+    /// Polls the work once. `None`: somebody else is polling it. A lock that was poisoned does no
+    /// harm, because the work was taken out before it panicked.
     fn try_poll(&self) -> Option<Poll<()>> {
         match self.work.try_lock() {
             Ok(work) => Some(self.poll(work)),

@@ -18,7 +18,7 @@ use super::{
 };
 use seinpaal_store::url::RedisUrl;
 
-/// The first byte of an alert.
+/// The first byte of an alert in TLS.
 const TLS_ALERT: u8 = 0x15;
 
 pub(super) struct Stream {
@@ -33,6 +33,7 @@ impl Stream {
         Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
     }
 
+    /// Follows the bytes that came in. An error here ends the connection.
     fn look_at(&mut self, bytes: &[u8]) -> io::Result<()> {
         let room = self.watched.room();
         match self.frames.advance(bytes, room) {
@@ -50,7 +51,8 @@ impl Stream {
                 self.watched.note(TransportFault::SpeaksTls);
                 Err(io::Error::new(io::ErrorKind::InvalidData, "TLS where none was wanted"))
             }
-            Err(Stop::Foreign(_)) => Ok(()), // the parser says it better
+            // The parser refuses it, too, and its error says more.
+            Err(Stop::Foreign(_)) => Ok(()),
         }
     }
 
@@ -75,9 +77,9 @@ impl AsyncRead for Stream {
     }
 }
 
-/// A server that refuses a connection says why and closes it, and may have done so before we write.
-/// What it said is still there to be read. So a write that comes too late is no error here: the
-/// reader finds the end.
+/// Takes a write that comes too late for done. A server that refuses a connection says why and
+/// closes it, perhaps before we write. What it said can still be read, and the reader finds the
+/// end.
 fn or_too_late<T>(written: Poll<io::Result<T>>, instead: T) -> Poll<io::Result<T>> {
     match written {
         Poll::Ready(Err(error)) if is_closed(&error) => Poll::Ready(Ok(instead)),

@@ -20,12 +20,14 @@ pub(super) async fn wrap(
     options: &RedisOptions,
 ) -> CommandAnswer<Box<dyn Socket>> {
     let name = ServerName::try_from(host).map_err(|_| TransportFault::Lookup)?.to_owned();
+    // The files are read for each connection, so that a new certificate counts from the next one
+    // on.
     let connector = TlsConnector::from(Arc::new(config(options)?));
     let wrapped = connector.connect(name, socket).await.map_err(|error| of_handshake(&error))?;
     Ok(Box::new(wrapped))
 }
 
-/// What TLS says of an error, if it was TLS.
+/// The error of TLS inside an error of the socket, if there is one.
 pub(super) fn said(error: &io::Error) -> Option<rustls::Error> {
     error.get_ref()?.downcast_ref::<rustls::Error>().cloned()
 }
@@ -35,6 +37,7 @@ fn of_handshake(error: &io::Error) -> TransportFault {
 }
 
 fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
+    // With the provider named, so that the process need not have a default one.
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(TransportFault::Tls)?
@@ -50,8 +53,8 @@ fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
     }
 }
 
-/// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else
-/// this machine's.
+/// The authorities to trust: those in the file that the URL names, or else those of `SSL_CERT_FILE`
+/// and `SSL_CERT_DIR`, or else this machine's.
 fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> {
     let mut trusted = RootCertStore::empty();
     if let Some(path) = &options.ca {
@@ -64,6 +67,7 @@ fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> 
         return Ok(trusted);
     }
     let native = rustls_native_certs::load_native_certs();
+    // Those of this machine that cannot be read are passed over, because nobody has named them.
     trusted.add_parsable_certificates(native.certs);
     if !trusted.is_empty() {
         return Ok(trusted);

@@ -31,23 +31,25 @@ impl WatchedStream {
         AnswerRoom { watched: self, bytes }
     }
 
-    /// How many bytes the answer that comes in may have.
+    /// How many bytes the answer that comes in may have. Nobody can tell yet which command it
+    /// answers, so the largest room counts.
     pub(super) fn room(&self) -> usize {
         locked(&self.asked).keys().next_back().copied().unwrap_or(ROOM)
     }
 
-    /// The first fault counts: what follows is its consequence.
+    /// Keeps the first fault, since those that follow are its consequences.
     pub(super) fn note(&self, fault: TransportFault) {
         locked(&self.fault).get_or_insert(fault);
     }
 
-    /// The server has let us in, whatever it refused before: there are commands that need not
+    /// Forgets what was noted before the server let us in: some commands of the login need not
     /// succeed.
     pub(super) fn is_open(&self) {
         locked(&self.fault).take();
     }
 
-    /// What was seen here says more than that a connection has ended.
+    /// The error with its cause. A fault that was seen here says more than that a connection has
+    /// ended.
     pub(super) fn explain(&self, error: RedisError) -> CallError {
         match &*locked(&self.fault) {
             Some(fault) if error.is_io_error() => fault.clone().into(),
@@ -64,7 +66,7 @@ pub(super) struct AnswerRoom<'a> {
 }
 
 impl AnswerRoom<'_> {
-    /// Nothing more comes of the command, if this is an answer to it and not the end of patience.
+    /// Gives the room back. After a timeout it stays, because the answer may still come.
     pub(super) fn close_after<T>(self, answer: &RedisResult<T>) {
         let has_come = !answer.as_ref().is_err_and(RedisError::is_timeout);
         if self.bytes > ROOM && has_come {

@@ -10,7 +10,8 @@
 //! clients sent, not those that scripts call. Rows with a bound are about counts and order; the
 //! program ends with 1 if one is missed. Times are for reading only: they never decide anything.
 //! The peers' figures were measured with their own code on a loopback Redis 7.0.15 (20 ms hold,
-//! closed loop) and are shapes, not records.
+//! closed loop) and are shapes, not records. AAS is asyncio-advanced-semaphores, and npm is
+//! the package redis-semaphore there.
 
 mod child;
 mod contended;

@@ -67,6 +67,7 @@ impl Future for Asking {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
+        // The grant is the caller's from here on, so the drop of this must not give it back.
         self.is_over = true;
         let grant = answer.unwrap_or_else(|_| Err(self.handle.gone().into()));
         Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.handle), grant)))

@@ -45,6 +45,7 @@ impl AcquireOptions {
             permits: Permits::new(self.permits)?,
             wishes: self.wishes()?,
             limit,
+            // An `Acquire` changes this once the rest is checked.
             enqueue: Enqueue::No,
             priority: Priority::new(self.priority)?,
             ttl,

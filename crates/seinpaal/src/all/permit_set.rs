@@ -75,13 +75,14 @@ impl PermitSet {
     /// See [`Permit::lost`].
     pub async fn changed(&self) {
         let mut watches: Vec<_> = self.permits.iter().flat_map(Permit::watches).collect();
+        // A set of no permits never changes, and `select_all` panics on an empty list.
         if watches.is_empty() {
             return std::future::pending().await;
         }
         drop(select_all(watches.iter_mut().map(|watch| Box::pin(watch.changed()))).await);
     }
 
-    /// Waits until one of them is lost and says how.
+    /// Waits until one of them is lost and returns how.
     ///
     /// # Cancel safety
     /// Yes.
@@ -135,7 +136,9 @@ impl PermitSet {
     /// Once this has been polled all go back, whether or not it is polled again.
     ///
     /// # Errors
-    /// [`ReleaseError::NotHeld`] if one had been lost; the others are given back all the same.
+    /// The first error of any permit, as of [`Permit::release`]: [`ReleaseError::NotHeld`] if one
+    /// had been lost, [`ReleaseError::Unknown`] if the store did not answer within 5 s. The others
+    /// are given back all the same.
     ///
     /// # Examples
     /// See [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).

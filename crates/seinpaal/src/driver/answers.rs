@@ -39,6 +39,7 @@ impl Driver {
     fn take_result(&mut self, now: u64, id: CallId, result: Result<Replies, StoreError>) {
         match result {
             Ok(replies) => {
+                // Whoever fails later must not be told an error that is long over.
                 self.last_error = None;
                 self.session.handle_replies(now, id, replies);
             }
@@ -47,6 +48,7 @@ impl Driver {
     }
 
     pub(super) fn take_error(&mut self, now: u64, id: CallId, error: &StoreError) {
+        // Refusals, too: `kind` tells them apart.
         tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
         self.statistics.failed();
         let failure = error.as_failure();

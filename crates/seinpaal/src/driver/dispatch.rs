@@ -59,9 +59,7 @@ impl WaitingCallers {
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
-}
 
-impl WaitingCallers {
     /// Whether the session still holds this grant. Somebody may have attached to the ticket since,
     /// perhaps in this program.
     pub(super) fn has_grant(&self, ticket: Ticket, fence: Fence) -> bool {
@@ -86,6 +84,7 @@ impl Driver {
                 self.together.push(tickets);
             }
             DriverCommand::Abandon { number } => {
+                // Otherwise its answer came before. A grant found no receiver then, and went back.
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
                     let request = self.waiting.requests.remove(&ticket);
                     request.inspect(|request| request.asked.abandoned());
@@ -194,6 +193,7 @@ impl Driver {
             }
             Event::Unanswered { ticket } => self.unanswered(ticket),
             Event::Answer { ask, reply } => {
+                // No reply: the call has failed, and `last_error` says how.
                 let answer = reply.ok_or_else(|| self.error());
                 self.asks.answer(ask, answer);
             }
@@ -230,8 +230,8 @@ impl Driver {
         }
     }
 
-    /// A permit is lost. Who gives it back at the moment is told that it was not held, or, if the
-    /// store was silent, that nobody knows.
+    /// A permit is lost. A caller whose release is under way is told that the permit was not held,
+    /// or, if the store was silent, that nobody knows.
     fn lost(&mut self, ticket: Ticket, loss: Loss) {
         let lost = Lost::from(loss);
         if let Some(grant) = self.waiting.grants.get(&ticket) {

@@ -18,6 +18,7 @@ impl Driver {
 
     /// The error for a request that the store has not answered in time.
     pub(super) fn silence(&self) -> StoreError {
+        // A refusal is an answer, so it does not explain a silence.
         let last_error = self.last_error.clone().filter(StoreError::is_passing);
         last_error.unwrap_or_else(|| silence(&self.address))
     }

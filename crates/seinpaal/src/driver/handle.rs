@@ -102,6 +102,7 @@ impl Handle {
         self.is_closed.store(true, Ordering::Release);
         let (reply, answer) = oneshot::channel();
         self.send(DriverCommand::Close { reply });
+        // The driver has ended before, or it is the parent's: there is nothing to give back here.
         answer.await.unwrap_or(Ok(()))
     }
 

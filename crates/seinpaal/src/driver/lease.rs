@@ -178,7 +178,7 @@ impl GrantInHand {
             if let Some(ask) = next {
                 return ask;
             }
-            // It fails only when the sender is gone, and that is `self`.
+            // The wait fails only when the sender is gone, and `self` has the sender.
             let _ = news.changed().await;
         }
     }

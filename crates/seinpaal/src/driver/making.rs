@@ -18,6 +18,7 @@ const MOST_CALLS: usize = 16;
 
 impl Driver {
     pub(super) fn make(&mut self, mut calls: Vec<Call>) {
+        // Steps first: their requests must stay in one call, and bundles are cut by size.
         self.make_steps(&mut calls);
         if calls.len() > 1 && self.store.bundles().is_some() {
             let bundles = bundles_of(calls.extract_if(.., |call| may_share(call)).collect());

@@ -5,8 +5,9 @@
 //! it. The *thread* that dropped the connection waits when it ends. So a program that ends right
 //! after the drop still gives its permits back.
 //!
-//! Not every C library runs the ends of the main thread's variables when the program ends: GNU's
-//! does, and musl does not. A program that has to be sure calls [`part`](crate::blocking::part).
+//! Not every C library runs the destructors of the main thread's variables when the program ends:
+//! GNU's does, and musl does not. A program that has to be sure calls
+//! [`part`](crate::blocking::part).
 
 use std::{
     cell::RefCell,
@@ -39,6 +40,7 @@ pub(crate) fn part() {
 impl Parted {
     fn add(&self, is_over: Receiver<()>) {
         let mut drivers = self.0.borrow_mut();
+        // A thread may open and drop connections for ever, so those that are over are let go.
         drivers.retain(|driver| driver.try_recv() == Err(TryRecvError::Empty));
         drivers.push(is_over);
     }

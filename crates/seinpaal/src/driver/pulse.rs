@@ -16,7 +16,8 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outage {
-    /// How long the store has not answered, counted from the first request that got no answer.
+    /// How long the store has not answered, counted from the first request that got no answer, or
+    /// from the last answer if that came later.
     pub lasted: Duration,
     /// The error that came instead of the last answer; `None`: there is neither answer nor error
     /// yet.

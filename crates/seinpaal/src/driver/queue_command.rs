@@ -20,7 +20,7 @@ pub(crate) type QueueAskResult = Result<Reply, NotDone>;
 /// Why a request has no answer.
 #[derive(Clone, Debug)]
 pub(crate) enum NotDone {
-    /// It was not done.
+    /// The request was not done.
     Refused(StoreError),
     /// Nobody can say whether it was done.
     Unknown(StoreError),

@@ -33,6 +33,7 @@ pub(super) struct QueueWaiters {
     pub(super) leases: HashMap<Delivery, Arc<LeaseInHand>>,
     pub(super) finishes: HashMap<Delivery, oneshot::Sender<DeliveryEnd>>,
     pub(super) last_error: Option<StoreError>,
+    /// When this queue is to be looked at next; `QueueSessions::agenda` has the same instant.
     pub(super) agenda_at: Option<Micros>,
     /// How many items in work the metrics were told of.
     counted: usize,
@@ -44,7 +45,7 @@ pub(super) struct QueueWaiters {
 pub(super) struct Taker {
     pub(super) number: u64,
     pub(super) to: mpsc::UnboundedSender<Handed>,
-    /// It wants more items after it was served.
+    /// The caller wants more items after it was served.
     pub(super) goes_on: bool,
 }
 

@@ -160,7 +160,6 @@ impl QueueSessions {
         waiters.session.handle_timeout(now);
         waiters.tell(&name);
         let call = waiters.session.poll_call(now);
-        waiters.tell(&name);
         self.bearings = later(self.bearings, waiters.session.bearings());
         if let Some(at) = waiters.agenda_at.take() {
             self.agenda.remove(&(at, name.clone()));

@@ -74,6 +74,9 @@ impl Releases {
                 let _ = reply.send(answer.clone());
             }
         }
+        // Parts of a permit that were given back in the same microsecond share an entry of the set.
+        let waiting = releases.iter().filter(|release| release.reply.is_some());
+        self.overdue_at.extend(waiting.map(|release| (release.answer_by, ticket)));
         if releases.is_empty() {
             self.releases.remove(&ticket);
         }
@@ -214,5 +217,28 @@ impl Driver {
         for told in closing.told.drain(..) {
             let _ = told.send(answer.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seinpaal_proto::{Inbox, Series, TicketSource};
+
+    use super::*;
+
+    #[test]
+    fn a_release_is_still_overdue_after_another_of_the_same_instant_was_answered() {
+        let ticket = Series::from(TicketSource::new(Inbox(7)).lease()).ticket(1);
+        let mut releases = Releases::default();
+        let answers = [0, 1].map(|slot| {
+            let (reply, answer) = oneshot::channel();
+            let slots = Slots::range(slot, slot);
+            releases.add(ticket, PendingRelease { slots, reply: Some(reply), answer_by: 7 });
+            answer
+        });
+        let given = Slots::range(0, 0);
+        releases.answer(ticket, &Ok(()), |release| given.contains(&release.slots));
+        let answered = answers.map(|mut answer| answer.try_recv().is_ok());
+        assert_eq!((answered, releases.next_overdue()), ([true, false], Some(7)));
     }
 }

@@ -66,6 +66,7 @@ impl Serving {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
                 return Poll::Pending;
             }
+            // The timer has rung, so this was the look that a caller's call asked for.
             shared.has_sent = false;
         }
         // The task looks again at once, so a caller need not wake it.
@@ -120,7 +121,9 @@ impl Driver {
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }
-        // A release may have granted what its call proves. The wakeup that says so comes first.
+        // News before answers. A release may grant to another task of this client, and the same
+        // call proves that grant. The session must have heard of it when it takes the answer
+        // (docs/decisions/0090-a-release-proves-what-it-hands-over.md).
         let news = self.poll_news(context);
         let calls = self.poll_calls(context);
         let store_tasks =

@@ -57,9 +57,10 @@ impl Drop for WakeOnDrop {
     }
 }
 
-/// Executes a command on this thread, or returns it if that is not possible now. Inside
-/// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the
-/// room has been left: a server is faster with its answer, at times, than we are here.
+/// Executes a command on this thread, or returns it if that is not possible now. If the store sends
+/// in place, this runs inside [`SendsInPlace::send`](crate::store::SendsInPlace::send), which
+/// writes the request to the socket only when the room has been left. A server can answer faster
+/// than this returns, and its answer would find the room taken.
 pub(super) fn visit(room: &Room<SharedDriver>, command: DriverCommand) -> Option<DriverCommand> {
     // Dropped after the room is left, even if something panics inside. The task ends then.
     let mut nudge = WakeOnDrop(None);
@@ -130,6 +131,7 @@ impl SharedDriver {
         else {
             return true;
         };
+        // So that the timers and sockets of the call belong to the task's runtime.
         let _inside = runtime.enter();
         *has_sent = true;
         driver.poll_under_way(waker, 1) > 0
@@ -154,6 +156,7 @@ impl Driver {
     }
 
     fn make_in_place(&mut self, now: Micros, call: &Call) -> bool {
+        // A call that follows a silence waits until the store is heard from (`make_one`).
         if call.overdue.is_some() {
             return false;
         }

@@ -64,7 +64,7 @@ pub(crate) async fn start(
     let is_over = on_a_thread(async move {
         let store = opening(makings.inbox, news).await;
         let is_open = store.as_ref().ok().cloned();
-        // If the program gave up connecting, nobody listens.
+        // If the program gave up connecting, nobody listens, and dropping the store closes it.
         if let (Ok(()), Some(store)) = (opened.send(store), is_open) {
             makings.serve(store).await;
         }
@@ -86,7 +86,8 @@ pub(crate) async fn start_as_task(
     let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
     let store = opening(makings.inbox, ends.news.clone()).await?;
     let task = tokio::spawn(makings.serve(Arc::clone(&store)));
-    // So that it is in its place when the first request comes, which can then be made without it.
+    // The task is polled once, so that a caller can enter the driver with the first request: the
+    // room is open, and the task has left its waker there.
     tokio::task::yield_now().await;
     Ok((ends.handle(store, None), task))
 }

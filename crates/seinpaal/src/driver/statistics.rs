@@ -26,9 +26,9 @@ pub struct ConnectionStatistics {
     pub waiting: u64,
     /// Requests for permits that were granted.
     pub grants: u64,
-    /// How often a lease of a permit that is held was extended, counted for each permit.
+    /// Renewals, counted for each grant whose lease they extended.
     pub renewals: u64,
-    /// Permits that were lost.
+    /// Grants that were lost.
     pub losses: u64,
     /// Calls made to the store.
     pub calls: u64,

@@ -30,6 +30,7 @@ impl Driver {
         let store = Arc::clone(&self.store);
         self.statistics.called();
         let asked = self.pulse.watch(async move {
+            // `all.rs` asks whether there is such a step before it sends requests that go together.
             let step =
                 store.one_step().ok_or_else(|| internal_text("this store has no such step"))?;
             let timing = figures::CallFigure::begin("permits");

@@ -16,7 +16,7 @@ pub enum AcquireError {
     /// Not a limit, a number of permits or a priority.
     #[error(transparent)]
     Count(#[from] BadCount),
-    /// A ttl or a label outside its range.
+    /// A ttl, a label or a wish for slots that is not allowed.
     #[error(transparent)]
     Setting(#[from] BadSetting),
     /// The permits are held by others. Only from `try_acquire`, and there it is `Ok(None)`.
@@ -68,7 +68,7 @@ pub enum AcquireError {
         /// The limit.
         limit: u32,
     },
-    /// A slot was wished for by a name that none has.
+    /// The request wishes for a slot by a name that no slot has.
     #[error("{}", no_such_slot(.missing, .there))]
     NoSuchSlot {
         /// The names in the wish that no slot has.
@@ -111,7 +111,7 @@ fn no_such_slot(missing: &SlotNames, there: &SlotNames) -> String {
     format!("no slot is called {missing}: there are {}", named(there))
 }
 
-/// The first of many.
+/// The first names, and how many more there are, so that an error stays one line.
 pub(super) fn named(names: &SlotNames) -> String {
     const MOST: usize = 20;
     let first: Vec<&str> = names.iter().take(MOST).collect();

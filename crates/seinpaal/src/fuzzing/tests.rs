@@ -11,7 +11,7 @@ use super::{TARGETS, mutate::MutationDice};
 
 /// How many mutants each target gets, unless `SEINPAAL_MUTANTS` says otherwise.
 const MUTANTS: usize = 3000;
-/// A file takes a disk, or nearly.
+/// Mutants of a file are fewer, because each is written to a file and opened as a database.
 const MUTANT_FILES: usize = 150;
 /// No seed and no mutant is longer than a few kilobytes: this is far beyond what any may take.
 const LONGEST: Duration = Duration::from_secs(5);

@@ -8,10 +8,10 @@ use crate::{
 
 impl Permit {
     /// Applies a group of commands to the Redis that keeps this permit: all of them in one atomic
-    /// step if the permit is held at that moment by the server's ledger, otherwise none. Answers
-    /// what each answered.
+    /// step if the permit is held at that moment by the server's ledger, otherwise none. Returns
+    /// the server's answer to each command.
     ///
-    /// Once a lease has run out, was released or evicted nothing is written, however long this
+    /// Once a lease has run out, was released or evicted, nothing is written, however long this
     /// program was stopped meanwhile. A group whose answer is lost is sent again for up to ten
     /// seconds and applied once.
     ///

@@ -93,6 +93,7 @@ impl GrantPart {
 impl Drop for Permit {
     fn drop(&mut self) {
         for part in std::mem::take(&mut self.parts) {
+            // Not `request`: a drop may happen on any thread, and must not wait for a commit there.
             self.handle.send(part.release(ANSWER, None));
         }
     }

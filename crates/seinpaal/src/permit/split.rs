@@ -31,6 +31,8 @@ impl Permit {
         let mut parts = Vec::new();
         for part in &mut self.parts {
             let slots = part.slots.take(&lowest);
+            // Two grants can have the same slot, if one was lost and the other came after it. It is
+            // split off once.
             lowest.take(&slots);
             if !slots.is_empty() {
                 parts.push(GrantPart { grant: Arc::clone(&part.grant), slots });
@@ -86,6 +88,8 @@ impl Permit {
         if self.permits() != MOST_READERS {
             return Err(ReleaseError::NotAWriter);
         }
+        // Split off before the release, so that the lease never ends: the ledger sees a ticket that
+        // gives back all but one of its permits.
         let reader = self.split(1).ok_or(ReleaseError::NotAWriter)?;
         self.release().await?;
         Ok(reader)

@@ -44,6 +44,7 @@ impl BackOff {
     /// Returns how long to wait after this delivery, from 1.
     #[must_use]
     pub fn delay(&self, attempt: u32) -> Duration {
+        // More doublings than this do not fit into 32 bits.
         let doublings = attempt.saturating_sub(1).min(31);
         let full = self.base.saturating_mul(1 << doublings).min(self.most);
         full.mul_f64(1.0 - self.jitter * chance())

@@ -249,7 +249,8 @@ impl Item {
         self.shared.finish_unheard(How::GiveBack { delay: 0 });
     }
 
-    /// While this is kept, dropping the item says nothing.
+    /// Returns the item's shared part. While it is kept, dropping the item does not end the
+    /// delivery.
     pub(super) fn share(&self) -> Arc<SharedItem> {
         Arc::clone(&self.shared)
     }

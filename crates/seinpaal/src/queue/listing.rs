@@ -134,7 +134,7 @@ impl FromStr for ItemCursor {
 
 impl Queue {
     /// Reads a page of the items of a state: up to `rows` of them, 1000 at most, from where the
-    /// page before ended; `None`: from the first.
+    /// page before ended; `None`, or a cursor of another state: from the first.
     ///
     /// Ready items of groups come first, one group after the other, and then those without a group,
     /// each in the order in which they are delivered. Delayed items come by the time when they are
@@ -288,6 +288,8 @@ impl From<RowState> for ListedState {
                 valid_for: valid_for.map(Duration::from_micros),
             },
             RowState::Dead { at } => Self::Dead { died_at: UNIX_EPOCH + Duration::from_micros(at) },
+            // `RowState::Ready`, which is the only one left. The type may grow, so it has no arm of
+            // its own.
             _ => Self::Ready,
         }
     }

@@ -92,7 +92,8 @@ impl Queue {
         }
     }
 
-    /// Each once, though an item in work can be listed again.
+    /// The numbers of the items that are wanted, each once, though an item in work can be listed
+    /// again.
     async fn chosen(
         &self,
         state: ItemState,

@@ -24,7 +24,7 @@ use crate::{
 /// back to where it stood, and that delivery does not count.
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's patience lasts.
+/// The request is tried again for as long as the connection's patience lasts.
 ///
 /// # Errors
 /// [`PopError`], bad input among it: that is found before anything is sent.
@@ -33,8 +33,8 @@ pub struct Pop(Described<PopOne, Result<Item, PopError>>);
 
 /// A request for an item that does not wait: `Ok(None)` if there is none to be had now.
 ///
-/// It is a [`Store`](PopError::Store) error if the store does not answer within the
-/// [timeout](Self::timeout). See [`Pop`] for everything else.
+/// If the store does not answer within the [timeout](Self::timeout), the error is
+/// [`PopError::Store`]. See [`Pop`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryPop(Described<PopNow, Result<Option<Item>, PopError>>);
 
@@ -151,6 +151,7 @@ async fn pop(
     let mut wish = PopWish::new(queue, items, ttl, until, false)?;
     match wish.next().await {
         Got::Items(items) => Ok(items),
+        // `Drained` comes only to those who ask for it, as workers do.
         Got::TimedOut | Got::Drained => Err(PopError::TimedOut),
         Got::Failed(error) => Err(error.into()),
     }
@@ -190,6 +191,7 @@ impl PopWish {
         queue.send(name.clone(), QueueCommand::Pop(wanted));
         Ok(Self { queue: queue.clone(), name, number, from })
     }
+
     pub(super) async fn next(&mut self) -> Got {
         match self.from.recv().await {
             Some(handed) => self.got(handed),
@@ -210,6 +212,7 @@ impl PopWish {
     /// Wants no more, and gives back items that nobody took.
     pub(super) fn stop(&mut self) {
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
+        // The driver gives back what it hands over from here on, because nobody can take it.
         self.from.close();
         while let Ok(handed) = self.from.try_recv() {
             if let Got::Items(items) = self.got(handed) {

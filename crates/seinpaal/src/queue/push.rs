@@ -43,9 +43,9 @@ pub struct Push {
 /// not: use [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's patience lasts, and is done once however often
-/// it was tried. Then [`PushError::Store`] says that it was not done, and [`PushError::Unknown`]
-/// that nobody can say.
+/// The push is tried again for as long as the connection's patience lasts, and is done once however
+/// often it was tried. Then [`PushError::Store`] says that it was not done, and
+/// [`PushError::Unknown`] that nobody can say.
 ///
 /// # Errors
 /// [`PushError`], bad input among it: that is found before anything is sent.
@@ -104,6 +104,7 @@ macro_rules! options {
         /// Delivers it at this instant of the store's clock at the earliest. One that has passed is
         /// now.
         pub fn due($self, due: SystemTime) -> Self {
+            // An instant before 1970 has passed as surely as 1970 has.
             let since = due.duration_since(UNIX_EPOCH).unwrap_or_default();
             let $change = |$it: &mut Push| $it.due = Due::At(micros(since));
             $changed
@@ -173,6 +174,8 @@ impl Push {
     /// By what the part of a spread queue is chosen.
     pub(super) fn part_key(&self) -> Option<&str> {
         let key = self.dedup.as_ref().map(|(key, _)| key);
+        // The group first: a part counts only its own items, and the limit of a group is to hold
+        // for all of them.
         self.group.as_ref().or(key).map(String::as_str)
     }
 
@@ -239,6 +242,7 @@ impl PushMany {
         let mut requests = Vec::with_capacity(pushes.len());
         let checked = pushes.into_iter().map(|push| push.request(&queue));
         let checked = checked.map(|checked| checked.map(|request| requests.push(request)));
+        // Before anything is sent. What was refused here has no answer among those that come.
         let checked: Vec<Result<(), PushError>> = checked.collect();
         let mut answers = queue.ask_all(name, requests).await.into_iter();
         let mut answer = || match answers.next() {

@@ -139,8 +139,9 @@ where
         self.run_until(pending()).await
     }
 
-    /// The same until `shutdown` is done: then no item is taken any more, running handlers may go
-    /// on for the [grace](Self::grace) period, and what they have not done by then is given back.
+    /// Works as [`run`](Self::run) does, until `shutdown` is done. Then no item is taken any more,
+    /// running handlers may go on for the [grace](Self::grace) period, and what they have not done
+    /// by then is given back.
     ///
     /// # Cancel safety
     /// As [`run`](Self::run).
@@ -169,6 +170,8 @@ where
         let (mut goes_on, mut refusal) = (true, None);
         while goes_on || !running.is_empty() {
             tokio::select! {
+                // In this order: no item is taken once the shutdown is done, and what has ended is
+                // counted before the grace period can end the loop.
                 biased;
                 () = &mut shutdown, if goes_on => {
                     wish.stop();
@@ -184,6 +187,7 @@ where
                 Some(()) = &mut grace => break,
             }
         }
+        // The futures of these are dropped with this function, and each `Hand` gives its item back.
         counts.given_back += running.len() as u64;
         refusal.map_or(Ok(counts), |error| Err(error.into()))
     }
@@ -214,6 +218,7 @@ where
     async fn work_on(&self, item: Item) -> ItemEnd {
         let hand = Hand(item.share());
         let attempt = hand.0.attempt();
+        // The call is inside the future, too, so that a panic before its first `await` is caught.
         let handled = async { (self.handler)(item).await };
         let handled = pin!(AssertUnwindSafe(handled).catch_unwind());
         let lost = async {

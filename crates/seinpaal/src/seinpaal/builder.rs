@@ -72,9 +72,10 @@ impl Builder {
         self
     }
 
-    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated`
-    /// of the store URL does, which this overrides. For certain that is only with all replicas
-    /// there are (docs/internals/stores/sentinel.md). Redis only.
+    /// Counts a grant only when this many replicas have it, at least 1. This overrides the option
+    /// `replicated` of the store URL. A grant survives every fail-over only if the number is that
+    /// of all replicas: otherwise a replica that does not have it may become the master. Redis
+    /// only.
     pub fn replicated(mut self, replicas: u32) -> Self {
         self.replicated = Some(replicas);
         self

@@ -32,7 +32,7 @@ impl Seinpaal {
     /// process can be seen from here.
     ///
     /// # Errors
-    /// It could not be prepared; then the descriptors alone count.
+    /// The record could not be prepared; then the descriptors alone count.
     pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
         self.handle.store().presence().map_or(Ok(None), Presence::child_record)
     }

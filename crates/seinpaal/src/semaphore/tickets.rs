@@ -60,7 +60,7 @@ impl Semaphore {
         reason: &str,
     ) -> Result<(), AdminError> {
         let ask = HandOverAsk::new(by, reason).map_err(BadSetting::Ask)?;
-        // The session draws the lease.
+        // The session puts a lease that it has drawn in place of this one.
         let request = AskHolder { ticket, lease: LeaseId::from(ticket), ask };
         match self.ask(Request::AskHolder(request), true).await? {
             Reply::Asked { .. } => Ok(()),

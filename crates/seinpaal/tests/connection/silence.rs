@@ -65,7 +65,7 @@ async fn the_error_of_a_silent_store_says_which_store() {
 }
 
 #[tokio::test]
-async fn what_does_not_wait_is_answered_by_a_silent_store_within_its_bound() {
+async fn what_does_not_wait_is_answered_within_its_bound_though_the_store_is_silent() {
     let (server, seinpaal) = connected().await;
     let name = seinpaal.semaphore("x");
     let ticket = name.acquire().await.expect("granted").detach().await.expect("detached").ticket;

@@ -51,9 +51,10 @@ fn look_by_ourselves(dir: &Path) {
     opener.end();
 }
 
-/// Returns whether this process has a lock of SQLite's on the database. The kernel tells its locks
-/// a page at a time, and leaves some out that stay if others go between two pages; nobody takes one
-/// again that was dropped.
+/// Returns whether this process has a lock of SQLite's on the database. `/proc/locks` is read a
+/// page at a time, and a lock may be missing from it although it was held all the time, if others
+/// were dropped between two pages. So it is read several times: nothing takes the lock again once
+/// it was dropped.
 fn has_lock_on_database(dir: &Path) -> bool {
     (0..20).any(|_| is_lock_on_database_told(dir))
 }

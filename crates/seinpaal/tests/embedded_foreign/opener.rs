@@ -44,7 +44,7 @@ pub(super) fn run() {
     }
 }
 
-/// Holds no lock while nothing is read: the loop has another thread wait for the end of the input.
+/// Locks the input for one line only: during `loop`, another thread waits for its end.
 fn next_line() -> Option<String> {
     std::io::stdin().lock().lines().next()?.ok()
 }

@@ -86,7 +86,8 @@ async fn ask(store: &RedisStore, inbox: u128, requests: Vec<Request>) -> Option<
 async fn a_holder_whose_lease_has_run_out_writes_nothing_before_and_after_another_has_the_permit() {
     let late = Late::new().await;
     assert!(late.write(1, late.fence).await.is_ok());
-    // The clock of the name advances by a margin a call, so a name that somebody looks at.
+    // The clock of a name advances by a margin at most with each call, and the margin here is a
+    // quarter of the ttl. So somebody has to look in between.
     for _ in 0..4 {
         late.pass(TTL / 4);
         ask(&late.other, 2, vec![Request::Inspect { rows: 0 }]).await;

@@ -253,7 +253,8 @@ impl Servant {
     /// A shell that leaves a program behind in the background.
     fn start_grandchild(&mut self) -> String {
         let mut shell = Command::new("sh");
-        // In the background, its standard input would be another one.
+        // A shell gives a program in the background another standard input, but leaves descriptor 3
+        // as it is.
         shell.args(["-c", "exec 3<&0; sleep 1000 > /dev/null & echo $!; wait"]);
         let [lock, socket] = self.presence();
         let mut child = shell.stdin(lock).stderr(socket).stdout(Stdio::piped()).spawn().unwrap();

@@ -45,7 +45,7 @@ pub(crate) fn command(dir: &Path, program: &[&str]) -> Command {
     through(&env::current_exe().unwrap(), dir, program)
 }
 
-/// As above, for another copy of the test binary.
+/// The command that runs a client by way of `program`, from another copy of the test binary.
 pub(crate) fn through(exe: &Path, dir: &Path, program: &[&str]) -> Command {
     let mut words = program.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     words.push(exe.to_str().unwrap().to_owned());

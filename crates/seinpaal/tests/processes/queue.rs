@@ -9,7 +9,7 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-/// The end of all time: nothing here is too late.
+/// A deadline in microseconds that never passes: nothing here is too late.
 const NEVER: u64 = 1 << 52;
 
 /// One session at any number of queues. It works with leases of ten minutes, so only deaths end
@@ -45,7 +45,7 @@ pub(crate) fn texts(items: &[Popped]) -> String {
     items.iter().map(text).collect()
 }
 
-/// Nothing of what is only to say when to look again.
+/// What a client says of a wakeup: nothing if it only says when to look again.
 pub(crate) fn told(wakeup: &seinpaal_proto::queue::Wakeup) -> Option<&'static str> {
     match wakeup.what {
         What::Called => Some("news called"),

@@ -86,7 +86,8 @@ async fn purge_ready(queue: &Queue) -> Result {
     Ok(())
 }
 
-/// A timeout that a living store keeps, on a busy machine, too. A shorter one may be the store's.
+/// Long enough for an answer on a busy machine. A shorter wait might end before the store has
+/// answered, and so with the store's error.
 const LONG_ENOUGH_TO_ANSWER: Duration = Duration::from_secs(1);
 
 pub(super) async fn a_timeout_leaves_the_line(url: &str) -> Result {

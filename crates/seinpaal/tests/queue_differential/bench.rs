@@ -29,6 +29,7 @@ use super::{
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}:q";
+
 /// A server, the store under test, and who else is connected.
 pub(super) struct Bench {
     _server: RedisServer,
@@ -37,8 +38,9 @@ pub(super) struct Bench {
     ears: MultiplexedConnection,
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
-    /// After how many calls items in work were listed behind the head: some, and as many as may be.
+    /// After how many calls items in work were listed behind the head.
     pub(super) listed: u64,
+    /// After how many of these calls as many were listed as may be.
     pub(super) filled: u64,
 }
 
@@ -87,7 +89,7 @@ impl Bench {
         self.compare_ends(&mut model).await
     }
 
-    /// As above, up to the end of the history.
+    /// The same without a comparison of what the history leaves. Returns the ledger.
     pub(super) async fn run(&mut self, history: &[Event]) -> Result<Model, String> {
         redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         let channels = (0..5).map(|i| channel_of(inbox(i))).collect::<Vec<_>>();
@@ -160,6 +162,7 @@ impl Bench {
         let log = redis::cmd("SLOWLOG").arg("GET").arg(1000).to_owned();
         let log: Vec<Vec<Value>> = log.query_async(&mut self.ears).await.unwrap();
         let calls = log.iter().map(|entry| redis::from_redis_value_ref(&entry[3]).unwrap());
+        // The latest call comes first.
         let mut hashes = calls.filter_map(|call: Vec<Vec<u8>>| {
             call[0].eq_ignore_ascii_case(b"EVALSHA").then(|| call[1].clone())
         });

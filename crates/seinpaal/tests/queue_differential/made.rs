@@ -62,7 +62,7 @@ fn one_delivery_across_others() -> Vec<Event> {
     history
 }
 
-/// Its session is remembered for longer than any history takes.
+/// A call of a session that is remembered for longer than any history takes.
 fn long_call(step: i64, ask: Ask) -> Event {
     let turn = Turn::Next(2 * DAY as i64);
     Event::Call { step, session: inbox(1), turn, seen: Seen::None, asks: vec![ask] }
@@ -161,7 +161,7 @@ async fn an_acknowledgement_with_a_pop_is_answered_as_before_when_it_comes_again
     finds(&history, ("sub(line, from, at - 1)", "sub(line, from, at)")).await;
 }
 
-/// Only the stored record tells its time.
+/// No answer shows that the key was forgotten, so the test looks for its record.
 #[tokio::test]
 async fn a_key_is_forgotten_where_all_else_is_plain() {
     let dedup = Dedup { key: Name::new("k").unwrap(), window: SECOND };
@@ -176,7 +176,7 @@ async fn a_key_is_forgotten_where_all_else_is_plain() {
     }
 }
 
-/// More than a command of Redis may be given at once by a script.
+/// More of them than the straight path may give to one command of Redis.
 #[tokio::test]
 async fn many_deliveries_are_renewed_in_one_call() {
     let mut history = begun(0);
@@ -189,8 +189,8 @@ async fn many_deliveries_are_renewed_in_one_call() {
     finds(&history, ("or #deliveries > MOST_RENEWED * LISTED_BYTES then", "then")).await;
 }
 
-/// What its maker says of it are the bytes that an item in work would have there, with the fence of
-/// an earlier delivery.
+/// What the pusher says of the item are the bytes that an item in work has in that place, with the
+/// fence of an earlier delivery.
 #[tokio::test]
 async fn an_item_that_was_given_back_is_not_taken_for_one_in_work() {
     let fence = f64::from_bits(0x431a_3030_3030_3030);
@@ -240,7 +240,8 @@ async fn what_is_renewed_while_the_list_is_full_stands_in_the_order() {
     finds(&history, (has_room, ", true")).await;
 }
 
-/// Its deadline would be known by nobody else.
+/// The straight path finds a batch late by `first_session`, which has to have the deadline of a
+/// session that is only just beginning.
 #[tokio::test]
 async fn the_first_batch_of_a_session_that_is_late_is_not_done() {
     let mut history = begun(1);

@@ -10,7 +10,8 @@ use super::{
 
 const UNBOUNDED: f64 = 9_007_199_254_740_992.0;
 
-/// What begins as `START` says, and goes on with requests.
+/// The first argument of a call: what the scripts read as `START` (`queue/forms.lua`), and then the
+/// requests.
 fn line(numbers: [f64; 3], requests: &[u8]) -> Vec<u8> {
     let numbers = [START as f64 + 5.0, numbers[0], numbers[1], numbers[2]];
     let session = format!("s{}", inbox(1));
@@ -33,7 +34,7 @@ fn pop(items: u8, ttl: f64, margin: f64, about: &str) -> Vec<u8> {
     line(next(), &[&[3, items][..], &terms, &[0, 0], &length, about.as_bytes()].concat())
 }
 
-/// Of the delivery that is in work before it.
+/// A renewal of the delivery that `answer` has put in work.
 fn renewal(ttl: f64, margin: f64) -> Vec<u8> {
     let terms = [ttl, margin].map(f64::to_le_bytes).concat();
     let delivery = [START + 1, START + 6].map(u64::to_be_bytes).concat();

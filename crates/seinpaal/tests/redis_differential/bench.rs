@@ -204,6 +204,8 @@ impl Bench {
         };
         self.aging.answered();
         let Seen { wakeups, kept, marker } = self.look(next).await;
+        // Such a batch may not have looked at the guard at all. If it did not, the time until this
+        // call does not count for the guard, and so not in the model either.
         if admits_nobody(batch) && !marker.is_some_and(|marker| is_of(&marker, now)) {
             model.guard.iter_mut().for_each(|guard| guard.kept = noted);
         }

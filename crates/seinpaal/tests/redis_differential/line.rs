@@ -30,9 +30,9 @@ struct Draws {
     margin: u64,
     limit: u32,
     sizes: Sizes,
-    /// Of how many calls one comes when something ends, or about.
+    /// One call in so many comes just when something ends, or about then.
     haste: u64,
-    /// Of how many requests one is rare.
+    /// One request in so many is one of the rare ones.
     rarity: u64,
     /// The last number of each session, and the lease of its place.
     drawn: Vec<u32>,
@@ -144,7 +144,8 @@ impl Draws {
         }
     }
 
-    /// Under a lease of its own, or under another session's.
+    /// From now on the place of some session stands under another lease: a new one, or one that
+    /// belongs to another session.
     fn move_a_place(&mut self) {
         let of = self.random.below(self.places.len() as u64) as usize;
         let other = self.random.below(self.places.len() as u64) as usize;

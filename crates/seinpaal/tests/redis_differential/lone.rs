@@ -33,9 +33,9 @@ struct Terms {
     margin: u64,
     limit: u32,
     most_permits: u64,
-    /// Of eight requests, how many give back.
+    /// Of forty requests, at least six times as many give back.
     returns: u64,
-    /// Of how many calls one comes when something ends, or about.
+    /// One call in so many comes just when something ends, or about then.
     haste: u64,
 }
 
@@ -56,12 +56,13 @@ pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
     drawn(seed, sessions, None, false)
 }
 
-/// One in which the first holds many tickets, and renews them again and again.
+/// A history in which the first session holds many tickets, and renews them again and again.
 pub(super) fn holding_history(seed: u64, sessions: usize) -> Vec<Event> {
     drawn(seed, sessions, None, true)
 }
 
-/// As above, under a restart guard of this length, which begins anew now and then.
+/// A history of this many sessions under a restart guard of this length, which begins anew now and
+/// then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
     drawn(seed, sessions, Some(Guard { length, kept: None }), false)
 }
@@ -176,7 +177,8 @@ impl Draws {
         Event::Call { step: self.step(), inbox, fence: self.fence(), asks }
     }
 
-    /// If the fence is far ahead of the clock, no later request takes the quick path.
+    /// The fence that the caller has seen. It is seldom far ahead of the clock, since no later
+    /// request takes the lean path then.
     fn fence(&mut self) -> FenceSeen {
         let ttl = self.terms.ttl.min(SECOND);
         match self.random.below(600) {

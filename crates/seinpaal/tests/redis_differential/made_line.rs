@@ -85,7 +85,7 @@ fn another_lease_is_renewed_that_looks_like_the_place() -> Vec<Event> {
     vec![by(0, 1, ask(full)), by(1, 1, ask(waits)), by(1, 1, unknown), look(1)]
 }
 
-/// The session of that series comes, and waits behind it.
+/// A waiter's place has the id of another session's lease. That session comes, and waits behind it.
 fn a_place_that_is_somebodys_series() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits(1, 1) };
     let calls = [ask(both(0, 1)), ask(in_its_place), ask(waits(2, 1)), release(0, 1)];
@@ -93,7 +93,8 @@ fn a_place_that_is_somebodys_series() -> Vec<Event> {
     calls.chain([look(1), by(2, 1, renew(2)), look(1)]).collect()
 }
 
-/// A ticket that is only remembered has the series of the session that comes next.
+/// What a holder tells about itself looks like a session: it is as long as an inbox and a series,
+/// and the series is that of the session that comes next.
 fn what_is_told_looks_like_a_session() -> Vec<Event> {
     let about = format!("{}{}", "-".repeat(32), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
@@ -133,7 +134,8 @@ fn taken_and_handed_over_in_one_call() -> Vec<Event> {
     ]
 }
 
-/// Ten seconds later a step of priority more is the same rank. Then the lower ticket is first.
+/// Who comes ten seconds later with one step of priority more has the same rank. Of two such the
+/// lower ticket is first.
 fn as_high_as_who_came_before() -> Vec<Event> {
     let later = Acquire { priority: Priority::new(1).unwrap(), ..waits_for_both(2) };
     let calls = [
@@ -184,7 +186,7 @@ fn told_as_if_it_had_been_asked() -> Vec<Event> {
     vec![by(0, 1, told), by(1, 1, ask(acquire(1, 1))), by(0, 1, proof), look(1)]
 }
 
-/// Its place is remembered in the line for as long as it has one.
+/// A session that waits in one place waits in a second one, too, and renews both.
 fn a_second_place_while_the_first_is_needed() -> Vec<Event> {
     let (first, second) = (LeaseId(301 << 64), LeaseId(401 << 64));
     let renew = |lease| Ask::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 0 };
@@ -199,7 +201,8 @@ fn a_second_place_while_the_first_is_needed() -> Vec<Event> {
     calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// The waiter that is granted the permits joins that lease.
+/// The second waiter's place has the id of the first waiter's lease. The first is granted the
+/// permits under that lease.
 fn whose_series_is_the_place_of_who_is_next() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits_for_both(1) };
     let calls =
@@ -208,7 +211,7 @@ fn whose_series_is_the_place_of_who_is_next() -> Vec<Event> {
     calls.into_iter().chain(then).map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
 }
 
-/// Two sessions have the same inbox, as after a ticket has changed hands.
+/// Requests for tickets of one series come from two inboxes, as after a ticket has changed hands.
 fn one_series_with_two_inboxes() -> Vec<Event> {
     let second = Acquire { ticket: ticket(1, 2), ..waits_for_both(1) };
     let calls =

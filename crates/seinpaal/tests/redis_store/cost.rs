@@ -42,7 +42,7 @@ async fn an_uncontended_acquire_and_its_release_are_two_commands() {
 }
 
 #[tokio::test]
-async fn the_servers_clock_is_read_when_it_is_opened() {
+async fn the_servers_clock_is_read_when_the_store_is_opened() {
     let server = RedisServer::start();
     let mut behind = plain(&server.socket_url("")).await;
     let mut time = async || {

@@ -43,10 +43,12 @@ pub const LARGE: Scale = Scale {
     most_permits: 1,
     is_calm: false,
 };
-/// One in which scripts mostly take their plain path.
+
+/// A history in which scripts mostly take their plain path.
 pub const CALM: Scale =
     Scale { events: 250, tickets: 4, leases: 3, most_requests: 4, most_permits: 2, is_calm: true };
-/// As above, with so many clients that they are listed.
+
+/// The same with so many clients that they are listed.
 pub const CALM_CROWD: Scale =
     Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
@@ -182,7 +184,7 @@ fn attach(draw: &mut Draw, scale: Scale) -> Ask {
     Ask::Attach { attach, not_after }
 }
 
-/// One that is drawn for an attach. Few, so that some are used twice.
+/// A lease that is drawn for an attach. There are few of them, so that some are used twice.
 fn attach_lease(draw: &mut Draw) -> LeaseId {
     LeaseId(0xa77ac4 + u128::from(draw.below(12)))
 }
@@ -247,7 +249,8 @@ fn ticket(draw: &mut Draw, scale: Scale) -> Ticket {
     Ticket(spread).series().ticket(number as u32)
 }
 
-/// Now and then one that places in the queue stand under.
+/// A lease of holders. Now and then it is one that places in line stand under, or the one that the
+/// tickets of a series have by themselves.
 fn lease(draw: &mut Draw, scale: Scale) -> LeaseId {
     if draw.one_in(4) {
         return waiter_lease(draw);
@@ -262,7 +265,7 @@ fn waiter_lease(draw: &mut Draw) -> LeaseId {
     LeaseId(u128::from(0x3a17 + draw.below(3)) << 32)
 }
 
-/// As above, under a restart guard that begins anew now and then.
+/// A random history under a restart guard, which begins anew three times in it.
 pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
     let mut draw = Draw::new(!seed);
     let mut events = history(seed, scale);

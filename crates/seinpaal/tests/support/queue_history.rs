@@ -27,15 +27,17 @@ pub struct Scale {
 
 /// Everything happens, to few items.
 pub const SMALL: Scale = Scale { events: 220, most_requests: 4, most_items: 4, plain: None };
+
 /// More is due at once than one call may do.
 pub const LARGE: Scale = Scale { events: 50, most_requests: 60, most_items: 64, plain: None };
+
 /// Little happens but pushes, pops, acknowledgements and renewals.
 pub const PLAIN: Scale = Scale { events: 220, most_requests: 3, most_items: 4, plain: Some(25) };
 
-/// As above, with one request a call and one item a pop.
+/// Like `PLAIN`, with one request a call and one item a pop.
 pub const LONE: Scale = Scale { events: 220, most_requests: 1, most_items: 1, plain: Some(25) };
 
-/// As above, with so many items that not all of those in work can be listed.
+/// Like `PLAIN`, with so many items that not all of those in work can be listed.
 pub const CROWDED: Scale = Scale { events: 60, most_requests: 60, most_items: 64, plain: Some(25) };
 
 pub fn inbox(i: u64) -> Inbox {

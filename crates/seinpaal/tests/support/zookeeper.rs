@@ -58,13 +58,8 @@ impl Client {
     }
 }
 
-/// One permit for a minute; waits if it must.
+/// One permit for a minute, under leases that no other ticket shares; waits if it must.
 pub fn acquire(ticket: u128) -> Request {
-    behind(ticket)
-}
-
-/// As above, under leases that no other ticket shares.
-pub fn behind(ticket: u128) -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,

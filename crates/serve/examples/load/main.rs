@@ -1,12 +1,8 @@
 //! What many open pages cost, and what a scrape of many names costs. Starts a Redis server and
 //! `serve`, each a process of its own, and loads both.
 //!
-//! ```text
-//! cargo run --release -p seinpaal-serve --example load -- [--pages 500] [--permits 10000] \
-//!     [--watched 50] [--names 100000] [--seconds 30] [--deaf 0]
-//! ```
-//! With `--deaf N`, N more pages are opened and never read, and the streams end at the bound: what
-//! one more gets is printed, too.
+//! With `--deaf N`, N more pages are opened and never read. Then streams are opened up to the
+//! bound, and the answer to one more is printed.
 
 mod crowd;
 mod page;
@@ -148,7 +144,7 @@ fn commands(redis: &RedisServer) -> Fallible<u64> {
     Ok(line.ok_or("the server counts no commands")?.trim().parse()?)
 }
 
-/// From just before a permit is asked for until each page of its name shows it.
+/// The time from just before a permit is asked for until each page of its name shows it.
 async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()> {
     let mut delays = Vec::new();
     for number in 0..UPDATES {
@@ -157,8 +153,8 @@ async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()
         let started = Instant::now();
         let waits: Vec<_> = watching.map(|page| page.until_shown(&mark)).collect();
         let limit = u32::try_from(plan.permits)?.max(1) + 1;
-        // As a waiter, who is listed first; holders are in order of grant, and a page lists the
-        // first of them.
+        // The request waits, since the few waiters are all listed, while of the holders a page
+        // lists the first only.
         let waiter =
             seinpaal.semaphore(&name).limit(limit).acquire().permits(limit).label("m", &mark);
         let waiting = tokio::spawn(async move { waiter.await.map(drop) });

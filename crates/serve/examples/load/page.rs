@@ -19,7 +19,7 @@ use super::Fallible;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What somebody waits for, and whom to tell when it came.
+/// The text that somebody waits for, and whom to tell when it has come.
 type Wanted = Arc<Mutex<Option<(String, oneshot::Sender<Instant>)>>>;
 
 /// A stream that is read until this is dropped.
@@ -54,7 +54,7 @@ impl Page {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// When this text came, from now on.
+    /// The instant at which this text comes, from now on.
     pub(super) fn until_shown(
         &self,
         text: &str,
@@ -67,7 +67,7 @@ impl Page {
     }
 }
 
-/// A stream that is asked for and never read: its window is full soon.
+/// A stream that is asked for and never read. Its window is soon full.
 pub(super) async fn unread(address: &str, name: &str) -> Fallible<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(4096)?;

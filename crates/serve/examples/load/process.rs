@@ -13,10 +13,10 @@ use tokio::net::TcpListener;
 
 use super::Fallible;
 
-/// What Linux tells to programs is always in hundredths of a second.
+/// Linux tells programs processor time in hundredths of a second, always.
 const TICKS: u64 = 100;
 
-/// The process; it ends when this is dropped.
+/// The process. It ends when this is dropped.
 pub(super) struct Serve {
     process: Child,
     address: String,
@@ -54,7 +54,7 @@ impl Serve {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.process.id()))?.count())
     }
 
-    /// In user and in kernel mode.
+    /// The processor time of the process, in user and in kernel mode.
     pub(super) fn processor_time(&self) -> Fallible<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let (_, fields) = stat.rsplit_once(") ").ok_or("not a stat")?;
@@ -63,7 +63,7 @@ impl Serve {
         Ok(Duration::from_millis(ticks * 1000 / TICKS))
     }
 
-    /// What is in memory, in bytes.
+    /// How much memory the process takes, in bytes.
     pub(super) fn memory(&self) -> Fallible<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

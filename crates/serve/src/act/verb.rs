@@ -63,7 +63,7 @@ impl Verb {
         matches!(self, Self::Limit | Self::QueueLimit | Self::Reserve)
     }
 
-    /// What the number is that is asked for; empty if none is.
+    /// What the form says of the number for which it asks. It is empty if it asks for none.
     pub(crate) fn number_asked(self) -> &'static str {
         match self {
             Self::Reserve => "How many",
@@ -72,7 +72,7 @@ impl Verb {
         }
     }
 
-    /// Returns whether it is for a while.
+    /// Returns whether the form asks for how long.
     pub(crate) fn asks_length(self) -> bool {
         self == Self::Reserve
     }
@@ -92,12 +92,12 @@ impl Verb {
         needs.contains(&self)
     }
 
-    /// Returns whether the name has to be typed: very much is lost at once.
+    /// Returns whether the name has to be typed, because very much is lost at once.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::Purge | Self::CancelAll | Self::DropAll)
     }
 
-    /// What it concerns all of, if it does not concern one: `*` stands for how many and which.
+    /// The question of an action that concerns many items. `*` stands for how many, and which.
     pub(crate) fn of_many(self, state: ItemState) -> Option<&'static str> {
         match self {
             Self::CancelAll => Some(match state {

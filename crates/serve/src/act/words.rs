@@ -8,24 +8,24 @@ use crate::view::grouped;
 /// The words of an action. `*` stands for the ticket or item.
 pub(crate) struct ActionWords {
     pub(crate) verb: Verb,
-    /// In addresses.
+    /// The word of the action in addresses.
     pub(crate) word: &'static str,
     pub(crate) question: &'static str,
     consequence: &'static str,
     pub(crate) button: &'static str,
     pub(crate) keep: &'static str,
     pub(crate) done: &'static str,
-    /// Something ends that cannot be had back.
+    /// What the action ends cannot be had back.
     pub(crate) is_dangerous: bool,
 }
 
 impl ActionWords {
-    /// By the word in an address.
+    /// Finds an action by its word in an address.
     pub(crate) fn find(word: &str) -> Option<&'static Self> {
         WORDS.iter().find(|words| words.word == word)
     }
 
-    /// What comes of it, if it is done to items of this state.
+    /// What comes of the action, if it is done to items of this state.
     pub(crate) fn consequence(&self, state: ItemState) -> &'static str {
         match self.verb {
             Verb::CancelAll if state != ItemState::InWork => CANCELS_WAITING,
@@ -200,7 +200,8 @@ const WORDS: [ActionWords; 16] = [
     },
 ];
 
-/// The message on the page to which the browser returns, with how many items were concerned.
+/// The message on the page to which the browser returns, with the number of items that were
+/// concerned.
 pub(crate) fn done(word: &str, count: &str) -> String {
     let Some(words) = ActionWords::find(word) else { return String::new() };
     match count.parse::<u64>() {

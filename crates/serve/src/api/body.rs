@@ -1,4 +1,4 @@
-//! Bodies, paths and queries are read strictly. An error in them is a problem like any other.
+//! Reads bodies, paths and queries strictly. An error in them is a problem like any other.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -41,12 +41,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             };
             Problem::new(refused.status(), title, refused.body_text())
         })?;
-        // An object, though a list would do for serde.
+        // Only an object will do. Serde alone would take a list of the fields, too.
         T::deserialize(whole(Value::Object(fields))).map(Self).map_err(Problem::bad)
     }
 }
 
-/// With 40 for 40.0, which is the same number in JSON.
+/// The value with 40 for 40.0, which is the same number in JSON.
 fn whole(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -60,7 +60,7 @@ fn whole(value: Value) -> Value {
 
 fn whole_number(number: Number) -> Number {
     match number.as_f64() {
-        // Beyond this a fraction cannot be told.
+        // Beyond this number a fraction cannot be told.
         Some(near) if number.is_f64() && near.fract() == 0.0 && near.abs() < 9e15 => {
             Number::from(near as i64)
         }
@@ -117,7 +117,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
 }
 
 /// The sender of a request that does not come from a page of another site. A browser sends no JSON
-/// across sites without asking first, and is told nothing then; this is a second lock on that door.
+/// across sites without asking first, and then it is told nothing. So this is a second bolt on that
+/// door.
 fn visitor_from_here(parts: &Parts) -> Result<Visitor, Problem> {
     let foreign = || {
         let words = "a page of another site sent this";

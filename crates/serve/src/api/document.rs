@@ -41,7 +41,7 @@ pub(super) fn head() -> OpenApi {
     document
 }
 
-/// Serves it beside the rest.
+/// Serves the document beside the other addresses.
 pub(super) fn serve(
     router: Router<Arc<HandlerState>>,
     document: OpenApi,

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{problem::Problem, shared::HandlerState};
 
-/// A line is sent at least this often, so that a client that has gone without a word is found out.
+/// A line is sent at least this often, so that a client that has gone silent is found out.
 const BEAT: Duration = Duration::from_secs(5);
 
 /// Takes permits and holds them for as long as this answer is read: `curl -N` holds while it runs.
@@ -79,8 +79,8 @@ impl HoldStream {
             }
             NextLine::Changes => {}
         }
-        // The permit's state may have changed before anybody waited for that, so it is looked at in
-        // any case.
+        // The state of the permit may have changed before anybody waited for that, so it is looked
+        // at in any case.
         let news = async {
             tokio::select! {
                 () = self.permit.changed() => None,

@@ -122,6 +122,7 @@ async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<V
     }
     let pushes = pushes.items.iter().map(NewItem::push).collect::<Result<Vec<_>, _>>()?;
     let all = queue(inner, name)?.push_all(pushes).await;
+    // If some were pushed, the answer has to say which. If none was, the request has failed.
     let is_done = all.iter().any(Result::is_ok);
     let mut items = Vec::new();
     for one in all {
@@ -139,7 +140,7 @@ async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<V
 }
 
 impl NewItem {
-    /// Whatever is wrong with an item is told before any is pushed.
+    /// Checks the item, so that a mistake is told before any item is pushed.
     fn checked(&self) -> Result<(), Problem> {
         if !PRIORITIES.contains(&self.priority) {
             return Err(Problem::bad(format!("a priority is -100 to 100, not {}", self.priority)));

@@ -198,6 +198,7 @@ pub(super) async fn cancel_all(
 ) -> Result<Response, Problem> {
     let (matching, reason) = MatchingBody { matching, reason }.checked(&inner)?;
     let state = state.state();
+    // Only the items that are there now: those that come later stay.
     let counted = matching.count(&queue(&inner, &name)?, state).await?;
     let deed = QueueDeed::CancelAll(state, Matching { until: Some(counted.until), ..matching });
     touch(&inner, &visitor, &name, deed, reason).await
@@ -217,7 +218,7 @@ pub(super) async fn purge(
     touch(&inner, &visitor, &name, QueueDeed::Purge, because.checked()?).await
 }
 
-/// Does it to all that it concerns, and says how many these were.
+/// Makes a change, and answers how many items it concerned.
 async fn touch(
     inner: &HandlerState,
     visitor: &Visitor,

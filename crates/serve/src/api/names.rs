@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{problem::Problem, shared::HandlerState, source::StoreSource};
 
-/// Between two looks for a stream of events.
+/// Between two readings for a stream of events.
 const INTERVAL: Duration = Duration::from_secs(1);
 const MOST_ROWS: usize = 1000;
 const ROWS: usize = 100;
@@ -75,7 +75,8 @@ impl PageQuery {
         if (1..=MOST_ROWS).contains(&rows) { Ok(rows) } else { Err(Problem::bad(words)) }
     }
 
-    /// The rows of this page, and the name after which the next one begins.
+    /// The rows of this page, and the name after which the next one begins. Stores list in order
+    /// of name.
     pub(super) fn of<'a, T>(
         &self,
         all: &'a [T],
@@ -86,7 +87,6 @@ impl PageQuery {
         let is_after = |row: &str| self.after.as_deref().is_none_or(|after| row > after);
         let is_wanted = |row: &&'a T| name(row).starts_with(prefix) && is_after(name(row));
         let mut wanted: Vec<&T> = all.iter().filter(is_wanted).collect();
-        wanted.sort_by(|a, b| name(a).cmp(name(b)));
         let has_more = wanted.len() > rows;
         wanted.truncate(rows);
         let next = wanted.last().filter(|_| has_more).map(|row| name(row));
@@ -149,7 +149,7 @@ pub(super) async fn events(
     Ok((unbuffered, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
 }
 
-/// One more open answer.
+/// The place of one more open answer, if there is one left.
 pub(super) fn place(inner: &HandlerState) -> Result<OwnedSemaphorePermit, Problem> {
     let place = Arc::clone(&inner.streams).try_acquire_owned();
     place.map_err(|_| Problem::unavailable("too many streams and waits are open here"))
@@ -163,13 +163,14 @@ pub(super) fn semaphore(inner: &HandlerState, name: &str) -> Result<Semaphore, P
 struct WatchedName {
     semaphore: Semaphore,
     source: Arc<StoreSource>,
-    /// The last answer, without the times in it.
+    /// The last event, without the times in it.
     told: Option<Value>,
     _place: OwnedSemaphorePermit,
 }
 
 impl WatchedName {
-    /// The next difference. An error of the store is told as one, too, and once.
+    /// The next event, once there is a difference. An error of the store is told as one, too, and
+    /// once.
     async fn next(&mut self) -> Event {
         loop {
             let (kind, seen) = match self.semaphore.snapshot().await {
@@ -190,7 +191,7 @@ impl WatchedName {
     }
 }
 
-/// Without what changes by itself: times, and estimates.
+/// The answer without what changes by itself: times, and estimates.
 fn timeless(mut seen: Value) -> Value {
     match &mut seen {
         Value::Object(fields) => {

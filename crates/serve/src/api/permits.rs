@@ -1,4 +1,4 @@
-//! Permits for those who renew and release them themselves, by ticket.
+//! Permits for clients that renew and release them themselves, by ticket.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ pub(super) const TTLS: RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(86_400);
 const TTL_MS: u64 = 30_000;
 
-/// The request.
+/// Permits to take, and how.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AcquireBody {
@@ -141,6 +141,8 @@ pub(super) async fn acquire(
 async fn take(inner: &HandlerState, name: &str, wanted: &AcquireBody) -> Result<Value, Problem> {
     let permit = wanted.get(inner, name, Renewer::Caller).await?;
     let slot_names = names_of(&permit);
+    // If this fails, the permits may be held by a ticket of which nobody was told, until its lease
+    // ends.
     let detached = permit.detach().await.map_err(Problem::unknown)?;
     let acquired = Acquired {
         name,
@@ -155,7 +157,7 @@ async fn take(inner: &HandlerState, name: &str, wanted: &AcquireBody) -> Result<
     serde_json::to_value(acquired).map_err(Problem::unknown)
 }
 
-/// The names of its slots.
+/// The names of a permit's slots.
 pub(super) fn names_of(permit: &Permit) -> Vec<String> {
     permit.slot_names().into_iter().map(str::to_owned).collect()
 }
@@ -171,8 +173,11 @@ impl AcquireBody {
         Name::new(name).map_err(Problem::bad)?;
         let wait = duration("wait_ms", self.wait_ms, WAITS)?;
         let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)?;
+        // Without time to wait, the request never stands in line.
         if wait.is_zero() {
             let mut request = self.tried(inner, name)?.ttl(ttl);
+            // A client renews when it likes. Without this, pages would call it a holder that may be
+            // dead.
             if renewer == Renewer::Caller {
                 request = request.to_detach();
             }
@@ -221,7 +226,7 @@ impl AcquireBody {
         }))
     }
 
-    /// The kind, if what else was said can be said of it.
+    /// The kind, if the other fields can be used with it.
     fn of(&self) -> Result<LockKind, Problem> {
         let is_plain = self.limit.is_none() && self.permits.is_none() && self.slot_names.is_empty();
         match self.kind {

@@ -1,4 +1,4 @@
-//! Queues: how they stand, and what an operator changes of one.
+//! Queues in numbers, for programs.
 
 use std::sync::Arc;
 

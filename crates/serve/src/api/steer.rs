@@ -77,6 +77,7 @@ pub(super) struct AskBody {
     reason: String,
 }
 
+/// Makes a change, and answers without words.
 pub(super) async fn make(
     inner: &HandlerState,
     visitor: &Visitor,
@@ -87,7 +88,7 @@ pub(super) async fn make(
     make_counted(inner, visitor, name, deed, reason).await.map(|_| StatusCode::NO_CONTENT)
 }
 
-/// As above, and says how many items were concerned, if it says so.
+/// As [`make`], and returns how many items were concerned, or 0 if the change does not say.
 pub(super) async fn make_counted(
     inner: &HandlerState,
     visitor: &Visitor,

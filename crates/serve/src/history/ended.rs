@@ -1,4 +1,4 @@
-//! Waits and holds that ended. Of waits, two readings tell.
+//! Waits and holds that ended. Two readings tell which waits did.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,18 +7,18 @@ use std::{
 
 use seinpaal::{Snapshot, Ticket};
 
-/// How many are remembered, and for how long.
+/// How many of them are remembered, and for how long.
 const MOST: usize = 256;
 const LASTS: Duration = Duration::from_secs(600);
-/// How many of the first in line are known again at the next reading.
+/// How many of the first in line can be recognised at the next reading.
 const KNOWN: usize = 256;
-/// Two readings further apart say nothing about who went in between, and when.
+/// Two readings that are further apart do not tell who got in between them, and when.
 const NEAR: Duration = Duration::from_secs(5);
 
 /// When something ended, and how long it took.
 pub(super) type Span = (Duration, Duration);
 
-/// The holds and waits that ended in the last ten minutes.
+/// The holds, or the waits, that ended in the last ten minutes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EndedSpans(VecDeque<Span>);
 
@@ -30,7 +30,8 @@ impl EndedSpans {
         }
     }
 
-    /// How many ended since then, how long half of them took at most, and how long 19 in 20.
+    /// How many ended since then, how long half of them took at most, and how long 19 in 20 took at
+    /// most.
     pub(crate) fn since(&self, then: Duration) -> Option<(usize, Duration, Duration)> {
         let mut took: Vec<_> = self.0.iter().filter(|(at, _)| *at >= then).map(|it| it.1).collect();
         took.sort_unstable();
@@ -39,7 +40,7 @@ impl EndedSpans {
     }
 }
 
-/// The waiters of the last reading: since when each had waited.
+/// The waiters of the last reading, and since when each had waited.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastWaiters {
     waiting: HashMap<Ticket, Duration>,
@@ -47,7 +48,7 @@ pub(super) struct LastWaiters {
 }
 
 impl LastWaiters {
-    /// Waits that have ended with a grant since the last reading.
+    /// Takes a reading, and returns the waits that have ended with a grant since the one before.
     pub(super) fn meet(&mut self, seen: &Snapshot, now: Duration) -> Vec<Span> {
         let before = std::mem::replace(self, Self::of(seen, now));
         if now.saturating_sub(before.read_at) > NEAR {

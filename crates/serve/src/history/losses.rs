@@ -4,11 +4,11 @@ use std::{collections::VecDeque, time::Duration};
 
 use seinpaal_words::text::age;
 
-/// For how long a loss is worth a word, and how many are counted.
+/// For how long losses are told, and how many of them are counted.
 const LASTS: Duration = Duration::from_secs(3600);
 const MOST: usize = 256;
 
-/// When the last of them were seen.
+/// When the last losses were seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(VecDeque<Duration>);
 
@@ -20,7 +20,8 @@ impl Losses {
         }
     }
 
-    /// How many there were within the hour, and when the last one was; nothing if there was none.
+    /// How many losses there were within the hour, and when the last one was. `None` if there was
+    /// none.
     pub(super) fn words(&self, now: Duration) -> Option<String> {
         let lost = self.0.iter().filter(|at| **at + LASTS >= now).count();
         let ago = age(Duration::from_secs(now.saturating_sub(*self.0.back()?).as_secs()));

@@ -4,22 +4,22 @@ use std::{collections::VecDeque, time::Duration};
 
 use seinpaal::{Kind, MOST_READERS, QueueSnapshot, Snapshot};
 
-/// A reading counts for so long, if none follows: a scraper comes once a minute at the least.
+/// How long a reading counts if none follows. A scraper comes once a minute at least.
 const LASTS: Duration = Duration::from_secs(65);
 
-/// The readings of one bucket: the least and the most.
+/// The readings of one bucket: the least and the most of each figure.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Bucket {
     pub(crate) held: (u32, u32),
     pub(crate) waiting: (u32, u32),
-    /// As it was last.
+    /// The limit at the last reading.
     pub(crate) limit: u32,
-    /// Of the waiter that waited longest, in milliseconds.
+    /// How long the oldest waiter had waited, or the oldest item had been ready, in milliseconds.
     pub(crate) oldest: u32,
     /// How many waiters were granted in this bucket, and the longest of their waits.
     pub(crate) granted: u16,
     pub(crate) waited: u32,
-    /// It stands for an earlier reading: nothing was read in this one.
+    /// It stands for an earlier reading, because nothing was read in this one.
     pub(crate) is_carried: bool,
 }
 
@@ -36,6 +36,7 @@ pub(crate) struct Ring {
 impl Bucket {
     pub(super) fn of(seen: &Snapshot) -> Self {
         let (held, limit) = match (seen.kind, seen.permits_held) {
+            // A writer holds all permits of the lock, and is one holder.
             (Some(Kind::RwLock), MOST_READERS) => (1, 0),
             (Some(Kind::RwLock), readers) => (readers, 0),
             (_, held) => (held, seen.limit),
@@ -62,6 +63,7 @@ impl Bucket {
     }
 
     fn join(&mut self, other: Self) {
+        // A reading replaces what was only carried on, but the grants were seen.
         if std::mem::take(&mut self.is_carried) {
             *self = Self { granted: self.granted, waited: self.waited, ..other };
             return;
@@ -72,7 +74,7 @@ impl Bucket {
         self.oldest = self.oldest.max(other.oldest);
     }
 
-    /// This state at a later time, without a new reading.
+    /// The bucket at a later time, without a new reading.
     fn carried(self) -> Self {
         Self { granted: 0, waited: 0, is_carried: true, ..self }
     }
@@ -110,7 +112,7 @@ impl Ring {
         }
     }
 
-    /// Somebody was granted then, after such a wait.
+    /// Notes a grant at this instant, after a wait of this length.
     pub(super) fn waited(&mut self, at: Duration, waited: Duration) {
         let (number, first) = (self.number(at), self.end - self.buckets.len() as u64);
         let place = number.checked_sub(first).and_then(|place| usize::try_from(place).ok());
@@ -120,8 +122,8 @@ impl Ring {
         }
     }
 
-    /// Makes the bucket with this number the last. Those between are as the last was, unless that
-    /// is too long ago.
+    /// Makes the bucket with this number the last one. Those in between are as the last one was,
+    /// unless that is too long ago.
     fn reach(&mut self, number: u64) {
         if self.buckets.is_empty() || number >= self.end + self.most as u64 {
             self.buckets.clear();

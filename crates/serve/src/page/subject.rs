@@ -1,4 +1,4 @@
-//! What the fields of a request say: which page is meant.
+//! Finds the page that the fields of a request mean.
 
 use seinpaal::Name;
 

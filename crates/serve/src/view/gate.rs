@@ -5,11 +5,13 @@ use seinpaal::{Kind, MOST_READERS, Snapshot};
 
 use super::headline::is_shut;
 
-/// Above this a bar has no cells.
+/// With more permits than this, a bar stands in place of the cells.
 const MOST_CELLS: u32 = 16;
 const MOST_DOTS: u32 = 9;
 const WIDTH: u32 = 112;
 const GAP: u32 = 2;
+/// Where the first dot is, to the right of the post in the middle, and how far it is to the next.
+const FIRST_DOT: u32 = 121;
 const DOT: u32 = 6;
 
 /// A drawing of held and waiting, in user units of an SVG.
@@ -18,7 +20,7 @@ const DOT: u32 = 6;
 pub(crate) struct GatePicture {
     pub(crate) cells: Vec<Cell>,
     pub(crate) dots: Vec<u32>,
-    /// More wait than there are dots.
+    /// More tickets wait than there are dots.
     pub(crate) is_long: bool,
     /// Nobody is let in.
     pub(crate) is_shut: bool,
@@ -38,18 +40,19 @@ impl GatePicture {
         Self::new(held, limit, seen.waiting_total, is_shut(seen))
     }
 
-    /// Without a limit (`None`), only held permits are drawn.
+    /// Draws `held` cells of `limit`, or of `held` if more are held than the limit allows.
     pub(crate) fn new(held: u32, limit: u32, waiting: u32, is_shut: bool) -> Self {
         Self {
             cells: cells(held, limit.max(held)),
-            dots: (0..waiting.min(MOST_DOTS)).map(|dot| 121 + dot * DOT).collect(),
+            dots: (0..waiting.min(MOST_DOTS)).map(|dot| FIRST_DOT + dot * DOT).collect(),
             is_long: waiting > MOST_DOTS,
             is_shut,
         }
     }
 }
 
-/// Of a readers-writer lock, the readers that hold; or the writer, who has it whole.
+/// The cells that are taken, and all cells. Of a readers-writer lock these are the readers that
+/// hold, or the writer, who has all of it.
 fn permits(seen: &Snapshot) -> (u32, u32) {
     match (seen.kind, seen.permits_held) {
         (Some(Kind::RwLock), MOST_READERS) => (1, 1),
@@ -64,6 +67,7 @@ fn cells(held: u32, all: u32) -> Vec<Cell> {
         1..=MOST_CELLS => (0..all).map(|at| cell(at, all, held)).collect(),
         _ => {
             let share = u64::from(WIDTH) * u64::from(held) / u64::from(all);
+            // What is held is seen, however small its share is.
             let least = u64::from(held > 0) * 2;
             let width = u32::try_from(share.max(least)).unwrap_or(WIDTH);
             vec![Cell { x: 0, width: WIDTH, class: "free" }, Cell { x: 0, width, class: "held" }]

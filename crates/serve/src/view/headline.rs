@@ -15,7 +15,7 @@ use seinpaal_words::{
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`, or nothing where all
+    /// The class of its sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`. It is empty if all
     /// is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
@@ -27,8 +27,8 @@ impl Headline {
         Self { sign, cause: cause.into(), rest: rest.into() }
     }
 
-    /// With a loss in front, if there was one: then a permit went to others while its holder may
-    /// have gone on.
+    /// The headline with a loss in front, if there was one. A loss comes first, because a permit
+    /// went to somebody else while its holder may have gone on.
     pub(crate) fn after(self, loss: Option<&String>) -> Self {
         match loss {
             Some(loss) => Self::new("lost", loss.as_str(), format!("{} {}", self.cause, self.rest)),
@@ -36,7 +36,7 @@ impl Headline {
         }
     }
 
-    /// Its sign, drawn; nothing where all is well, or where the gate shows it.
+    /// Its sign as a drawing. It is empty if all is well, or if the gate shows it already.
     pub(crate) fn icon(&self) -> &'static str {
         match self.sign {
             "shut" => {
@@ -58,7 +58,7 @@ impl Headline {
         }
     }
 
-    /// Of a name.
+    /// The headline of a name.
     pub(crate) fn of(seen: &Snapshot) -> Self {
         if let Some(shut) = shut(seen) {
             return shut;
@@ -77,7 +77,7 @@ impl Headline {
         }
     }
 
-    /// Of a queue.
+    /// The headline of a queue.
     pub(crate) fn of_queue(seen: &QueueSnapshot) -> Self {
         if let Some(reason) = &seen.paused {
             return Self::new(
@@ -122,8 +122,8 @@ pub(crate) fn is_shut(seen: &Snapshot) -> bool {
     seen.paused.is_some() || seen.guarded_for.is_some() || seen.limit == 0
 }
 
-/// Returns whether somebody keeps others out, or permits stay free although some wait for them:
-/// what a person may have to see to.
+/// Returns whether a person may have to see to the name: somebody keeps others out, or permits stay
+/// free although some wait for them.
 pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
     if is_shut(seen) {
         return true;
@@ -134,9 +134,10 @@ pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
     }
 }
 
-/// Permits are free that the first in line does not take, because it wants more.
+/// Returns whether permits are free that the first in line does not take, because it wants more.
 fn keeps_free(seen: &Snapshot, first: &Waiter) -> bool {
     let free = seen.available();
+    // In a readers-writer lock, permits are no number that people know.
     free > 0 && first.permits > free && seen.kind != Some(Kind::RwLock)
 }
 
@@ -190,7 +191,7 @@ fn by_holders(seen: &Snapshot) -> Headline {
 }
 
 /// Two parts of a sentence: that a holder renews no more, and when the first lease of such a holder
-/// ends. Both are empty where no holder is known to be so.
+/// ends. Both are empty if no such holder is known.
 pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     let silent = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
     let words = silent.clone().min_by_key(|holder| holder.valid_for).and_then(not_renewed);
@@ -201,7 +202,7 @@ pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     }
 }
 
-/// The reservation of a person, and the first if there are several.
+/// The sentence about reservations. It tells of the first one, and how many there are.
 fn reserved(seen: &Snapshot) -> String {
     let reserved = seen
         .holders
@@ -223,13 +224,13 @@ fn next(seen: &Snapshot) -> String {
     let Some(Why::Waits(Waits { estimate, .. })) = first else { return String::new() };
     match (estimate, figure(&estimate)) {
         (Estimate::Now, _) => "The next grant is due at once.".to_owned(),
-        // The headline says it already.
+        // The headline says so already.
         (Estimate::AfterGuard { .. }, _) | (_, None) => String::new(),
         (_, Some(figure)) => format!("Next grant in {figure}."),
     }
 }
 
-/// Rounded to whole seconds, because the fraction is not known.
+/// A length of time in whole seconds, because the fraction is not known.
 pub(crate) fn about(wait: Duration) -> String {
     age(Duration::from_secs(wait.as_secs().max(1)))
 }

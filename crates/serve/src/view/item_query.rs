@@ -1,4 +1,4 @@
-//! The query of a queue's page: a text to look for, and which part of which list.
+//! The query of a queue's page: a text to look for, and a part of a list.
 
 use seinpaal::{ItemCursor, ItemState};
 use seinpaal_words::matching::MOST;
@@ -9,11 +9,11 @@ use crate::fields::{FieldMap, field};
 /// Which items the page of a queue shows.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct ItemQuery {
-    /// What is looked for; empty: everything.
+    /// The text that is looked for. If it is empty, all items are shown.
     pub(crate) text: String,
     /// The page lists items of this state alone.
     pub(crate) only: Option<ItemState>,
-    /// It begins behind this place of that list.
+    /// The page begins behind this place of that list.
     pub(crate) after: Option<ItemCursor>,
 }
 
@@ -24,11 +24,12 @@ impl ItemQuery {
         let typed = field("match").trim().chars().filter(|c| !c.is_control());
         let only = field("state").parse().ok();
         let after = field("after").parse().ok();
+        // A place in the list of another state means nothing here.
         let after = after.filter(|after: &ItemCursor| Some(after.state()) == only);
         Self { text: typed.take(MOST).collect(), only, after }
     }
 
-    /// Whether all items are looked at.
+    /// Returns whether all items have to be looked at.
     pub(crate) fn searches(&self) -> bool {
         !self.text.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Items of one state on the page of their queue: those that are shown, how many match, and what
-//! can be done to them.
+//! The items of one state on the page of their queue: those that are shown, how many match, and
+//! what can be done to them.
 
 mod found;
 
@@ -15,7 +15,7 @@ use seinpaal_words::{
 use super::{encoded, grouped, item_query::ItemQuery, lease_left, more, shown};
 pub(super) use found::FoundItems;
 
-/// How much of a payload is shown, in characters.
+/// How many characters of a payload are shown.
 const PREVIEW: usize = 160;
 
 #[derive(Template)]
@@ -25,9 +25,9 @@ pub(super) struct ItemsPart<'a> {
     link: String,
     title: &'static str,
     heading: String,
-    /// What is said where no row is shown.
+    /// What the page says if there is no row.
     nothing: &'static str,
-    /// The text in a link; empty if all were looked for.
+    /// The text in a link. It is empty if no text was looked for.
     by: String,
     actions: Vec<(String, String)>,
     columns: Vec<(&'static str, bool)>,
@@ -35,7 +35,7 @@ pub(super) struct ItemsPart<'a> {
     may_act: bool,
     is_dead: bool,
     more: String,
-    /// The rest of the list in a link, and its words.
+    /// The link to the rest of the list, and its words.
     next: Option<(String, &'static str)>,
     is_hidden: bool,
 }
@@ -52,7 +52,7 @@ enum ItemCell {
 }
 
 impl<'a> ItemsPart<'a> {
-    /// Of `total` items in this state.
+    /// The part about a state that has `total` items.
     pub(super) fn new(
         name: &str,
         total: u32,
@@ -84,6 +84,7 @@ impl<'a> ItemsPart<'a> {
                 (false, _) => more(found.matching, found.shown.len()),
             },
             next: has_more.then(|| (format!("{base}/queue?n={link}{rest}"), words)),
+            // On the page of a queue a state without items is left out, but for what is in work.
             is_hidden: total == 0
                 && found.shown.is_empty()
                 && !is_page
@@ -122,7 +123,8 @@ fn nothing(state: ItemState, total: u32, is_all: bool) -> &'static str {
     }
 }
 
-/// Words in an address, and those of a button. `all 37 that match`, where all are counted.
+/// The actions: words in an address, and those of a button, like `all 37 that match` if all were
+/// counted.
 fn actions(found: &FoundItems, total: u32, is_all: bool) -> Vec<(String, String)> {
     let all = if is_all { u64::from(total) } else { found.matching };
     let words = match (is_all, found.is_first, all) {
@@ -141,7 +143,7 @@ fn actions(found: &FoundItems, total: u32, is_all: bool) -> Vec<(String, String)
     }
 }
 
-/// Heads, and whether there are numbers below.
+/// The heads of the columns, and whether there are numbers below.
 fn columns(state: ItemState, has_payloads: bool) -> Vec<(&'static str, bool)> {
     let payload = (if has_payloads { "Payload" } else { "Bytes" }, false);
     let waiting = |when| {
@@ -236,11 +238,11 @@ fn labels(item: &ListedItem) -> String {
     labels.collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning as text, or that it is none.
+/// The beginning of a payload if that is text, or else that it is not.
 fn preview(item: &ListedItem) -> String {
     let valid = match std::str::from_utf8(&item.payload) {
         Ok(text) => text,
-        // The store keeps 256 bytes, which may end within a character.
+        // A list has the first 256 bytes of a payload, which may end within a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&item.payload[..error.valid_up_to()]).unwrap_or_default()
         }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::source::StoreSource;
 
-/// Lines of what needs attention.
+/// How many lines tell of what needs attention.
 const ATTENTION: usize = 5;
 
 #[derive(Template)]
@@ -60,7 +60,7 @@ struct NameRow {
     waiting: String,
     oldest: String,
     headline: Headline,
-    /// The text if a holder may be dead, and if a hold was lost.
+    /// The text about a holder that may be dead, and the one about a hold that was lost.
     late: String,
     lost: String,
 }
@@ -92,21 +92,15 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
     Ok([parts.clone(), parts])
 }
 
-/// The names that a person may have to see to. Only the names on this page tell that a holder may
-/// be dead, and only those that were read that one was lost.
+/// The names that a person may have to see to. Only names on this page can tell that a holder may
+/// be dead, and only names that were read can tell that a hold was lost.
 fn attention<'a>(
     all: &[Snapshot],
     shown: &[Snapshot],
     lost: &LostHolds,
     base: &'a str,
 ) -> Attention<'a> {
-    let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
-    let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);
-    let is_due = |seen: &&Snapshot| needs_attention(seen) || lost.contains_key(&*seen.name);
-    let others = all.iter().filter(|seen| is_due(seen) && !is_late(seen));
-    let mut found: Vec<_> = late.clone().chain(others).collect();
-    found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
-    let used = found.iter().map(|seen| {
+    let used = in_trouble(all, shown, lost).into_iter().map(|seen| {
         let headline = Headline::of(seen).after(lost.get(&*seen.name));
         AttentionRow { name: seen.name.to_string(), link: encoded(&seen.name), headline }
     });
@@ -125,6 +119,21 @@ fn attention<'a>(
         },
         base,
     }
+}
+
+/// The names in use that a person may have to see to, those for which the most wait first.
+fn in_trouble<'a>(
+    all: &'a [Snapshot],
+    shown: &'a [Snapshot],
+    lost: &LostHolds,
+) -> Vec<&'a Snapshot> {
+    let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
+    let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);
+    let is_due = |seen: &&Snapshot| needs_attention(seen) || lost.contains_key(&*seen.name);
+    let others = all.iter().filter(|seen| is_due(seen) && !is_late(seen));
+    let mut found: Vec<_> = late.clone().chain(others).collect();
+    found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
+    found
 }
 
 /// The names of which a hold was lost and that nobody uses any more, in their order.
@@ -202,7 +211,7 @@ fn names_table<'a>(
 }
 
 impl NameRow {
-    /// Of a row of the list, and of the same with its holders.
+    /// The row of a name, as the list has it and as it is with its holders.
     fn new(listed: &Snapshot, seen: &Snapshot, lost: &LostHolds) -> Self {
         let (dead, words) = dead(seen);
         Self {

@@ -1,5 +1,5 @@
-//! The picture over time: held, in line and wait times, as drawings and as a table that says the
-//! same.
+//! The picture over time: permits held, waiters in line and wait times, as drawings and as a table
+//! that says the same.
 
 mod lane;
 
@@ -20,41 +20,41 @@ pub(super) struct Figures {
     pub(super) held: &'static str,
     pub(super) waiting: &'static str,
     pub(super) oldest: &'static str,
-    /// Whether it is known who got in after a wait.
+    /// It is known who got in after a wait.
     pub(super) has_grants: bool,
 }
 
-/// Of a name.
+/// The titles for a name.
 pub(super) const PERMITS: Figures =
     Figures { held: "Held", waiting: "In line", oldest: "Longest wait", has_grants: true };
 
-/// Of a queue.
+/// The titles for a queue.
 pub(super) const ITEMS: Figures =
     Figures { held: "In work", waiting: "Ready", oldest: "Oldest ready", has_grants: false };
 
-/// Both spans of a name's past.
+/// Both spans of the past of a name or a queue.
 #[derive(Template)]
 #[template(path = "parts/past.html")]
 pub(super) struct Pictures {
     short: Picture,
     long: Picture,
-    /// Waits and holds that ended within the short span.
+    /// Sentences about the waits and holds that ended within the short span.
     waits: String,
     holds: String,
 }
 
-/// One span.
+/// The picture of one span.
 struct Picture {
-    /// `10 minutes`.
+    /// The words for the span, like `10 minutes`.
     span: &'static str,
     figures: &'static Figures,
-    /// From when there is anything, if that is not the whole span.
+    /// A sentence that says since when there are readings, if there are none of the whole span.
     since: String,
     lanes: [Lane; 3],
     /// A gap without readings: its beginning and its length, in buckets.
     gaps: Vec<(i64, i64)>,
-    /// The first bucket, counted from the beginning of this program: drawings are not exact with
-    /// numbers of nine digits.
+    /// The first bucket, counted from the beginning of this program, because drawings are not exact
+    /// with numbers of nine digits.
     first: i64,
     length: i64,
     ticks: &'static [&'static str],
@@ -70,7 +70,7 @@ struct PastRow {
     granted: String,
 }
 
-/// From left to right, the oldest on the left.
+/// The words below the picture, from the oldest on the left to now.
 const SHORT: [&str; 6] = ["10 min ago", "8 min", "6 min", "4 min", "2 min", "now"];
 const LONG: [&str; 5] = ["24 h ago", "18 h", "12 h", "6 h", "now"];
 
@@ -126,7 +126,8 @@ impl Picture {
     }
 }
 
-/// Nobody looked before. Empty if all of the span is known.
+/// Says since when there are readings. It is empty if there are some from the beginning of the
+/// span.
 fn since(buckets: &[Option<&Bucket>], step: Duration) -> String {
     let Some(first) = buckets.iter().position(Option::is_some).filter(|first| *first > 0) else {
         return String::new();
@@ -147,9 +148,10 @@ fn gaps(first: i64, buckets: &[Option<&Bucket>]) -> Vec<(i64, i64)> {
     gaps
 }
 
-/// The newest first, as one reads what happened.
+/// The rows of the table, the newest first, as one reads what has happened.
 fn rows(buckets: &[Option<&Bucket>], step: Duration) -> Vec<PastRow> {
     let size = buckets.len() / ROWS as usize;
+    // From the newest on, so that a shorter part is the oldest.
     let parts = buckets.rchunks(size.max(1)).zip(0_u32..);
     parts
         .map(|(part, back)| PastRow::of(part, step * back * u32::try_from(size).unwrap_or(0), step))

@@ -8,7 +8,7 @@ use seinpaal::Snapshot;
 use super::{encoded, grouped};
 use crate::fields::{FieldMap, field};
 
-/// Rows on a page.
+/// How many rows a page has.
 const ROWS: usize = 40;
 /// The longest text to search for, in characters: a name has at most 512 bytes.
 const MOST_SEARCHED: usize = 512;
@@ -20,11 +20,11 @@ pub(crate) struct ListQuery {
     pub(crate) search: String,
     pub(crate) show: ShownNames,
     pub(crate) sort: Sort,
-    /// From 0.
+    /// The number of the page, from 0.
     pub(crate) page: usize,
 }
 
-/// Which names.
+/// Which names are shown.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum ShownNames {
     /// Somebody holds or waits.
@@ -36,7 +36,7 @@ pub(crate) enum ShownNames {
     All,
 }
 
-/// In which order: most first, and by name where there is no difference.
+/// The order of the names: most first, and by name if there is no difference.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Sort {
     #[default]
@@ -76,7 +76,7 @@ impl ListQuery {
         }
     }
 
-    /// As the query of a link, beginning with `?`.
+    /// The query of a link to this page, beginning with `?`.
     pub(crate) fn link(&self) -> String {
         let show = SHOWS.iter().find(|(show, _, _)| *show == self.show).map_or("", |row| row.1);
         let sort = SORTS.iter().find(|(sort, _, _)| *sort == self.sort).map_or("", |row| row.1);

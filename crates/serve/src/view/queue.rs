@@ -1,5 +1,5 @@
-//! The page of a queue: its headline and counts, its items by their state, groups, and what was. Or
-//! the items of one state alone, page by page.
+//! The page of a queue: its headline and counts, its items by their state, its groups, and its
+//! past; or the items of one state alone, page by page.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Actions on all items that match, on the page and over HTTP: counted, asked, limited to what was
-//! counted, noted.
+//! Actions on all items that match, on the page and over HTTP: they are counted, confirmed, limited
+//! to what was counted, and written down.
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use super::{
     support::{Site, csrf, text},
 };
 
-/// A service with a route, a state and an answer of its own for what is not there.
+/// A service with a route, a state and an answer of its own for addresses that are not there.
 fn service(pages: Router) -> Router {
     let own = Router::new().route("/", get(async |State(it): State<&'static str>| it));
     let missing = async || (StatusCode::NOT_FOUND, "the service has no such page");

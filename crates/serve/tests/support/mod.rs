@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing here takes that long, on a busy machine either.
+/// Nothing here takes that long, not even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -46,7 +46,7 @@ impl Site {
         Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router, 4096)) })
     }
 
-    /// A service that has the pages among its own, as it would serve them.
+    /// A service that has the pages among its own, served as such a service would.
     pub(crate) async fn around(service: Router) -> Fallible<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
@@ -76,7 +76,7 @@ impl Site {
         self.ask(&program_request(method, address, "", body, "close")).await
     }
 
-    /// The same with a key.
+    /// Asks as a program does, with a key.
     pub(crate) async fn call_with_key(
         &self,
         key: &str,
@@ -87,7 +87,7 @@ impl Site {
         self.ask(&program_request("POST", address, &key, body, "close")).await
     }
 
-    /// An answer that is read while it comes, and a request that can be left.
+    /// Begins a request that can be left, and whose answer is read while it comes.
     pub(crate) async fn begin(&self, method: &str, address: &str, body: &str) -> Fallible<Stream> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let request = program_request(method, address, "", body, "keep-alive");
@@ -137,13 +137,13 @@ impl Answer {
     }
 }
 
-/// A site that programs use too, and where people may act.
+/// A site that programs may use, too, and where people may act.
 pub(crate) async fn programs(seinpaal: &Seinpaal) -> Fallible<Site> {
     let options = Options { api: true, allow_actions: true, ..Options::default() };
     Site::open(seinpaal.clone(), options).await
 }
 
-/// What an answer to a program says.
+/// The answer to a program, read as JSON.
 pub(crate) fn object(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
 }
@@ -174,8 +174,8 @@ impl Stream {
     }
 }
 
-/// Waits until the name stands so: each look is an answer of the store, and there are no pauses
-/// between them.
+/// Waits until so many permits are held and so many tickets wait. Each look is an answer of the
+/// store, so there are no pauses between looks.
 pub(crate) async fn until(
     seinpaal: &Seinpaal,
     name: &str,
@@ -205,7 +205,7 @@ pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
         std::future::pending::<()>().await;
         drop(held);
     });
-    // First come, first served: the next one is to come later.
+    // The next request is to stand behind this one.
     timeout(PATIENCE, is_in_line).await.expect("it is told").expect("it stands in line");
     task
 }

@@ -1,4 +1,4 @@
-//! The same promises over every store: two processes of a service, which have a connection each.
+//! The same promises over every store, seen by two connections, as two processes of a service have.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::{Gate, evict, gated, get, held, layer, text, until_held};
 /// Longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A request of a key is served in one process, and one in another process is shed, waits, and
-/// loses its permit.
+/// A request of a key is served over one connection. Requests over the other are refused, wait, and
+/// lose their permits.
 async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     let gate = Gate::default();
     let service =

@@ -1,4 +1,4 @@
-//! What a call knows of clients while it executes a batch.
+//! Tells the ledger what a call knows of clients while it executes a batch.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ impl Contacts for KnownContacts<'_> {
         if self.gone.contains(&inbox) {
             return Contact::Dead;
         }
+        // It is taken to live. `settle_doubts` finds out, and executes again if it is gone.
         self.asked.insert(inbox);
         Contact::Listening
     }

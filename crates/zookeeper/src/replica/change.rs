@@ -1,4 +1,5 @@
-//! What a batch wants written: some more at the end of the log, or all of it packed.
+//! The change that a batch makes to a name's znodes: some more at the end of the log, or all of it
+//! packed.
 
 use super::{
     super::{
@@ -17,7 +18,7 @@ const LONG_LOG: usize = 24 << 10;
 /// hint of the call that packs.
 const KEPT_HINTS: usize = 192;
 
-/// What a batch wants written.
+/// The change that a batch makes to a name's znodes.
 #[derive(Debug)]
 pub(in super::super) enum NodeChange {
     /// The name is not there and need not be.
@@ -44,7 +45,7 @@ pub(in super::super) enum NodeChange {
 }
 
 impl Replica {
-    /// What to write so that every client has the writes in `recorded`.
+    /// The change that gives every client the writes in `recorded`.
     pub(in super::super) fn change(
         &mut self,
         mut recorded: Packer,
@@ -67,8 +68,8 @@ impl Replica {
         }
         hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
         let log = node.log.len() + recorded.byte_count();
-        // What is appended counts as well, or a name would be found to be too long only when it is
-        // packed.
+        // What is appended counts as well. Otherwise a name would be found to be too long only when
+        // it is packed.
         let may_be_full = node.base.len() + log > longest_base && longest_base < LONGEST_BASE;
         if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
             return self.packed(version, header, hints);
@@ -95,7 +96,8 @@ impl Replica {
         NodeChange::Pack { version, header, log, base }
     }
 
-    /// The oldest memories go first when there is no room (as the ledger itself has it).
+    /// Forgets a quarter of the memories, the oldest first, as the ledger does when there is no
+    /// room. Returns whether there were any.
     fn forget_some(&mut self) -> bool {
         let Ok(mut head) = self.state.head();
         let many = (head.past / 4).max(1).min(head.past);
@@ -109,13 +111,13 @@ impl Replica {
         !oldest.is_empty()
     }
 
-    /// The change was written: the copy is as new as the znodes.
+    /// Takes note that the change was written, so that the copy is as new as the znodes.
     pub(in super::super) fn keep(&mut self, change: NodeChange, hints: Vec<Hint>) {
         self.is_spoiled = false;
         let packs = matches!(change, NodeChange::Pack { .. });
         let (version, header, log, base) = match change {
             NodeChange::Nothing => return,
-            NodeChange::Forget { .. } => return self.is_gone(),
+            NodeChange::Forget { .. } => return self.clear(),
             NodeChange::Create { header, log } => (0, header, log, Some(Vec::new())),
             NodeChange::Append { version, header, log } => (version + 1, header, log, None),
             NodeChange::Pack { version, header, log, base } => {

@@ -19,7 +19,10 @@ def delayed_items_come_in_the_order_in_which_they_fall_due(stage: Stage) -> None
 
 
 def _pushed_at_once(worker: Worker) -> bool:
-    """Pushes three items. A busy machine may take so long between two pushes that they fall due in another order."""
+    """Pushes three items, and returns whether they fall due in order.
+
+    A busy machine may take so long between two pushes that they do not.
+    """
     began = time.monotonic()
     for text, delay in [("c", 1.2), ("a", 0.4), ("b", 0.8)]:
         worker.push(text, delay=delay)

@@ -86,6 +86,9 @@ impl MemoryQueue {
             }
         }
         ensure(groups == self.groups, || format!("groups: {groups:?}, kept {:?}", self.groups))?;
+        let is_full = |counts: &Group| counts.ready > 0 && counts.front.is_none();
+        let full = groups.iter().filter(|(_, counts)| is_full(counts)).map(|(group, _)| group);
+        ensure(full.eq(&self.full), || format!("full: {groups:?}, kept {:?}", self.full))?;
         groups.iter().try_for_each(|(group, counts)| self.check_front(head, group, counts))
     }
 

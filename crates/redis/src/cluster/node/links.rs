@@ -1,4 +1,5 @@
-//! The two links of a node: how each is opened when it is first needed, and when it is lost.
+//! The two links of a node: how each is opened when it is first needed, and what becomes of it when
+//! it is late or lost.
 
 use std::{
     sync::{Arc, MutexGuard, PoisonError, atomic::Ordering},
@@ -24,8 +25,9 @@ impl ClusterNode {
             return Ok(link.clone());
         }
         sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
+        let id = LINKS.fetch_add(1, Ordering::Relaxed);
         // Wakeups have a link of their own, so the older protocol is enough here.
-        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
+        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), id).await?).clone())
     }
 
     pub(super) async fn wakeup_link(&self) -> Result<NodeLink, StoreError> {
@@ -53,7 +55,6 @@ impl ClusterNode {
             CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
             failed => error::of_connecting(&failed, &self.url.to_string()),
         })?;
-        let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
         Ok(NodeLink { id, connection, heard: Arc::default(), replicas: Arc::default() })
     }
 
@@ -61,14 +62,14 @@ impl ClusterNode {
         AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
     }
 
-    /// A node that does not even greet is no longer waited for than an answer: others may have its
-    /// slots.
+    /// How long to wait for a connection: no longer than for an answer, since another node may have
+    /// the slots by then.
     fn patience(&self) -> Duration {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 
-    /// A new link takes the place of one that was silent for so long. What is under way over it
-    /// stays so.
+    /// Gives up a link for commands that was silent for so long. The next call opens a new one.
+    /// Calls under way over the old link go on.
     pub(in crate::cluster) async fn doubt(&self, silence: Duration) {
         let mut current = self.commands.lock().await;
         current.take_if(|link| link.heard.was_silent_for(silence));
@@ -79,15 +80,17 @@ impl ClusterNode {
         current.take_if(|link| link.id == id);
     }
 
-    /// The wakeups' link was late. It is kept once nobody believes any more that it hears.
+    /// Gives up a link for wakeups that was late. It stays open, but nobody believes any more that
+    /// it hears.
     pub(super) async fn lose_wakeups(&self, id: u64) {
         let mut current = self.wakeups.lock().await;
         let late = current.take_if(|link| link.id == id);
+        // Before it stands among the late ones: see `mend`, which closes those.
         (self.on_heard)(id, NodeNews::Late);
         self.former_wakeups().extend(late);
     }
 
-    /// A wakeups' link has said that it is lost.
+    /// Takes note that a link for wakeups is lost.
     pub(in crate::cluster) async fn forget_wakeups(&self, id: u64) {
         self.wakeups.lock().await.take_if(|link| link.id == id);
         self.close_former_wakeups(&[id]);

@@ -1,4 +1,4 @@
-//! Why nothing was granted, and what the caller is told.
+//! Finds why nothing was granted, and what the caller is told.
 
 use seinpaal_proto::{Busy, Cause, Enqueue, LimitRule, OnMismatch, Reply, Slots};
 
@@ -35,7 +35,7 @@ impl Ballot {
         }
     }
 
-    /// The refusal that no release by others would change.
+    /// The refusal that no release by others would change, if there is one.
     fn lasting_refusal(
         &self,
         answers: NodeAnswers<'_>,
@@ -58,6 +58,7 @@ impl Ballot {
             return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.ask.kind });
         }
         let limit = self.limit(settings);
+        // A limit of 0 has everybody wait, and refuses nobody for good.
         let too_many =
             || (permits > limit && limit > 0).then_some(Reply::TooMany { ticket, permits, limit });
         self.other_limit(settings).or_else(too_many)
@@ -91,6 +92,7 @@ impl Ballot {
         let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
         let refuses = match on_mismatch {
             OnMismatch::Exact => true,
+            // A limit that an operator pinned wins over what callers state.
             OnMismatch::Refuse => !is_pinned,
             OnMismatch::Adopt | OnMismatch::Set => false,
         };
@@ -140,7 +142,7 @@ fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> O
     if causes.len() >= majority { weightiest(&causes) } else { None }
 }
 
-/// Slots below the limit that no answer knows a holder of.
+/// The slots below the limit of which no answer knows a holder.
 fn free(limit: u32, answers: NodeAnswers<'_>) -> Slots {
     let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
     for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {

@@ -215,7 +215,7 @@ impl World {
     }
 }
 
-/// The answer again, from the node as it was.
+/// Gives the answer again, from the node as it was then.
 fn replay(heard: &Heard, client: &Client) -> (NodeAnswer, NodeReply) {
     let node = &heard.node;
     let reply = if heard.is_vote {

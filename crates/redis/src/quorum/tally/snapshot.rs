@@ -75,7 +75,7 @@ impl ReplyTally<'_> {
         row
     }
 
-    /// In the order in which the nodes, on the whole, have them.
+    /// The waiters, in the order in which the nodes have them on the whole.
     fn waiters(&self, seen: &[&Snapshot], holders: &[HolderRow]) -> Vec<WaiterRow> {
         let mut found: BTreeMap<Ticket, (Vec<usize>, &WaiterRow)> = BTreeMap::new();
         for snapshot in seen {
@@ -88,7 +88,8 @@ impl ReplyTally<'_> {
                 && holders.iter().all(|row| row.ticket != *ticket)
         });
         let mut rows: Vec<_> = found.into_values().collect();
-        // By the mean of its places, in thousandths, because the numbers are whole.
+        // By the mean of a waiter's places. It is taken in thousandths, because the numbers are
+        // whole.
         rows.sort_by_key(|(places, _)| places.iter().sum::<usize>() * 1000 / places.len());
         rows.into_iter().map(|(_, row)| row.clone()).collect()
     }
@@ -107,8 +108,8 @@ fn lists_all(snapshot: &Snapshot) -> bool {
         && snapshot.waiters.len() == snapshot.waiting_total as usize
 }
 
-/// Nodes are read one after the other, so some may show an earlier holder. One holder has a slot:
-/// the one that most nodes show, or else the one that came last.
+/// Leaves each slot to one holder. Nodes are read one after the other, so some may show an earlier
+/// one. The holder that most nodes show has the slot, or else the one that came last.
 fn one_a_slot(mut rows: Vec<(usize, HolderRow)>) -> Vec<HolderRow> {
     rows.sort_by_key(|(votes, row)| Reverse((*votes, row.fence)));
     let mut taken = Slots::none();
@@ -129,8 +130,8 @@ fn most_common_slots(rows: &[&HolderRow]) -> Slots {
     rows.iter().max_by_key(count).map(|row| row.slots.clone()).unwrap_or_default()
 }
 
-/// The holds of the node that knows of the most. A node that was away has missed some, and all
-/// others know of the same ones, to a code or so.
+/// How long the last holds took, as the node that knows of the most tells. A node that was away has
+/// missed some. The others know of the same holds, and may differ by a code.
 fn recent(seen: &[&Snapshot]) -> RecentHolds {
     let all = seen.iter().map(|snapshot| snapshot.recent);
     all.max_by_key(|recent| recent.lengths().count()).unwrap_or_default()

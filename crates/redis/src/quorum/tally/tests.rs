@@ -1,5 +1,5 @@
-//! What is shown of nodes that were read one after the other, while permits changed hands; and how
-//! a ticket has ended of which nodes say different things.
+//! What is shown of nodes that were read one after the other while permits changed hands, and what
+//! is told of a ticket about whose end nodes say different things.
 
 use seinpaal_proto::{Fence, HolderRow, Kind, RecentHolds, Slots, Snapshot};
 

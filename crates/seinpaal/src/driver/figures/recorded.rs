@@ -104,7 +104,7 @@ impl RequestFigure {
         Self { name: label(name), since: Instant::now(), place: None }
     }
 
-    /// It stands in line now, with so many in all.
+    /// The request stands in line now, where so many wait in all.
     pub(crate) fn queued(&mut self, waiting: u32) {
         gauge!(LINE, "name" => self.name.clone()).set(waiting);
         self.place.get_or_insert_with(|| PlaceFigure::take(&self.name));
@@ -115,7 +115,7 @@ impl RequestFigure {
         let name = self.name.clone();
         histogram!(WAIT, "name" => name.clone()).record(self.since.elapsed());
         gauge!(HELD, "name" => name.clone()).increment(permits);
-        // Of all the others together there is no limit.
+        // The names without series of their own share one, and have no limit in common.
         if !name.is_empty() {
             gauge!(LIMIT, "name" => name.clone()).set(limit);
         }

@@ -21,7 +21,8 @@ impl Item {
     ///
     /// # Errors
     /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile;
-    /// [`FinishError::Unknown`] if the store is silent for too long.
+    /// [`FinishError::Unknown`] if the store is silent for too long; [`FinishError::Closed`] if the
+    /// connection was closed.
     ///
     /// # Examples
     /// ```

@@ -70,7 +70,7 @@ impl SharedItem {
         }
     }
 
-    /// By the clock, which may be ahead of what was noted.
+    /// How the delivery stands by the clock, which may be ahead of what was noted.
     pub(super) fn standing(&self, noted: PermitState) -> PermitState {
         if self.lease.is_held() {
             return noted;

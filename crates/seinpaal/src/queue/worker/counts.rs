@@ -21,7 +21,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Both together.
+    /// Returns the sums of these counts and others, as of the parts of a
+    /// [spread](crate::Queue::spread) queue.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

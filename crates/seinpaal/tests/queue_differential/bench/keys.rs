@@ -2,8 +2,8 @@
 
 use super::{Bench, KEY, Model};
 
-/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be:
-/// `forms.lua`.
+/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be listed:
+/// `queue/forms.lua` of the scripts.
 const HEAD: usize = 162;
 const LISTED: usize = 16;
 const MOST_LISTED: usize = 64;
@@ -34,6 +34,7 @@ impl Bench {
         if is_kept(&head) && ends != [false; 2] || should_end && ends != [true; 2] {
             return Some(format!("whether the keys expire: {ends:?}"));
         }
+        // Until when anything of the queue is remembered.
         let memory = field(&head, 18);
         (memory < model.remembered as f64)
             .then(|| format!("remembered until {memory}, not {}", model.remembered))
@@ -44,6 +45,7 @@ impl Bench {
         let fields: Vec<Vec<u8>> =
             redis::cmd("HKEYS").arg(KEY).query_async(&mut self.ears).await.unwrap();
         let of = |letter| fields.iter().filter(|field| field[0] == letter).count();
+        // Ready, delayed, in work and dead.
         let counted = [6, 8, 9, 10].map(|at| field(head, at)).iter().sum::<f64>();
         let found = [of(b'i'), of(b'p')];
         (found.map(|found| found as f64) != [counted; 2])

@@ -8,8 +8,8 @@ use seinpaal_proto::MemoryState;
 use super::{Bench, KEY};
 
 impl Bench {
-    /// The server's clock stands still beside the test's, so its keys are told how much time has
-    /// passed. Says whether the name is gone by that.
+    /// The server's own clock hardly moves while the test's goes on by hours, so the keys are made
+    /// older by each step. Says whether the name is gone by that.
     pub(super) async fn is_gone_after(&mut self, step: i64) -> bool {
         match self.told.take() {
             Some(is_gone) => is_gone,
@@ -21,8 +21,8 @@ impl Bench {
         }
     }
 
-    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the
-    /// server's own clock. What is not seen in any answer would be seen when they are gone.
+    /// Says whether the keys end too early, or never: on the server's own clock they have to last
+    /// at least as long as every lease in them. Answers would show it only once the keys are gone.
     pub(super) fn kept_amiss(&self, state: &MemoryState, kept: &Kept) -> Option<String> {
         kept.is_left().or_else(|| self.cut_short(state, kept.lasting))
     }

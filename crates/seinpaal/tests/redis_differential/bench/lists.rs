@@ -32,7 +32,8 @@ impl Bench {
         let guard = self.guard.map(|length| Guard { length, kept: None });
         let mut model = Model { guard, ..Model::default() };
         for (i, event) in history.iter().enumerate() {
-            let _ = self.compare(&mut model, event, None).await; // another test's
+            // Another test looks for such differences.
+            let _ = self.compare(&mut model, event, None).await;
             let later = [0, 1, 300_000, 1_000_000, 7_000_000][(i * i + history.len()) % 5];
             self.now.fetch_add(later, Ordering::SeqCst);
             if let Some(difference) = self.compare_list(&mut model).await {
@@ -44,8 +45,8 @@ impl Bench {
         None
     }
 
-    /// The same, but nobody looks until all is done. An inspection would leave rows, and so no
-    /// value of one ticket.
+    /// The same, but nobody looks until the history is over. An inspection would turn the value of
+    /// one ticket into rows.
     pub(in super::super) async fn list_difference_at_the_end(
         &mut self,
         history: &[Event],
@@ -54,7 +55,8 @@ impl Bench {
         let guard = self.guard.map(|length| Guard { length, kept: None });
         let mut model = Model { guard, ..Model::default() };
         for event in history {
-            let _ = self.compare(&mut model, event, None).await; // another test's
+            // Another test looks for such differences.
+            let _ = self.compare(&mut model, event, None).await;
         }
         self.compare_list(&mut model).await
     }

@@ -114,7 +114,8 @@ impl Draws {
         Ask::Acquire { acquire, not_after }
     }
 
-    /// Now and then what the scripts look for, of another session.
+    /// What a session tells about itself: now and then the bytes by which the scripts look for
+    /// another session.
     fn about(&mut self) -> String {
         if !self.random.one_in(self.rarity) {
             return self.random.pick(&["", "", "two words"]).to_owned();

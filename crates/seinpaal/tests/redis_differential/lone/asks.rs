@@ -33,7 +33,8 @@ impl Draws {
         }
     }
 
-    /// Now and then it is not looked at.
+    /// Returns whether every permit is held. Now and then it says that one is free all the same, so
+    /// that a session asks in vain.
     fn is_full(&mut self) -> bool {
         let facts = self.beside.model.state.facts();
         facts.is_some_and(|facts| facts.held >= facts.limit()) && !self.random.one_in(12)
@@ -48,7 +49,7 @@ impl Draws {
         Ask::Release { ticket, slots: None }
     }
 
-    /// One of the last that it drew.
+    /// One of the last tickets of a session.
     fn recent(&mut self, session: usize) -> Ticket {
         let back = self.random.pick(&[0, 0, 1, 2, 3, 4]);
         ticket(session, self.drawn[session].saturating_sub(back).max(1))

@@ -53,7 +53,7 @@ fn more(number: u32) -> Ask {
     ask(Acquire { limit: many_at_once(), ..acquire(number) })
 }
 
-/// Of one call and of several.
+/// What follows after the renewals: one call, or several.
 fn what_comes_then() -> Vec<Vec<Event>> {
     let other = Acquire { limit: many_at_once(), ..another() };
     let waits = Acquire { permits: Permits::new(199).unwrap(), ..other.clone() };
@@ -127,8 +127,8 @@ fn renewed_for_a_shorter_time(count: u32) -> Vec<Event> {
     held.into_iter().chain(long).chain(short).chain([look(1)]).collect()
 }
 
-/// They were taken, and are listed, for longer than they are held in the end. Somebody comes whose
-/// request is not about them.
+/// The permits were taken, and are listed, for longer than they are held in the end. Somebody comes
+/// whose request is not about them.
 fn cut_short_before_another_comes() -> Vec<Event> {
     let long = |number| Acquire { ttl: 20 * SECOND, limit: many_at_once(), ..acquire(number) };
     let taken = [1..51, 51..101].map(|some| by(0, 1, some.map(|n| ask(long(n))).collect()));
@@ -141,7 +141,7 @@ fn cut_short_before_another_comes() -> Vec<Event> {
         .collect()
 }
 
-/// By the clock that was set back it is the first that ends.
+/// By the clock that was set back, the lease is the first that ends.
 fn listed_behind_many_others() -> Vec<Event> {
     let back = call(-30_000_000, [Ask::Inspect { rows: 9 }]);
     let renewed = (0..2).map(|_| call(1, [renew(SECOND)]));
@@ -189,7 +189,7 @@ fn under_a_limit_that_is_pinned() -> Vec<Event> {
     held.chain(renewed).chain([look(1), look(SECOND)]).collect()
 }
 
-/// The ticket is asked for once more.
+/// The ticket that is remembered is asked for once more.
 fn beside_one_that_is_only_remembered() -> Vec<Event> {
     let other = || ask(Acquire { limit: many_at_once(), ttl: 60 * SECOND, ..another() });
     let back = Ask::Release { ticket: another().ticket, slots: None };
@@ -228,7 +228,7 @@ fn while_nobody_listens(count: u32) -> Vec<Event> {
     hushed.chain(renewed).chain(end).collect()
 }
 
-/// Its tickets stand under one lease, which is that of another series.
+/// A session's tickets stand under one lease, which is that of another series.
 fn under_the_lease_of_another_series() -> Vec<Event> {
     let lease = another().lease;
     let under = |number| ask(Acquire { lease, limit: many_at_once(), ..acquire(number) });

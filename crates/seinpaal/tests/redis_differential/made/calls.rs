@@ -58,7 +58,7 @@ pub(super) fn acquire(number: u32) -> Acquire {
     }
 }
 
-/// The first of another session's.
+/// The first request of another session.
 pub(super) fn another() -> Acquire {
     let series = Ticket(1 << 64).series();
     Acquire { ticket: series.ticket(1), lease: series.ticket(0).into(), ..acquire(1) }

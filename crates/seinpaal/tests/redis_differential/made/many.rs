@@ -133,7 +133,7 @@ fn many() -> Vec<Event> {
     [1, 51].map(taken).to_vec()
 }
 
-/// Fifty tickets, of which this is the number of the first.
+/// Fifty tickets are taken; the first has this number.
 pub(super) fn taken(from: u32) -> Event {
     let limit = many_at_once();
     by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())

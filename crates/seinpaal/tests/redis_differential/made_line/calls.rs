@@ -21,7 +21,7 @@ pub(super) fn look(step: u64) -> Event {
     by(0, step, Ask::Inspect { rows: 9 })
 }
 
-/// Later sessions have lower ones. No series is found within other ids.
+/// A ticket of a session. Later sessions have lower ones. No series is found within other ids.
 pub(super) fn ticket(who: u64, number: u32) -> Ticket {
     let spread = 0x7edc_ba98_7654_3211_0123_4567_89ab_cdef_u128;
     Ticket(spread - (u128::from(who) << 100)).series().ticket(number)
@@ -40,7 +40,7 @@ pub(super) fn renew(who: u64) -> Ask {
     Ask::RenewAll { lease, ttl: 60 * SECOND, margin: 60 * SECOND, wrong: 0 }
 }
 
-/// Both permits.
+/// A request for both permits.
 pub(super) fn both(who: u64, number: u32) -> Acquire {
     Acquire { permits: Permits::new(2).unwrap(), ..acquire(who, number) }
 }

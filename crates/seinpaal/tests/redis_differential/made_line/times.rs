@@ -17,7 +17,7 @@ pub(super) fn one_ends_just_when_another_renews() -> Vec<Event> {
     vec![by(0, 1, ask(acquire(0, 1))), by(1, 1, ask(short)), by(0, SECOND, renew(0)), look(1)]
 }
 
-/// It is remembered from then on.
+/// A ticket is remembered from when it was given back, and not from when it was granted.
 pub(super) fn given_back_long_after_it_was_had() -> Vec<Event> {
     let short = || Acquire { ttl: SECOND, ..acquire(1, 1) };
     let calls = [by(0, 1, ask(acquire(0, 1))), by(1, 1, ask(short())), by(1, 1, renew(1))];
@@ -26,7 +26,7 @@ pub(super) fn given_back_long_after_it_was_had() -> Vec<Event> {
     calls.into_iter().chain(late).chain([look(1)]).collect()
 }
 
-/// Its place ends by the ledger's clock before the store's.
+/// A waiter's place ends by the ledger's clock before it ends by the store's.
 pub(super) fn a_clock_set_back_while_somebody_waits() -> Vec<Event> {
     let short = Acquire { waiter_ttl: 2 * SECOND, margin: 60 * SECOND, ..waits(1, 1) };
     let back = Event::Call {
@@ -69,7 +69,7 @@ pub(super) fn renewed_for_days() -> Vec<Event> {
     calls.into_iter().zip(steps).map(|((who, ask), step)| by(who, step, ask)).collect()
 }
 
-/// The keys last until the clock has passed it.
+/// The keys last until the clock has passed the fence.
 pub(super) fn a_fence_from_afar() -> Vec<Event> {
     let hours = |n: u64| n * 3_600 * SECOND;
     let long = Acquire { ttl: hours(20), ..both(0, 1) };
@@ -81,7 +81,7 @@ pub(super) fn a_fence_from_afar() -> Vec<Event> {
     vec![by(0, 1, ask(long)), by(1, 1, full(1)), by(0, hours(11), again), seen, look(1)]
 }
 
-/// Its lease was renewed for longer than it is remembered.
+/// A ticket's lease was renewed for longer than the ticket is remembered.
 pub(super) fn forgotten_while_another_holds() -> Vec<Event> {
     let short = || by(1, 1, ask(Acquire { ttl: SECOND, ..acquire(1, 1) }));
     let looks = || by(0, 1_200 * MILLISECOND, renew(0));

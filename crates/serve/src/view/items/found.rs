@@ -1,4 +1,4 @@
-//! Reading the rows of a list, and how many items of it match.
+//! Reads the rows of a list, and counts the items of it that match.
 
 use seinpaal::{ItemCursor, ItemState, ListedItem, Queue, QueueError};
 use seinpaal_words::matching::Matching;
@@ -7,8 +7,8 @@ use crate::view::item_query::ItemQuery;
 
 /// How many rows a page lists.
 const ROWS: usize = 50;
-/// How many items a call looks at where a text is looked for: so few that nobody waits long for the
-/// store meanwhile.
+/// How many items a call looks at if a text is looked for: so few that nobody else waits long for
+/// the store meanwhile.
 const STEP: u32 = 250;
 
 /// The items of a state that were found.
@@ -19,7 +19,7 @@ pub(in super::super) struct FoundItems {
     pub(super) matching: u64,
     /// Where the rows go on.
     pub(super) next: Option<ItemCursor>,
-    /// Whether the first row is the first of the list.
+    /// The first row is the first of the list.
     pub(super) is_first: bool,
 }
 
@@ -32,8 +32,8 @@ impl FoundItems {
         self.state
     }
 
-    /// Reads the first rows, or those behind the place of the query. All items are looked at if
-    /// some are looked for.
+    /// Reads the first rows, or those behind the place of the query. If a text is looked for, all
+    /// items are looked at.
     pub(in super::super) async fn read(
         queue: &Queue,
         state: ItemState,
@@ -54,6 +54,8 @@ impl FoundItems {
             if !is_full && found.shown.len() + meant.len() < ROWS {
                 found.shown.extend(meant);
             } else if !is_full && !meant.is_empty() {
+                // There is no room for all of these. The page is read again in shorter steps, so
+                // that `next` stands close behind the last row that is shown.
                 is_full = true;
                 found.fill(queue, after, matching).await?;
             }
@@ -64,9 +66,9 @@ impl FoundItems {
         }
     }
 
-    /// Takes rows from this place on until there are enough, and notes where they go on. Where one
-    /// page after the other has none, as behind very many groups, it looks further at once, and
-    /// there may be a few rows too many.
+    /// Takes rows from this place on until there are enough, and notes where they go on. If a page
+    /// has no rows, as behind very many groups, the next step is longer, and there may be a few
+    /// rows too many.
     async fn fill(
         &mut self,
         queue: &Queue,

@@ -1,6 +1,6 @@
-//! One drawing: a figure over time, as steps. Across, a unit is a bucket, counted as in the ring,
-//! so that what does not change keeps its place in the text; down, it is [`HEIGHT`] units from the
-//! top of the scale to nothing.
+//! One drawing: a figure over time, as steps. To the right a unit is a bucket, counted as in the
+//! ring, so that the text of what does not change stays the same. Downwards there are [`HEIGHT`]
+//! units from the top of the scale to zero.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -15,7 +15,7 @@ pub(super) const HEIGHT: u32 = 48;
 pub(super) struct Lane {
     pub(super) class: &'static str,
     pub(super) title: &'static str,
-    /// The value now, and the top of the scale, if it has one.
+    /// The value now, and the top of the scale. It is empty if there is nothing to scale.
     pub(super) now: String,
     pub(super) top: String,
     /// The picture in one sentence.
@@ -23,9 +23,9 @@ pub(super) struct Lane {
     /// The area below the most, and in it the area below the least.
     pub(super) most: String,
     pub(super) least: String,
-    /// The limit, or nothing.
+    /// The line of the limit. It is empty if there is no limit.
     pub(super) line: String,
-    /// Grants after a wait: a dot each.
+    /// A dot for each bucket with grants after a wait.
     pub(super) dots: String,
 }
 
@@ -110,7 +110,7 @@ fn up_to(top: u32, shown: String) -> String {
     if top == 0 { String::new() } else { format!("up to {shown}") }
 }
 
-/// A length of time; nothing if nobody waits.
+/// A length of time, or `none` if nobody waited.
 pub(super) fn length(millis: u32) -> String {
     match millis {
         0 => "none".to_owned(),
@@ -154,38 +154,35 @@ impl Scale {
         HEIGHT - u32::try_from(share).unwrap_or(HEIGHT)
     }
 
-    /// The known values: one piece of path for each run without a gap.
+    /// Calls `piece` for each run of known values without a gap: with its steps, the first of which
+    /// is where it begins, and with its end.
     fn runs(
         &self,
         buckets: &Buckets<'_>,
         figure: fn(&Bucket) -> u32,
-        mut piece: impl FnMut(i64, &[(i64, u32)], i64),
+        mut piece: impl FnMut(&[(i64, u32)], i64),
     ) {
-        // Where each run begins, where its steps are, and how high.
-        let (mut begin, mut steps): (i64, Vec<(i64, u32)>) = (self.first, Vec::new());
+        let mut steps: Vec<(i64, u32)> = Vec::new();
+        // What is behind the last bucket is a gap, too, so that it ends the last run.
         for (number, bucket) in (self.first..).zip(buckets.iter().copied().chain([None])) {
             match bucket.map(|it| self.y(figure(it))) {
-                Some(y) => {
-                    if steps.is_empty() {
-                        begin = number;
-                    }
-                    if steps.last().is_none_or(|(_, last)| *last != y) {
-                        steps.push((number, y));
-                    }
+                Some(y) if steps.last().is_none_or(|(_, last)| *last != y) => {
+                    steps.push((number, y));
                 }
-                None if !steps.is_empty() => piece(begin, &std::mem::take(&mut steps), number),
-                None => {}
+                None if !steps.is_empty() => piece(&std::mem::take(&mut steps), number),
+                _ => {}
             }
         }
     }
 
     fn area(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
         let mut path = String::new();
-        self.runs(buckets, figure, |begin, steps, end| {
+        self.runs(buckets, figure, |steps, end| {
+            // Zero all the time has no area, and the page is shorter without it.
             if steps.iter().all(|(_, y)| *y == HEIGHT) {
                 return;
             }
-            let _ = write!(path, "M{begin} {HEIGHT}");
+            let _ = write!(path, "M{} {HEIGHT}", steps[0].0);
             for (x, y) in steps {
                 let _ = write!(path, "H{x}V{y}");
             }
@@ -196,8 +193,8 @@ impl Scale {
 
     fn steps(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
         let mut path = String::new();
-        self.runs(buckets, figure, |begin, steps, end| {
-            let _ = write!(path, "M{begin} {}", steps[0].1);
+        self.runs(buckets, figure, |steps, end| {
+            let _ = write!(path, "M{} {}", steps[0].0, steps[0].1);
             for (x, y) in &steps[1..] {
                 let _ = write!(path, "H{x}V{y}");
             }
@@ -206,7 +203,7 @@ impl Scale {
         path
     }
 
-    /// Lines without length, which round ends make dots.
+    /// A path of lines without length, which their round ends make dots.
     fn dots(&self, buckets: &Buckets<'_>) -> String {
         let mut path = String::new();
         for (number, bucket) in (self.first..).zip(buckets) {
