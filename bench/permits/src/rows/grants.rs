@@ -64,8 +64,8 @@ pub(super) fn idle(bench: &mut Bench, row: &Row) -> io::Result<()> {
     })
 }
 
-/// Two workers, each a process: a permit goes to and fro. The pause after the release keeps the one that had it from
-/// taking it again, which would hide how long the other waits.
+/// Two workers, each a process: a permit goes to and fro. The pause after the release keeps the one
+/// that had it from taking it again, which would hide how long the other waits.
 fn hand_off(peer: &Peer) -> Figures {
     let server = Server::start()?;
     let millis = WINDOW.as_millis() as u64;
@@ -107,7 +107,7 @@ fn a_grant(peer: &Peer, tasks: u64) -> io::Result<f64> {
     Ok(tap.end()? / grants as f64)
 }
 
-/// One holds, the others wait.
+/// Commands a second while one holds and the others wait.
 fn waiting(peer: &Peer, plan: Plan) -> io::Result<f64> {
     let server = Server::start()?;
     let plan = Plan { hold: FOREVER, count: 1, ..plan };
