@@ -3,9 +3,13 @@
 
 use seinpaal_proto::{
     Name, Ticket,
-    queue::session::{Delivered, Event as QueueEvent},
+    queue::{
+        Batch as QueueBatch, How, Request as QueueRequest,
+        session::{Delivered, Event as QueueEvent},
+    },
     session::Event,
 };
+use tracing::Level;
 
 /// Logs what happened to a ticket. Its name is looked up only if somebody reads the log.
 pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
@@ -81,6 +85,21 @@ pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
         }
         QueueEvent::Answer { .. } => tracing::trace!(target: "seinpaal", queue, "asked"),
         _ => {}
+    }
+}
+
+/// Logs the deliveries that a batch gives back, before it is sent. No event tells of one that the
+/// program never saw, as of a pop that was given up.
+pub(super) fn note_queue_batch(queue: &Name, batch: &QueueBatch) {
+    if !tracing::enabled!(target: "seinpaal", Level::DEBUG) {
+        return;
+    }
+    let queue = queue.as_str();
+    for request in &batch.requests {
+        if let QueueRequest::Finish { delivery, how: How::GiveBack { .. } } = request {
+            let (id, fence) = (delivery.id, delivery.fence);
+            tracing::debug!(target: "seinpaal", queue, item = %id, %fence, "giving back");
+        }
     }
 }
 
