@@ -9,7 +9,6 @@ use seinpaal_proto::{
     },
     session::Event,
 };
-use tracing::Level;
 
 /// Logs what happened to a ticket. Its name is looked up only if somebody reads the log.
 pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
@@ -91,9 +90,6 @@ pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
 /// Logs the deliveries that a batch gives back, before it is sent. No event tells of one that the
 /// program never saw, as of a pop that was given up.
 pub(super) fn note_queue_batch(queue: &Name, batch: &QueueBatch) {
-    if !tracing::enabled!(target: "seinpaal", Level::DEBUG) {
-        return;
-    }
     let queue = queue.as_str();
     for request in &batch.requests {
         if let QueueRequest::Finish { delivery, how: How::GiveBack { .. } } = request {

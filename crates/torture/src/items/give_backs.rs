@@ -71,3 +71,30 @@ impl Visit for ToldEvent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use seinpaal::Seinpaal;
+
+    use super::*;
+    use crate::history::{self, HistoryEvent};
+
+    #[tokio::test]
+    async fn a_give_back_is_written_down_and_no_other_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history");
+        write_down(Pen::open(&path, "w0.1").unwrap());
+        let seinpaal = Seinpaal::in_memory();
+        let queue = seinpaal.queue("q");
+        queue.push("x").await.unwrap();
+        let item = queue.pop().await.unwrap();
+        let (id, fence) = (item.id().0, item.fence().0);
+        item.give_back(Duration::ZERO).await.unwrap();
+        queue.pop().await.unwrap().acknowledge().await.unwrap();
+        let events: Vec<HistoryEvent<ItemEvent>> = history::read(&path).unwrap();
+        let told: Vec<_> = events.into_iter().map(|event| event.what).collect();
+        assert_eq!(told, [ItemEvent::GivingBack { id, fence }]);
+    }
+}
