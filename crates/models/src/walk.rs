@@ -20,7 +20,9 @@ pub struct Walks<A> {
     pub violation: Option<(u64, String, Vec<A>)>,
 }
 
-/// Xorshift (Marsaglia 2003).
+/// Xorshift (Marsaglia 2003), and not `seinpaal_draw`: docs/guarantees.md and
+/// docs/internals/proof/planted.md name walks by their seeds, which would be other walks by other
+/// numbers.
 #[derive(Debug)]
 struct WalkDice(u64);
 

@@ -50,6 +50,8 @@ pub struct World {
     pub(crate) faults_left: u8,
     pub(crate) forward_left: u8,
     pub(crate) backward_left: u8,
+    /// Whether the store's clock is set in this model.
+    pub(crate) is_clock_set: bool,
     pub(crate) turns_left: u8,
     pub(crate) ghost: Ghost,
 }
@@ -125,6 +127,7 @@ impl World {
             faults_left: bounds.faults,
             forward_left: bounds.clock_steps,
             backward_left: bounds.steps_back,
+            is_clock_set: bounds.clock_steps + bounds.steps_back > 0,
             turns_left: bounds.turns,
             ghost: Ghost {
                 last_fence: 0,

@@ -57,7 +57,7 @@
 //! |---|---|
 //! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused or did not answer, a name that is damaged |
 //! | info | `asked to hand over` |
-//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `finished`, pops that `drained` or `timed out`, connections that fail |
+//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `giving back`, `finished`, pops that `drained` or `timed out`, connections that fail |
 //! | trace | `renewed`, `asked` |
 //!
 //! # To test one's own code

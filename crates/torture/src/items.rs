@@ -7,6 +7,7 @@
 
 pub mod args;
 pub mod check;
+mod give_backs;
 pub mod history;
 pub mod report;
 pub mod rig;

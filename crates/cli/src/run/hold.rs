@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-pub(super) use self::lease::left_for_cmd;
+pub(super) use self::lease::{left_at_start, left_for_cmd};
 use super::{
     Events, RunEvent, Signals,
     ending::CmdEnding,

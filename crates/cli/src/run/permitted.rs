@@ -14,7 +14,7 @@ use super::{
     Events, RunEvent, Signals,
     guard::{KillTerms, RunGuard},
     held::{self, CmdGrant, HeldAs, HeldName},
-    hold::{HoldOfCmd, left_for_cmd},
+    hold::{HoldOfCmd, left_at_start, left_for_cmd},
     leash::{self, Leash},
     once::Once,
     process::{BeforeCmd, Cmd},
@@ -80,7 +80,7 @@ impl PermittedCmd<'_> {
         let started = match fallen(&mut ties) {
             Some(failure) => Err(failure),
             None => {
-                let left = permits.as_ref().and_then(left_for_cmd);
+                let left = permits.as_ref().and_then(left_at_start);
                 self.start(grants, &held, counts, terminal.as_mut(), (&mut guard, left), signals)
             }
         };

@@ -90,6 +90,20 @@ fn explaining_says_the_place_as_it_changes_and_then_the_slot() {
 }
 
 #[test]
+fn explaining_says_the_same_place_in_the_line_of_another_name() {
+    let world = World::embedded();
+    let [(a, _), (b, _)] = ["a", "b"].map(|name| Held::hold(&world, &[name]));
+    let mut waiter = Held::start(world.command(&["run", "a", "--also", "b", "-v", "true"]));
+    world.until_waiting("a", 1);
+    a.let_go();
+    world.until_waiting("b", 1);
+    b.let_go();
+    let said = waiter.end().err;
+    let at = |words| said.find(words).unwrap_or_else(|| panic!("{words:?} in {said}"));
+    assert!(at("a: waiting, 0 ahead\n") < at("b: waiting, 0 ahead\n"), "{said}");
+}
+
+#[test]
 fn a_store_without_room_is_reported_at_once_with_69() {
     let world = World::with_redis(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
     for args in [

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal_rig::RedisServer;
+use seinpaal_rig::{RedisServer, until};
 
 use super::{field::BusyField, load::ClientLoad, tally::FieldTally};
 
@@ -19,7 +19,8 @@ pub struct QuorumPlan {
     pub ttl: Duration,
     /// The restart guard. `None` runs without one.
     pub guard: Option<Duration>,
-    /// How long each phase lasts.
+    /// How long each phase lasts at least. One in which a majority answers lasts until permits were
+    /// granted in it.
     pub phase: Duration,
     /// How often all phases are repeated.
     pub rounds: u32,
@@ -78,7 +79,8 @@ const EACH: [(&str, bool, Deed); 9] = [
 /// Runs all phases and reports.
 ///
 /// # Panics
-/// If servers or clients cannot be started.
+/// If servers or clients cannot be started, or if a majority answers in a phase and nobody is
+/// granted anything for a minute.
 #[must_use]
 pub fn run(plan: &QuorumPlan) -> QuorumReport {
     let mut nodes: [RedisServer; 3] = std::array::from_fn(|_| RedisServer::start());
@@ -123,9 +125,12 @@ fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &BusyField
     };
     let mut rows: Vec<PhaseRow> = EACH.into_iter().map(row).collect();
     for round in 0..plan.rounds {
-        for (row, (_, _, deed)) in rows.iter_mut().zip(EACH) {
+        for (row, (_, must_go_on, deed)) in rows.iter_mut().zip(EACH) {
             let (before, began) = (field.tally(), Instant::now());
             deed(nodes);
+            if must_go_on {
+                until_it_goes_on(row.phase, plan, field);
+            }
             thread::sleep(plan.phase.saturating_sub(began.elapsed()));
             let after = field.tally();
             row.time += began.elapsed();
@@ -137,6 +142,14 @@ fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &BusyField
         field.until_grants(10); // after the guard
     }
     rows
+}
+
+/// Waits for more grants than clients can have asked for before the phase began. However slow the
+/// machine is, that comes if a majority answers.
+fn until_it_goes_on(phase: &str, plan: &QuorumPlan, field: &BusyField) {
+    let before = field.tally().grants;
+    let is_enough = || field.tally().grants - before > plan.clients as u64;
+    until(&format!("permits are granted while {phase}"), is_enough);
 }
 
 impl fmt::Display for QuorumReport {

@@ -18,16 +18,22 @@ use crate::{
     traffic::{Life, Load},
 };
 
-/// More than twice the longest lease of any model, in ticks. Delays lie ahead, where every instant
-/// counts.
+/// How far back instants still count, in ticks. What is over matters only through what is reckoned
+/// from it: a lease, a client's patience, the two leases in which an end is told again, the time in
+/// which a called worker must come. All of these are less. Other terms lie ahead until they are
+/// reached, where every instant counts, and how long ago they were reached makes no difference:
+/// places, however long ([`PLACE_TTL`](seinpaal_proto::queue::PLACE_TTL)), what is remembered of a
+/// session until its batch's deadline (rule 9), and delays.
 const PAST: u64 = 16;
-/// No less than any model's clock steps back, in ticks.
+/// The same where the store's clock is set: what was new by the client's clock may lie a step
+/// further back by the store's, and what lies back may be ahead again.
 const BACK: u64 = 64;
 
 impl World {
     fn lens(&self) -> Lens {
-        let may_go_back = self.backward_left > 0;
-        let (past, back) = if may_go_back { (BACK, BACK * TICK) } else { (PAST, 0) };
+        // Also after the last step: an answer from before it may still be under way.
+        let past = if self.is_clock_set { BACK } else { PAST };
+        let back = if self.backward_left > 0 { BACK * TICK } else { 0 };
         Lens { now: self.now, tick: TICK, past: past * TICK, back }
     }
 }
@@ -106,4 +112,41 @@ fn hash_of(parcel: &Parcel, view: &View<'_>) -> u64 {
         }
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use seinpaal_proto::queue::CALL_WAIT;
+
+    use super::*;
+    use crate::queue::{
+        action::Action,
+        bounds::Bounds,
+        list::{explored, walked},
+    };
+
+    #[test]
+    fn what_counts_of_the_past_is_more_than_any_model_reckons_from_it() {
+        for bounds in explored().into_iter().chain(walked()) {
+            let reckoned = bounds.patience().max(2 * bounds.ttl()) + CALL_WAIT;
+            assert!(PAST * TICK > reckoned, "{}", bounds.name);
+            let steps = u64::from(bounds.clock_steps.max(bounds.steps_back)) * bounds.clock_step;
+            assert!(BACK * TICK > reckoned + steps * TICK, "{}", bounds.name);
+        }
+    }
+
+    /// The answer's reading of the clock decides on the deadline of the next batch.
+    #[test]
+    fn an_answer_that_was_made_earlier_is_another_after_the_last_step_of_the_clock_too() {
+        let bounds = Bounds { clock_steps: 1, steps_back: 1, ..Bounds::BASE };
+        let world = |actions: [Action; 3]| {
+            let mut world = World::new(&bounds);
+            let steps = [Action::Backward].into_iter().chain(actions).chain([Action::Forward]);
+            steps.for_each(|action| world.act(&bounds, action));
+            world
+        };
+        let early = world([Action::Push, Action::Deliver(0), Action::Tick]);
+        let late = world([Action::Push, Action::Tick, Action::Deliver(0)]);
+        assert!(early != late);
+    }
 }

@@ -35,6 +35,8 @@ pub struct World {
     pub(super) faults_left: u8,
     pub(super) forward_left: u8,
     pub(super) backward_left: u8,
+    /// Whether the store's clock is set in this model.
+    pub(super) is_clock_set: bool,
     pub(super) ghost: Ghost,
 }
 
@@ -152,6 +154,7 @@ impl World {
             faults_left: bounds.faults,
             forward_left: bounds.clock_steps,
             backward_left: bounds.steps_back,
+            is_clock_set: bounds.clock_steps + bounds.steps_back > 0,
             ghost,
         };
         let more = u32::from(bounds.plant == Some(Plant::GroupOneMore));

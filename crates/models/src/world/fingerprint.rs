@@ -16,15 +16,18 @@ use crate::{
     traffic::{Life, Load},
 };
 
-/// Twice the longest lease or place of any model, in ticks.
+/// How far back instants still count, in ticks: twice the longest lease or place of any model.
 const PAST: u64 = 24;
-/// No less than any model's clock steps back, in ticks.
+/// The same where the store's clock is set: what was new by the client's clock may lie a step
+/// further back by the store's, and what lies back may be ahead again.
 const BACK: u64 = 64;
 
 impl World {
     fn lenses(&self) -> (Lens, Lens) {
+        // Also after the last step: an answer from before it may still be under way.
+        let past = if self.is_clock_set { BACK } else { PAST };
         let back = if self.backward_left > 0 { BACK * TICK } else { 0 };
-        let own = Lens { now: self.now, tick: TICK, past: PAST * TICK, back };
+        let own = Lens { now: self.now, tick: TICK, past: past * TICK, back };
         (own, own.on(self.store_now))
     }
 }
@@ -219,5 +222,41 @@ fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &InstantViews, hasher: &mut 
             (looks.fence(*fence), slots, names, asks).hash(hasher);
         }
         other => other.hash(hasher),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bounds::{Bounds, Rule},
+        list::{explored, walked},
+        world::Action,
+    };
+
+    #[test]
+    fn what_counts_of_the_past_is_twice_the_longest_lease_or_place_and_a_step_of_the_clock() {
+        for bounds in explored().into_iter().chain(walked()) {
+            let reckoned = 2 * bounds.ttl.max(bounds.place);
+            assert!(PAST >= reckoned, "{}", bounds.name);
+            let steps = u64::from(bounds.clock_steps.max(bounds.steps_back)) * bounds.clock_step;
+            assert!(BACK >= reckoned + steps, "{}", bounds.name);
+        }
+    }
+
+    /// The answer's reading of the clock decides on the deadline of the next batch.
+    #[test]
+    fn an_answer_that_was_made_earlier_is_another_after_the_last_step_of_the_clock_too() {
+        let bounds = Bounds { clock_steps: 1, steps_back: 1, clock_step: 30, ..Bounds::BASE };
+        let want = || Action::Want(0, 1, Rule::Refuse(bounds.limit), "");
+        let world = |actions: [Action; 3]| {
+            let mut world = World::new(&bounds);
+            let steps = [Action::Backward].into_iter().chain(actions).chain([Action::Forward]);
+            steps.for_each(|action| world.act(&bounds, action));
+            world
+        };
+        let early = world([want(), Action::Deliver(0), Action::Tick]);
+        let late = world([want(), Action::Tick, Action::Deliver(0)]);
+        assert!(early != late);
     }
 }

@@ -3,7 +3,10 @@
 
 use seinpaal_proto::{
     Name, Ticket,
-    queue::session::{Delivered, Event as QueueEvent},
+    queue::{
+        Batch as QueueBatch, How, Request as QueueRequest,
+        session::{Delivered, Event as QueueEvent},
+    },
     session::Event,
 };
 
@@ -79,6 +82,18 @@ pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
             tracing::debug!(target: "seinpaal", queue, item = %id, %fence, ?end, "finished");
         }
         QueueEvent::Answer { .. } => tracing::trace!(target: "seinpaal", queue, "asked"),
+    }
+}
+
+/// Logs the deliveries that a batch gives back, before it is sent. No event tells of one that the
+/// program never saw, as of a pop that was given up.
+pub(super) fn note_queue_batch(queue: &Name, batch: &QueueBatch) {
+    let queue = queue.as_str();
+    for request in &batch.requests {
+        if let QueueRequest::Finish { delivery, how: How::GiveBack { .. } } = request {
+            let (id, fence) = (delivery.id, delivery.fence);
+            tracing::debug!(target: "seinpaal", queue, item = %id, %fence, "giving back");
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use seinpaal_proto::{
 };
 
 use super::{
+    journal::note_queue_batch,
     queue_command::{QueueCommand, WantedItems},
     queue_waiters::{QueueWaiters, Taker},
 };
@@ -160,6 +161,9 @@ impl QueueSessions {
         waiters.session.handle_timeout(now);
         waiters.tell(&name);
         let call = waiters.session.poll_call(now);
+        if let Some(call) = &call {
+            note_queue_batch(&name, &call.batch);
+        }
         self.bearings = later(self.bearings, waiters.session.bearings());
         if let Some(at) = waiters.agenda_at.take() {
             self.agenda.remove(&(at, name.clone()));

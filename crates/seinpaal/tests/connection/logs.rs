@@ -102,6 +102,10 @@ async fn no_payload_and_no_value_is_ever_logged() -> Result<(), Box<dyn std::err
         let seinpaal = Seinpaal::connect(&url).await?;
         use_secrets(&seinpaal, queue).await?;
         assert_no_secret(queue);
+        let given_back = lines_with("message=giving back");
+        let is_whole = |line: &String| line.contains(" item=") && line.contains(" fence=");
+        let is_told = |line: &String| line.contains(queue) && is_whole(line);
+        assert_eq!(given_back.iter().filter(|line| is_told(line)).count(), 1, "{given_back:?}");
     }
     let seinpaal = Seinpaal::connect(&server.socket_url("")).await?;
     let permit = seinpaal.semaphore("logged w").acquire().await?;

@@ -55,6 +55,8 @@ pub enum Count {
     Deliveries,
     /// Deliveries that only the attempt number of a later delivery shows.
     Unseen,
+    /// Deliveries that were given back before a handler saw them. They do not count as attempts.
+    GivenBack,
     /// Acknowledgements that the store answered.
     Acknowledged,
     /// Items whose only acknowledgement was not answered, and that were not delivered again. They
@@ -77,7 +79,7 @@ pub enum Count {
     ByFault,
     /// Deliveries that another followed for no visible reason.
     Unexplained,
-    /// Items that were delivered once, and acknowledged.
+    /// Items that a handler saw once, at the first attempt, and that were acknowledged.
     Undisturbed,
     /// Those of them that were delivered before an earlier item of the same priority.
     OutOfOrder,
@@ -158,6 +160,7 @@ fn repeats(tale: &ItemsTale, rules: ItemRules, verdict: &mut ItemVerdict) {
         }
         let first = item.deliveries.first().map_or(1, |delivery| delivery.attempt);
         verdict.add(Count::Unseen, u64::from(first.saturating_sub(1)));
+        verdict.add(Count::GivenBack, item.given_back.len() as u64);
         for pair in item.deliveries.windows(2) {
             verdict
                 .add(Count::Unseen, u64::from(pair[1].attempt.saturating_sub(pair[0].attempt + 1)));

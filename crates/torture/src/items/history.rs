@@ -20,6 +20,8 @@ pub enum ItemEvent {
     Acknowledged { id: u64, fence: u64 },
     /// The delivery was over before (`is_lost`), or the store did not answer.
     NotAcknowledged { id: u64, fence: u64, is_lost: bool },
+    /// The worker is about to give the delivery back, whether a handler has seen it or not.
+    GivingBack { id: u64, fence: u64 },
     /// A worker lives.
     Started,
     /// The rig is about to kill a worker's life. The line is written as the other rig writes it, as

@@ -24,7 +24,7 @@ pub fn report(verdict: &ItemVerdict) -> String {
     text
 }
 
-const LINES: [(Count, &str); 24] = [
+const LINES: [(Count, &str); 25] = [
     (Count::Pushed, "pushes answered"),
     (Count::Refused, "pushes refused"),
     (Count::PushUnknown, "pushes of which nobody could say what became"),
@@ -33,6 +33,7 @@ const LINES: [(Count, &str); 24] = [
     (Count::Faults, "faults of the store"),
     (Count::Deliveries, "deliveries that a handler saw"),
     (Count::Unseen, "deliveries that no handler saw (killed before it began)"),
+    (Count::GivenBack, "deliveries that were given back before a handler saw them"),
     (Count::Acknowledged, "acknowledgements answered"),
     (Count::DoneUnanswered, "items done whose acknowledgement was not answered (killed meanwhile)"),
     (Count::TooLate, "acknowledgements refused: the delivery was over"),

@@ -14,7 +14,7 @@ use std::{
 
 use seinpaal::{FinishError, Item};
 
-use super::{NAME, history::ItemEvent};
+use super::{NAME, give_backs, history::ItemEvent};
 use seinpaal_draw::Draw;
 
 use crate::{
@@ -48,6 +48,7 @@ pub struct ItemOrders {
 /// If the history cannot be opened, or the store refuses for good.
 pub fn work(orders: ItemOrders) -> io::Result<()> {
     let pen = Pen::open(&orders.history, &orders.who)?;
+    give_backs::write_down(pen.clone());
     let mut stop = stop_with_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -106,6 +106,14 @@ impl HoldOfCmd<'_> {
     }
 }
 
+/// How long a CMD may go on that is about to begin: not at all if its permits are lost. The guard
+/// has no earlier time to act at then, and if we were stopped or killed now, CMD would go on without
+/// a lease. What was given back on purpose ends no CMD, as of `acquire --while-pid`.
+pub(in crate::run) fn left_at_start(permits: &PermitSet) -> Option<Duration> {
+    let left = permits.remaining();
+    left.filter(|_| permits.state() != PermitState::Lost(Lost::Ended(Ended::Released)))
+}
+
 /// How long CMD may go on; `None`: its permits do not run out by time, or they are lost. A guard
 /// that were told of a loss as of a lease without time would send TERM at once, whatever the cause.
 pub(in crate::run) fn left_for_cmd(permits: &PermitSet) -> Option<Duration> {

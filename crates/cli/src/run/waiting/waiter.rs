@@ -51,9 +51,10 @@ impl<'a> ToldWaiter<'a> {
     /// This request stands in the line of this name now, in which there are `waiting`.
     pub(super) fn begin(&mut self, part: &NamePart, waiting: u32) {
         self.events.emit(&RunEvent::Queued { name: &part.name, waiting });
-        self.explain(&part.name, waiting, None, None);
         // The same place in the line of another name is news.
+        self.explained = (0, false, false);
         self.emitted = (0, false, Vec::new());
+        self.explain(&part.name, waiting, None, None);
         let voice = self.entrance.voice;
         let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
         self.lookout.post(&part.semaphore, is_wanted);

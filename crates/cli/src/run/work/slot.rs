@@ -53,7 +53,7 @@ impl WorkSlot<'_> {
         // There is room for one on the record. Where more have inherited the descriptors, they
         // alone count.
         let is_recorded = presence.is_some() && self.concurrency == 1;
-        let (seinpaal, times) = (&self.seinpaal, left_for_cmd(item));
+        let (seinpaal, times) = (&self.seinpaal, left_at_start(item));
         let (terms, dies_with_us) = (self.terms, guard.is_some());
         let mut recorded = Ok(());
         let note = |cmd: Pid| {
@@ -98,10 +98,36 @@ fn variables(item: &Item) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// How long a CMD may work on the item that is about to begin: not at all if the item is lost. The
+/// guard has no earlier time to act at then, and if we were stopped or killed now, CMD would go on
+/// without a lease.
+fn left_at_start(item: &Item) -> Option<Duration> {
+    item.remaining()
+}
+
 /// How long CMD may work on the item, as [`hold`](crate::run::hold::left_for_cmd) has it for the
 /// permits of a `run`.
 pub(super) fn left_for_cmd(item: &Item) -> Option<Duration> {
     let left = item.remaining();
     // In this order: what is not lost now was not lost when its time was read.
     left.filter(|_| !matches!(item.state(), PermitState::Lost(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use seinpaal::Seinpaal;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_guard_is_told_of_a_loss_before_cmd_began_and_of_no_later_one() {
+        let seinpaal = Seinpaal::in_memory();
+        let queue = seinpaal.queue("q");
+        let id = queue.push("x").await.unwrap().id;
+        let item = queue.pop().await.unwrap();
+        assert_eq!(left_at_start(&item), left_for_cmd(&item));
+        queue.cancel(id).await.unwrap();
+        item.lost().await;
+        assert_eq!((left_at_start(&item), left_for_cmd(&item)), (Some(Duration::ZERO), None));
+    }
 }

@@ -1,10 +1,14 @@
-//! The order of undisturbed items: those that were delivered once, as their first attempt, and
-//! acknowledged.
+//! The order of undisturbed items: those that a handler saw once, as their first attempt, and that
+//! were acknowledged.
 //!
 //! The queue's order is the moment of the push less a minute for each step of priority. Workers run
 //! side by side, so the order of deliveries is that of their fences, which the store gives, and not
 //! that of handlers' starts. An item `b` passed `a` if `a` stood before `b`, was in the queue when
 //! `b` was delivered (its id is below `b`'s fence), and was delivered later.
+//!
+//! A worker gives a delivery back that nobody in it wants any more, for example because its pop was
+//! given up in a long silence of the store. That counts no attempt, and while the item was away
+//! others passed it rightly. So an item's delivery is its first one, given back or not.
 
 use super::{
     Count, ItemVerdict,
@@ -19,6 +23,7 @@ const AHEAD: i64 = 1_000;
 #[derive(Clone, Copy, Debug)]
 struct Undisturbed {
     id: u64,
+    /// Of its first delivery.
     fence: u64,
     priority: i8,
 }
@@ -28,7 +33,10 @@ impl Undisturbed {
         let [delivery] = &item.deliveries[..] else { return None };
         let is_done = item.acknowledged.len() == 1 && delivery.attempt == 1;
         let priority = item.pushed.filter(|_| is_done)?;
-        Some(Self { id, fence: delivery.fence, priority })
+        // All deliveries before a first attempt were given back, and each was written down.
+        let fence =
+            item.given_back.first().map_or(delivery.fence, |back| delivery.fence.min(*back));
+        Some(Self { id, fence, priority })
     }
 
     fn rank(&self) -> i64 {

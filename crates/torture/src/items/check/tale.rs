@@ -1,7 +1,7 @@
 //! The history, item by item and life by life.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     time::Duration,
 };
 
@@ -38,6 +38,8 @@ pub(super) struct ToldItem {
     pub(super) may_be: bool,
     /// The deliveries, by fence.
     pub(super) deliveries: Vec<HandledDelivery>,
+    /// The fences of deliveries that were given back, and that no handler saw.
+    pub(super) given_back: BTreeSet<u64>,
     /// The fences of acknowledgements that were answered.
     pub(super) acknowledged: Vec<u64>,
     /// The fences of acknowledgements that were sent and not refused.
@@ -78,6 +80,8 @@ impl ItemsTale {
         }
         for item in tale.items.values_mut() {
             item.deliveries.sort_by_key(|delivery| delivery.fence);
+            let seen = |fence: &u64| item.deliveries.iter().any(|it| it.fence == *fence);
+            item.given_back.retain(|fence| !seen(fence));
         }
         for n in std::mem::take(&mut tale.may_be) {
             tale.settle(n);
@@ -113,6 +117,9 @@ impl ItemsTale {
             }
             ItemEvent::NotAcknowledged { id, fence, is_lost } => {
                 self.take_refusal(*id, *fence, *is_lost);
+            }
+            ItemEvent::GivingBack { id, fence } => {
+                self.items.entry(*id).or_default().given_back.insert(*fence);
             }
             ItemEvent::Killing { life } => {
                 self.count(Count::Kills);

@@ -28,6 +28,10 @@ impl Told {
         told.at(at, life, ItemEvent::Acknowledged { id, fence })
     }
 
+    fn given_back(self, at: u64, life: &str, id: u64, fence: u64) -> Self {
+        self.at(at, life, ItemEvent::GivingBack { id, fence })
+    }
+
     fn killed(self, at: u64, life: &str) -> Self {
         self.at(at, "rig", ItemEvent::Killing { life: life.to_owned() })
     }
@@ -114,6 +118,47 @@ fn one_that_came_back_is_no_measure_of_order() {
     let told = told.delivered(30, "w1.1", (4, 13), 30, 1).done(31, "w1.1", 13, 30);
     let told = told.delivered(32, "w1.1", (3, 12), 31, 2).done(33, "w1.1", 12, 31);
     assert_eq!(told.judged(RULES).violations, Vec::<String>::new());
+}
+
+/// The item 12 is delivered with `first`, which nobody in its worker wants any more, and again when
+/// the item 13 was delivered.
+fn passed_by_a_later_one(first: Option<u64>) -> Told {
+    let told = calm().pushed(3, 12, 0).pushed(4, 13, 0);
+    let told = told.delivered(30, "w1.1", (4, 13), 30, 1).done(31, "w1.1", 13, 30);
+    let told = match first {
+        Some(first) => told.given_back(32, "w0.1", 12, first),
+        None => told,
+    };
+    told.delivered(33, "w0.1", (3, 12), 33, 1).done(34, "w0.1", 12, 33)
+}
+
+#[test]
+fn an_item_that_was_given_back_unseen_was_passed_rightly_while_it_was_away() {
+    let verdict = passed_by_a_later_one(Some(29)).judged(RULES);
+    assert_eq!(verdict.violations, Vec::<String>::new());
+    assert_eq!((verdict.count(Count::GivenBack), verdict.count(Count::Undisturbed)), (1, 4));
+}
+
+#[test]
+fn an_item_that_was_passed_before_its_first_delivery_convicts_though_it_was_given_back() {
+    assert_convicted(passed_by_a_later_one(None), Count::OutOfOrder);
+    assert_convicted(passed_by_a_later_one(Some(31)), Count::OutOfOrder);
+    let of_another = passed_by_a_later_one(None).given_back(29, "w0.1", 13, 29);
+    assert_convicted(of_another, Count::OutOfOrder);
+}
+
+#[test]
+fn an_item_that_was_given_back_unseen_may_not_have_passed_an_earlier_one_by_that() {
+    let told = calm().pushed(3, 12, 0).pushed(4, 13, 0).given_back(29, "w0.1", 13, 28);
+    let told = told.delivered(30, "w0.1", (3, 12), 30, 1).done(31, "w0.1", 12, 30);
+    let told = told.delivered(32, "w0.1", (4, 13), 31, 1).done(33, "w0.1", 13, 31);
+    assert_convicted(told, Count::OutOfOrder);
+}
+
+#[test]
+fn a_delivery_that_a_handler_saw_and_gave_back_is_counted_once() {
+    let told = calm().given_back(30, "w0.1", 10, 20);
+    assert_eq!(told.judged(RULES).count(Count::GivenBack), 0);
 }
 
 #[test]
