@@ -26,7 +26,6 @@ pub(super) fn message(wakeup: &Wakeup) -> String {
         }
         What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
         What::Asked => format!("{channel} asked {ticket} {KEY}"),
-        other => panic!("a new wakeup: {other:?}"),
     }
 }
 
@@ -38,6 +37,5 @@ fn word(cause: Cause) -> &'static str {
         Cause::Evicted => "evicted",
         Cause::TooMany => "toomany",
         Cause::Attached => "attached",
-        other => panic!("a new cause: {other:?}"),
     }
 }
