@@ -1,4 +1,5 @@
-//! The generated part of docs/internals/performance.md: a line a row, and then each row with everybody in it.
+//! The generated part of docs/internals/performance.md: a line a row, and then each row with
+//! everybody in it.
 
 use std::{fs, io, path::Path};
 
@@ -61,7 +62,8 @@ fn in_short(lines: &[Line]) -> String {
             "- A hundred processes that wait send {some} commands a second in all; ten thousand tasks of one process, {many}.\n"
         ))
     };
-    // Not those of a lone task: between its calls the server sleeps, and waking it is most of the cost.
+    // Not those of a lone task: between its calls the server sleeps, and waking it is most of the
+    // cost.
     let lines = [
         carries("Many tasks, each at a name of its own", "apart"),
         carries("Many tasks at one name", "together"),

@@ -3,10 +3,11 @@
 //! ```text
 //! DRIVER KIND URL tasks=N names=N limit=N hold=MS pause=MS count=N millis=MS clients=0|1 stamps=0|1
 //! ```
-//! The driver connects, has each name once, and says `ready`. At each line of input every task asks for a permit
-//! (task `i` of the name `i % names`), holds it for `hold`, gives it back and pauses, `count` times or for `millis`. With
-//! `clients=1` each task has a connection of its own. Then the driver says `took NANOSECONDS PAIRS LEAST MOST`, the last
-//! two being those of one task. With `stamps=1` it says `held TASK ASKED GRANTED RELEASED` for each permit when it is back:
+//! The driver connects, has each name once, and says `ready`. At each line of input every task asks
+//! for a permit (task `i` of the name `i % names`), holds it for `hold`, gives it back and pauses,
+//! `count` times or for `millis`. With `clients=1` each task has a connection of its own. Then the
+//! driver says `took NANOSECONDS PAIRS LEAST MOST`, the last two being those of one task. With
+//! `stamps=1` it says `held TASK ASKED GRANTED RELEASED` for each permit when it is back:
 //! nanoseconds of `CLOCK_MONOTONIC`. It ends when its input does.
 
 use std::{
@@ -100,7 +101,8 @@ impl Peer {
     /// Starts a driver, and waits until it is ready.
     pub(crate) fn start(&self, url: &str, plan: Plan) -> io::Result<Worker> {
         let mut command = self.driver()?;
-        // One client of Redisson's has dozens of threads: it is shared, as its own documents advise.
+        // One client of Redisson's has dozens of threads: it is shared, as its own documents
+        // advise.
         let clients = plan.clients && self.language != Language::Java;
         command.args([self.name, url]).args(plan.words(clients));
         let mut worker = Worker::start(&mut command)?;

@@ -1,4 +1,5 @@
-//! A fresh Redis server that keeps nothing on disk, and what is counted of it: instructions, commands, time, memory.
+//! A fresh Redis server that keeps nothing on disk, and what is counted of it: instructions,
+//! commands, time, memory.
 
 use std::{
     cell::Cell,
@@ -99,7 +100,8 @@ impl Server {
         let until = Instant::now() + START;
         loop {
             let newest = self.dumps().nth(before).map(fs::read_to_string).transpose()?;
-            // The line at the end tells that the file is whole. It counts some of what is not collected.
+            // The line at the end tells that the file is whole. It counts some of what is not
+            // collected.
             let lines = || newest.as_deref().unwrap_or_default().lines();
             let is_whole = lines().any(|line| line.starts_with("totals: "));
             let total = lines().find_map(|line| line.strip_prefix("summary: "));
@@ -187,7 +189,8 @@ pub(crate) fn ask<T: FromRedisValue>(
     command.query(connection).map_err(io::Error::other)
 }
 
-/// Commands that a script called are marked, and so are not counted; nor is the observer's own greeting.
+/// Commands that a script called are marked, and so are not counted; nor is the observer's own
+/// greeting.
 fn is_sent(line: &str) -> bool {
     let source = line.split_once(" [").and_then(|(_, rest)| rest.split_once(']'));
     source.is_some_and(|(source, command)| {

@@ -92,7 +92,8 @@ impl Tally {
     }
 }
 
-/// Says that all is ready, waits for the order to begin, and from then on tells what is done until input ends.
+/// Says that all is ready, waits for the order to begin, and from then on tells what is done until
+/// input ends.
 async fn until_told(tally: &Arc<Tally>) {
     let (sender, told) = oneshot::channel();
     println!("ready");

@@ -19,7 +19,8 @@ const LATENCIES: u64 = 200;
 /// Milliseconds between them, so that the worker is idle again.
 const GAP: u64 = 20;
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// A peer that does not move for this long is given up. One of them looks every thirty seconds only.
+/// A peer that does not move for this long is given up. One of them looks every thirty seconds
+/// only.
 const STALL: Duration = Duration::from_secs(45);
 
 /// Items a second, and microseconds of processor time an item: of the server, and of the clients.

@@ -6,7 +6,8 @@
 //!                                       every 20 ms if there is news, LAST being the end of the latest item, and in the
 //!                                       mode `latency` `late NANOSECONDS` an item; ends when its input does
 //! ```
-//! A payload is 64 bytes that begin with the moment of the push. All moments are nanoseconds of `CLOCK_MONOTONIC`.
+//! A payload is 64 bytes that begin with the moment of the push. All moments are nanoseconds of
+//! `CLOCK_MONOTONIC`.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! The store without a server, beside what its two commits a pair would cost done bare: one row of 200 bytes, the same
-//! SQLite and settings, a lock of the kernel's around each.
+//! The store without a server, beside what its two commits a pair would cost done bare: one row of
+//! 200 bytes, the same SQLite and settings, a lock of the kernel's around each.
 
 use std::{
     fs::File,

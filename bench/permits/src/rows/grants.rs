@@ -64,8 +64,8 @@ pub(super) fn idle(bench: &mut Bench, row: &Row) -> io::Result<()> {
     })
 }
 
-/// Two workers, each a process: a permit goes to and fro. The pause after the release keeps the one that had it from
-/// taking it again, which would hide how long the other waits.
+/// Two workers, each a process: a permit goes to and fro. The pause after the release keeps the one
+/// that had it from taking it again, which would hide how long the other waits.
 fn hand_off(peer: &Peer) -> Figures {
     let server = Server::start()?;
     let millis = WINDOW.as_millis() as u64;

@@ -51,7 +51,8 @@ pub(super) fn renewal(bench: &mut Bench, row: &Row) -> io::Result<()> {
     Ok(())
 }
 
-/// Beside the same without the guard, for its price. The guard begins with the server, and is waited for.
+/// Beside the same without the guard, for its price. The guard begins with the server, and is
+/// waited for.
 pub(super) fn guarded(bench: &mut Bench, row: &Row) -> io::Result<()> {
     for (who, options) in [("Seinpaal", "?restart-guard=on"), ("Seinpaal without the guard", "")] {
         let figure = ours(async |server| {

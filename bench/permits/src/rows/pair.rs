@@ -1,4 +1,5 @@
-//! Server instructions of a pair, by callgrind: the difference of two run lengths, each on a fresh server.
+//! Server instructions of a pair, by callgrind: the difference of two run lengths, each on a fresh
+//! server.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! The program around `/bin/true`, beside `flock`, which keeps no queue, no limit above one, no lease and no record.
+//! The program around `/bin/true`, beside `flock`, which keeps no queue, no limit above one, no
+//! lease and no record.
 
 use std::{
     env, io,
@@ -33,7 +34,8 @@ pub(super) fn run(bench: &mut Bench, row: &Row) -> io::Result<()> {
     bench.report.form(row, "/bin/true by itself", &[("ms", of(2))])
 }
 
-/// The release program, built unless SEINPAAL_PROGRAM names one. The first build takes minutes, far longer than the row.
+/// The release program, built unless SEINPAAL_PROGRAM names one. The first build takes minutes, far
+/// longer than the row.
 fn program() -> io::Result<PathBuf> {
     if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
         return Ok(program.into());

@@ -1,4 +1,5 @@
-//! Server instructions of an item of a queue, by callgrind, with the drivers of bench/queues (their lines: its src/peer.rs).
+//! Server instructions of an item of a queue, by callgrind, with the drivers of bench/queues (their
+//! lines: its src/peer.rs).
 
 use std::{io, path::PathBuf, process::Command};
 

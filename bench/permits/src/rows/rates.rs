@@ -1,5 +1,5 @@
-//! Pairs a second, and the processor time of a pair. Machines are busy by the minute, so everybody's rounds take turns and
-//! the ratio to ours is the median of the rounds' ratios.
+//! Pairs a second, and the processor time of a pair. Machines are busy by the minute, so
+//! everybody's rounds take turns and the ratio to ours is the median of the rounds' ratios.
 
 use std::io;
 
