@@ -1,4 +1,8 @@
-"""Drives a headless Chromium for .ci/pages and .ci/drive. It talks over two pipes, without a driver and without a port."""
+"""Drives a headless Chromium for .ci/pages, .ci/spoken and .ci/drive.
+
+It talks over two pipes, without a driver and without a port. `until` is for the other checks as
+well.
+"""
 
 import base64
 import json
@@ -16,7 +20,9 @@ class Gone(RuntimeError):
 
 
 def until(what, is_so, patience=PATIENCE):
-    """Waits until it is so, and gives back what `is_so` has found. A page that goes in the meantime has no answer."""
+    """Waits until it is so, and gives back what `is_so` has found. A page that goes in the meantime
+    has no answer.
+    """
     deadline = time.monotonic() + patience
     while not (found := unless_gone(is_so)):
         if time.monotonic() > deadline:
@@ -35,7 +41,8 @@ def unless_gone(is_so):
 class Chromium:
     def __init__(self, folder):
         self.ids, self.events, self.buffer = 0, [], b""
-        # The browser reads from descriptor 3 and writes to 4, so this process must have nothing else there.
+        # The browser reads from descriptor 3 and writes to 4, so this process must have nothing
+        # else there.
         while os.open(os.devnull, os.O_RDONLY) < 4:
             pass
         to_read, self.write = os.pipe()

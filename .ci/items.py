@@ -16,7 +16,9 @@ class Items:
         subprocess.run(words, input=lines, text=True, check=True, stdout=subprocess.DEVNULL)
 
     def items(self):
-        """Pages through a long queue, finds what one job pushed, and cancels it by the buttons of the page."""
+        """Pages through a long queue, finds what one job pushed, and cancels it by the buttons of
+        the page.
+        """
         count, few = self.asked.names, 137
         self.push("freight", count - few, "--label", "job=41")
         self.push("freight", few, "--label", "job=42")

@@ -1,4 +1,6 @@
-"""The cases of .ci/doctor on every store but a single Redis server. The rig of the tests starts the servers."""
+"""The cases of .ci/doctor on every store but a single Redis server. The rig of the tests starts the
+servers.
+"""
 
 import contextlib
 import os

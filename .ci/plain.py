@@ -1,4 +1,6 @@
-"""The check of .ci/drive that the pages work in a browser that runs no script: links, forms and keys alone."""
+"""The check of .ci/drive that the pages work in a browser that runs no script: links, forms and
+keys alone.
+"""
 
 import json
 

@@ -56,7 +56,7 @@ class Situations:
         tab.picture(PICTURES / "situation-list.png")
 
     def end_of(self, name, how):
-        """A name whose holder is dead or stopped, and with it all that it had started; one waits."""
+        """A name whose holder is dead or stopped, with all that it had started; one waits."""
         holder = self.holds(name)
         self.run("run", name, "--label", "who=next", "sleep", "1000", wait=False)
         until("one waits", lambda: self.show(name)["waiters"])

@@ -1,4 +1,6 @@
-"""What .ci/pages, .ci/drive and .ci/prometheus look at: a Redis server, `seinpaal serve` before it, and processes of `seinpaal`."""
+"""What .ci/pages, .ci/spoken, .ci/drive and .ci/prometheus look at: a Redis server, `seinpaal
+serve` before it, and processes of `seinpaal`.
+"""
 
 import json
 import os

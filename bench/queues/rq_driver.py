@@ -60,7 +60,9 @@ def end_with_stdin():
 
 
 def work(url, concurrency, mode):
-    """One item at a time is all that RQ's worker knows; without a fork for each, which is its quicker way."""
+    """One item at a time is all that RQ's worker knows; without a fork for each, which is its
+    quicker way.
+    """
     global notes_latency
     notes_latency = mode == "latency"
     sys.modules["rq_driver"] = sys.modules["__main__"]

@@ -62,7 +62,8 @@ def main(kind, url, *words):
         with lock:
             pass
     say("ready")
-    # In a thread of its own: who waits for ever must not keep the program from ending with its input.
+    # In a thread of its own: who waits for ever must not keep the program from ending with its
+    # input.
     for _ in sys.stdin:
         threading.Thread(target=go, args=(locks, plan), daemon=True).start()
     os._exit(0)

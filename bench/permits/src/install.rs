@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Returns whether a program can be found.
+/// Fails if this program cannot be found, and says so.
 pub(crate) fn needs(program: &str) -> io::Result<()> {
     let found = Command::new("which").arg(program).stdout(Stdio::null()).status()?;
     if found.success() {

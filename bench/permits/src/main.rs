@@ -1,10 +1,10 @@
 //! Our permits and their peers, side by side: see README.md.
 //!
 //! ```text
-//! ../run                                      everything, about half an hour
-//! ../run --only pair --peers seinpaal,rslock  one row, of two of them
-//! ../run --list                               the rows and the peers
-//! ../run --page                               writes the figures into docs/internals/performance.md
+//! run                                      everything, about an hour
+//! run --only pair --peers seinpaal,rslock  one row, of two of them
+//! run --list                               the rows and the peers
+//! run --page                               writes the figures into docs/internals/performance.md
 //! ```
 #![forbid(unsafe_code)]
 

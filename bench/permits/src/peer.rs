@@ -1,7 +1,8 @@
 //! The peers, and how each is driven: a program of its own that speaks lines.
 //!
 //! ```text
-//! DRIVER KIND URL tasks=N names=N limit=N hold=MS pause=MS count=N millis=MS clients=0|1 stamps=0|1
+//! DRIVER KIND URL tasks=N names=N limit=N hold=MS pause=MS count=N millis=MS
+//!        clients=0|1 stamps=0|1
 //! ```
 //! The driver connects, has each name once, and says `ready`. At each line of input every task asks
 //! for a permit (task `i` of the name `i % names`), holds it for `hold`, gives it back and pauses,

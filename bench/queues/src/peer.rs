@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! DRIVER push URL ITEMS BATCH GAP_MS    pushes, and says `pushed NANOSECONDS`
-//! DRIVER work URL CONCURRENCY MODE      says `ready`; at the first line of input begins to work; says `done COUNT LAST`
-//!                                       every 20 ms if there is news, LAST being the end of the latest item, and in the
-//!                                       mode `latency` `late NANOSECONDS` an item; ends when its input does
+//! DRIVER work URL CONCURRENCY MODE      says `ready`; at the first line of input begins to work;
+//!                                       says `done COUNT LAST` every 20 ms if there is news, LAST
+//!                                       being the end of the latest item, and in the mode
+//!                                       `latency` `late NANOSECONDS` an item; ends when its input
+//!                                       does
 //! ```
 //! A payload is 64 bytes that begin with the moment of the push. All moments are nanoseconds of
 //! `CLOCK_MONOTONIC`.

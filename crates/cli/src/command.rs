@@ -33,6 +33,7 @@ pub(crate) fn main() -> u8 {
 
 /// Reads the command line, does what it says, and says why if that failed. Returns the exit status.
 fn carry_out() -> u8 {
+    // Before clap sees the line, which knows neither: these are processes that we start beside CMD.
     if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::watch::main();
     }
@@ -41,36 +42,34 @@ fn carry_out() -> u8 {
     }
     let (order, words) = KeeperOrder::split(env::args_os().collect());
     let (voice, result) = match Arguments::read(&words) {
-        Ok(arguments) => {
-            let global = &arguments.global;
-            let voice = Voice::new(global.quiet, global.verbose);
-            if voice.is_detailed() {
-                output::log::start();
-            }
-            let result = match (&arguments.command, order) {
-                (CliCommand::Acquire(args), Some(order)) => {
-                    keeper::keep(global, args, &order, voice)
-                }
-                (command, _) => dispatch(global, command, voice),
-            };
-            (voice, result)
-        }
+        Ok(arguments) => obey(&arguments, order),
         Err(error) => (Voice::new(false, 0), explain(&error)),
     };
-    let exit = match result {
-        Ok(exit) => exit,
-        Err(Failure { exit, message }) => {
-            if let Some(message) = message {
-                voice.say(message);
-            }
-            exit
+    let exit = result.unwrap_or_else(|Failure { exit, message }| {
+        if let Some(message) = message {
+            voice.say(message);
         }
-    };
+        exit
+    });
     output::voice::part();
     // The connection was dropped before: whatever stands in a line leaves it. See `blocking::part`
     // for why this is said.
     seinpaal::blocking::part();
     exit.code()
+}
+
+/// Does what the line says, as a keeper if an order stands before it.
+fn obey(arguments: &Arguments, order: Option<KeeperOrder>) -> (Voice, Result<Exit, Failure>) {
+    let global = &arguments.global;
+    let voice = Voice::new(global.quiet, global.verbose);
+    if voice.is_detailed() {
+        output::log::start();
+    }
+    let result = match (&arguments.command, order) {
+        (CliCommand::Acquire(args), Some(order)) => keeper::keep(global, args, &order, voice),
+        (command, _) => dispatch(global, command, voice),
+    };
+    (voice, result)
 }
 
 fn dispatch(global: &Global, command: &CliCommand, voice: Voice) -> Result<Exit, Failure> {
@@ -110,8 +109,8 @@ fn explain(error: &clap::Error) -> Result<Exit, Failure> {
     }
 }
 
-/// Which argument it is that clap does not name. CMD's own may be any bytes, and stand behind all
-/// of ours.
+/// Finds the argument, which clap does not name. It is the first odd one: CMD's own may be any
+/// bytes, and they stand behind all of ours.
 fn invalid_utf8() -> String {
     let mut arguments = env::args_os().enumerate().skip(1);
     let odd = arguments.find_map(|(at, argument)| Some((at, argument.into_string().err()?)));

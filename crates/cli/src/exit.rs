@@ -12,7 +12,8 @@ use crate::output::NamedStore;
 pub(crate) enum Exit {
     /// Done.
     Success,
-    /// The status of CMD, or 128+n for a signal n that ended CMD or our own wait.
+    /// The status of CMD or of a keeper, 128+n for a signal n that ended CMD or our own wait, or
+    /// the 1 of `doctor`.
     Status(u8),
     /// No permit was had: 75, or what `-E` says.
     NotAcquired(u8),
@@ -120,7 +121,7 @@ impl From<StoreError> for Failure {
             StoreErrorKind::Unreachable | StoreErrorKind::Full => Exit::Unreachable,
             StoreErrorKind::Forbidden => Exit::Forbidden,
             StoreErrorKind::Misconfigured | StoreErrorKind::OtherVersion => Exit::Conflict,
-            // Corrupt, Internal, and kinds that a later crate may add.
+            // Corrupt, Closed, Internal, and kinds that a later crate may add.
             _ => Exit::Internal,
         };
         Self::new(exit, error)

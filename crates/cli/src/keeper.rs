@@ -51,6 +51,7 @@ pub(crate) fn start(
             return Ok((keeper.status()?, false));
         };
         if let Err(error) = output::write(&text(global, args, &acquired)) {
+            // The watcher ends when the pipe is closed, and then the keeper gives the permits back.
             drop(keeper.stays);
             let _ = keeper.child.wait();
             let words =
@@ -82,9 +83,12 @@ pub(crate) fn keep(
     let command = words.into_iter().map(Into::into).collect();
     let run = RunArgs {
         kept_for: args.while_pid,
+        // TERM only tells the watcher, which then sends the process the signal that was asked for.
         on_lost: args.on_lost.map_or(OnLost::Warn, |_| OnLost::Term),
         events: Some(events),
         hide_store: true,
+        // A permit that is shared with a run around us would end with that run, not with the
+        // process.
         no_reenter: true,
         ..RunArgs::plain(args.entry.clone(), command)
     };
@@ -117,8 +121,8 @@ struct KeeperProcess {
     child: Child,
     /// The first event that says that it has the permits; nothing if it ended before.
     told: oneshot::Receiver<Value>,
-    /// The keeper keeps the permits if it reads a byte here. If the pipe is closed instead, the
-    /// ticket was never printed.
+    /// The other end is the stdin of the keeper, and so of the watcher. A byte there says that the
+    /// ticket was printed. If the pipe is closed without one, it never was.
     stays: PipeWriter,
 }
 
@@ -126,12 +130,14 @@ impl KeeperProcess {
     fn spawn(process: &OwnedFd) -> std::io::Result<Self> {
         let (events, its_events) = std::io::pipe()?;
         let (its_stays, stays) = std::io::pipe()?;
+        // The keeper inherits both, and its order names them by their numbers.
         fcntl_setfd(process, FdFlags::empty())?;
         fcntl_setfd(&its_events, FdFlags::empty())?;
         let order = KeeperOrder { events: its_events.as_raw_fd(), process: process.as_raw_fd() };
         let mut command = Command::new("/proc/self/exe");
         command.args(order.words()).args(std::env::args_os().skip(1));
         let child = command.stdin(its_stays).stdout(Stdio::null()).spawn()?;
+        // Otherwise the pipe would stay open when a keeper without permits has ended.
         drop(its_events);
         Ok(Self { child, told: told(events), stays })
     }

@@ -43,6 +43,7 @@ pub(crate) fn exit_for(error: &io::Error) -> Exit {
 
 /// Writes data to stdout, whole.
 pub(crate) fn write(data: &str) -> io::Result<()> {
+    // A command that has nothing to print does not need stdout.
     if raw::was_closed_at_start(STDOUT) && !data.is_empty() {
         return Err(Errno::BADF.into());
     }

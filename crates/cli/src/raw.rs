@@ -25,9 +25,8 @@ use nix::{
 /// Bit n: descriptor n, of the first three, was closed when we were started.
 static CLOSED_AT_START: AtomicU8 = AtomicU8::new(0);
 
-/// Returns whether our caller gave us this descriptor (0 to 2) closed, as `>&-` does. By now
-/// something stands there: Rust opens /dev/null in its place before `main`, so that a write to it
-/// would seem to succeed.
+/// Returns whether our caller gave us this descriptor (0 to 2) closed, as `>&-` does. By now it is
+/// open on /dev/null, by Rust before its `main` or by `begin`, so a write would seem to succeed.
 pub(crate) fn was_closed_at_start(fd: RawFd) -> bool {
     (0..3).contains(&fd) && CLOSED_AT_START.load(Ordering::Relaxed) & (1 << fd) != 0
 }
@@ -38,8 +37,8 @@ static IGNORED_AT_START: AtomicU64 = AtomicU64::new(0);
 /// The signals that Rust, tokio or we take over whether our caller ignores them or not.
 const OURS: [Signal; 4] = [Signal::SIGPIPE, Signal::SIGXFSZ, Signal::SIGCHLD, Signal::SIGCONT];
 
-/// Has CMD ignore of these what our caller ignores, as it does of all others, and no more; for use
-/// between fork and exec.
+/// Has CMD ignore those of these signals that our caller ignores, as it does of all others, and no
+/// more. For use between fork and exec.
 pub(crate) fn ignore_what_our_caller_does() {
     let ignored = IGNORED_AT_START.load(Ordering::Relaxed);
     for signal in OURS {

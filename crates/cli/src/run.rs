@@ -67,6 +67,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
         part(task).await;
         ended
     });
+    // Before a CMD without a permit takes the place of this process.
     events.part();
     match (ended, mask) {
         (Err(Failure { exit: Exit::Unreachable, message }), Some(mask))
@@ -124,6 +125,7 @@ impl<'a> RunOrder<'a> {
         };
         let permits = self.permits(entrance, &ties, signals).await?;
         if self.args.kept_for.is_some() {
+            // Before the event that lets `acquire` end, after which nobody may wait for our stderr.
             voice::fall_silent().map_err(Failure::internal)?;
         }
         let permitted = self.permitted(seinpaal, &around_us);
@@ -207,7 +209,7 @@ impl<'a> RunOrder<'a> {
     }
 }
 
-/// A name that the store confirmed is a name.
+/// The names of these ties. Each is one, because the store has confirmed it.
 fn names(ties: &[Tie]) -> Vec<Name> {
     ties.iter().filter_map(|tie| Name::new(&tie.grant.name).ok()).collect()
 }

@@ -2,7 +2,8 @@
 //! results.
 //!
 //! ```text
-//! cargo run -p seinpaal-conformance --example cluster_faults -- [KILLS [CLIENTS [LIMIT [MOVES [SEED]]]]]
+//! cargo run -p seinpaal-conformance --example cluster_faults -- \
+//!     [KILLS [CLIENTS [LIMIT [MOVES [SEED]]]]]
 //! ```
 //!
 //! Exits with 1 if a promise was broken: moving slots admits nobody too many, and neither does a

@@ -1,22 +1,28 @@
-//! `cargo run -p seinpaal-conformance --example quorum_faults [MINUTES [CLIENTS]]`: a quorum of
-//! three real servers under load, one of them stopped, paused or restarted empty in turn, first
-//! with the restart guard, then without it. Prints a table each; ends with 1 if there were ever
-//! more than the limit with the guard on, or a phase without progress in which a majority answers.
+//! A quorum of three real servers under load. One of them is stopped, paused or restarted empty in
+//! turn, first with the restart guard and then without it.
+//!
+//! ```text
+//! cargo run -p seinpaal-conformance --example quorum_faults -- [MINUTES [CLIENTS]]
+//! ```
+//!
+//! Prints a table each. Exits with 1 if with the guard there were ever more than the limit, or a
+//! phase without progress in which a majority answers.
 
 use std::{env, process::ExitCode, time::Duration};
 
-use seinpaal_conformance::faults::quorum::{QuorumPlan, QuorumReport, run};
+use seinpaal_conformance::faults::quorum::{PHASES, QuorumPlan, QuorumReport, run};
 
 fn main() -> ExitCode {
     let number = |at| env::args().nth(at).and_then(|text| text.parse().ok());
     let (minutes, clients) = (number(1).unwrap_or(3), number(2).unwrap_or(32) as usize);
     let phase = Duration::from_secs(4);
+    let round = PHASES as u64 * phase.as_secs();
     let plan = QuorumPlan {
         clients,
         ttl: Duration::from_secs(2),
         guard: Some(Duration::from_millis(2500)),
         phase,
-        rounds: (minutes * 60 / 36).max(1),
+        rounds: (minutes * 60 / round).max(1) as u32,
         seed: 1,
     };
     println!("{plan:?}");

@@ -4,7 +4,7 @@
 //!   conformance!(memory, MemoryHarness::new());        a line a store, in tests/
 //!         │ expands to a test a case, from the one list in list.rs
 //!         ▼
-//!   CaseStage: a harness and a name of its own  ──▶  InboxClient: one inbox, one store, what it hears
+//!   CaseStage: a harness, a name of its own ──▶ InboxClient: one inbox, one store, what it hears
 //! ```
 //!
 //! A case says in its name what every store promises. What a store cannot promise is listed with

@@ -40,7 +40,7 @@ pub fn hold(args: &[String]) -> io::Result<i32> {
     let (ended, signals) = mpsc::channel();
     let mut caught = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT])?;
     thread::spawn(move || caught.forever().all(|number| ended.send(number).is_ok()));
-    let time = span(args.first().map_or("0", String::as_str), &job)?;
+    let time = span(args.first().map_or("0", String::as_str), &world, &job)?;
     world.note(&job, DayWhat::Entered(visit()));
     fs::write(said(&world, &job, "in"), "")?;
     if let Ok(number) = signals.recv_timeout(time) {
@@ -66,19 +66,19 @@ fn visit() -> CmdVisit {
     }
 }
 
-/// Reads a time, or draws one from a range. The same job draws the same time.
-fn span(text: &str, job: &str) -> io::Result<Duration> {
+/// Reads a time, or draws one from a range. With one seed, a job draws the same time in every run.
+fn span(text: &str, world: &DayWorld, job: &str) -> io::Result<Duration> {
     let seconds = |text: &str| {
         let parsed = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
         parsed.ok_or_else(|| io::Error::other(format!("not seconds: {text}")))
     };
     let Some((shortest, longest)) = text.split_once("..") else { return seconds(text) };
-    Ok(draw(job).between(seconds(shortest)?, seconds(longest)?))
+    Ok(draw(world, job).between(seconds(shortest)?, seconds(longest)?))
 }
 
-fn draw(job: &str) -> Draw {
+fn draw(world: &DayWorld, what: &str) -> Draw {
     let mut hasher = DefaultHasher::new();
-    (job, env::var("DAY_SEED").unwrap_or_default()).hash(&mut hasher);
+    (what, world.seed).hash(&mut hasher);
     Draw::new(hasher.finish())
 }
 
@@ -103,9 +103,8 @@ pub fn item() -> io::Result<i32> {
         Some("bad") => 3,
         _ => 0,
     };
-    thread::sleep(
-        draw(&format!("{queue}{payload}")).between(Duration::ZERO, Duration::from_millis(400)),
-    );
+    let mut draw = draw(&world, &format!("{queue}{payload}"));
+    thread::sleep(draw.between(Duration::ZERO, Duration::from_millis(400)));
     let fence = find("FENCE").parse().unwrap_or(0);
     world.note(&job, DayWhat::Delivered(DeliveryToCmd { queue, payload, fence, status }));
     Ok(status)

@@ -94,7 +94,7 @@ impl PossibleEnd {
 }
 
 impl SaidByJob {
-    /// Returns whether an end is this one.
+    /// Returns whether this text on stderr is what is meant.
     #[must_use]
     pub fn fits(&self, said: &str) -> bool {
         let is_ours = |line: &str| line.starts_with("seinpaal: ");

@@ -171,7 +171,7 @@ impl DayVerdict {
         self.violations.iter().filter(is_it).count()
     }
 
-    /// The number of breaches of each rule on each store.
+    /// Some breaches, to be told in full: at most so many of each rule on each store.
     #[must_use]
     pub fn samples(&self, most: usize) -> Vec<&DayViolation> {
         let mut told: BTreeMap<(Option<StoreSetting>, DayCheck), usize> = BTreeMap::new();

@@ -28,7 +28,8 @@ const CHAPTER: Duration = Duration::from_secs(600);
 const AROUND_OUTAGE: Duration = Duration::from_secs(48);
 /// How often the rig looks how busy the machine is.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// A look that takes this long, in microseconds, shows that the machine is too busy.
+/// A look that takes this long with the pause after it, in microseconds, shows that the machine is
+/// too busy.
 const A_LONG_LOOK: u64 = 1_200_000;
 /// How long things that nobody uses any more may remain.
 const AFTER_ALL: Duration = Duration::from_secs(120);
@@ -70,7 +71,7 @@ pub fn run(plan: &DayPlan) -> io::Result<DayVerdict> {
 
 fn live(plan: &DayPlan, store: StoreSetting) -> io::Result<()> {
     let site = DaySite::start(store)?;
-    let world = DayWorld::new(store, &site.url, &plan.scratch);
+    let world = DayWorld::new(store, &site.url, &plan.scratch, plan.seed);
     let chapters = (plan.time.as_secs_f64() / CHAPTER.as_secs_f64()).ceil().max(1.0) as u32;
     let time = (plan.time / chapters).saturating_sub(AROUND_OUTAGE);
     let is_over = AtomicBool::new(false);

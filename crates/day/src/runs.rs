@@ -52,7 +52,7 @@ pub fn run(plan: &DayPlan, runs: u32, limit: u32) -> io::Result<DayVerdict> {
 
 fn on(plan: &DayPlan, store: StoreSetting, runs: u32, limit: u32) -> io::Result<()> {
     let site = DaySite::start(store)?;
-    let world = DayWorld::new(store, &site.url, &plan.scratch);
+    let world = DayWorld::new(store, &site.url, &plan.scratch, plan.seed);
     let mut draw = Draw::new(plan.seed).fork(store as u64);
     // A run works for 5.25 s on average, and `limit` of them work at a time. The rest is for a
     // fresh quorum and a busy machine.

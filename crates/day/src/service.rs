@@ -70,7 +70,7 @@ pub fn run(plan: &DayPlan, program: &Path) -> io::Result<Vec<(StoreSetting, Serv
 
 fn serve(plan: &DayPlan, store: StoreSetting, program: &Path) -> io::Result<ServiceVerdict> {
     let site = DaySite::start(store)?;
-    let world = DayWorld::new(store, &site.url, &plan.scratch);
+    let world = DayWorld::new(store, &site.url, &plan.scratch, plan.seed);
     let mut service = Service::start(&world, program)?;
     // A fresh quorum admits nobody at first, which is not the subject here.
     pass(store.guard());

@@ -88,7 +88,7 @@ impl<'a> ScenarioStage<'a> {
         DayJob::new(self.world, self.next(), argv.map(str::to_owned).collect())
     }
 
-    /// `seinpaal run FLAGS… NAME -- CMD`, where CMD holds for `span`.
+    /// `seinpaal run FLAGS… NAME -- CMD`, where CMD stays inside for `hold`.
     #[must_use]
     pub fn run(&self, flags: &str, name: &str, limit: u32, hold: Duration) -> DayJob {
         let priority = flags.split_once("--priority ").and_then(|(_, rest)| {
@@ -106,7 +106,7 @@ impl<'a> ScenarioStage<'a> {
         DayJob::new(self.world, self.next(), argv.to_vec())
     }
 
-    /// Starts a job, waits until it stands in line or is inside, and leaves the rest to a thread.
+    /// Leaves a job that was started to a thread, which waits for its end.
     pub fn let_go<'scope>(&self, scope: &'scope Scope<'scope, '_>, job: RunningJob) {
         let bound = self.bound();
         scope.spawn(move || job.wait(bound));

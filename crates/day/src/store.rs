@@ -77,8 +77,8 @@ impl StoreSetting {
         }
     }
 
-    /// How long a fresh store admits nobody: the restart guard of a quorum, which is 30 s and a
-    /// quarter.
+    /// How long to wait until a fresh store admits clients: the restart guard of a quorum, which is
+    /// 30 s and a quarter of that, and some time for a busy machine.
     #[must_use]
     pub fn guard(self) -> Duration {
         match self {

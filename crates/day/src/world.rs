@@ -14,6 +14,7 @@ use crate::{history::DayWhat, store::StoreSetting};
 const STORE: &str = "DAY_STORE";
 const SCRATCH: &str = "DAY_SCRATCH";
 const JOB: &str = "DAY_JOB";
+const SEED: &str = "DAY_SEED";
 const URL: &str = "SEINPAAL_STORE";
 
 /// One store, as jobs find it.
@@ -25,13 +26,15 @@ pub struct DayWorld {
     pub url: String,
     /// A directory with `bin`, the history, and what jobs write.
     pub scratch: PathBuf,
+    /// The seed of what jobs draw.
+    pub seed: u64,
 }
 
 impl DayWorld {
     /// A world for this store.
     #[must_use]
-    pub fn new(store: StoreSetting, url: &str, scratch: &Path) -> Self {
-        Self { store, url: url.to_owned(), scratch: scratch.to_owned() }
+    pub fn new(store: StoreSetting, url: &str, scratch: &Path, seed: u64) -> Self {
+        Self { store, url: url.to_owned(), scratch: scratch.to_owned(), seed }
     }
 
     /// The world in which the rig started this process, and the name of its job.
@@ -43,7 +46,8 @@ impl DayWorld {
             env::var(name).map_err(|_| io::Error::other(format!("{name} is not set: the rig does")))
         };
         let store: StoreSetting = find(STORE)?.parse().map_err(io::Error::other)?;
-        let world = Self::new(store, &find(URL)?, Path::new(&find(SCRATCH)?));
+        let seed = find(SEED)?.parse().map_err(io::Error::other)?;
+        let world = Self::new(store, &find(URL)?, Path::new(&find(SCRATCH)?), seed);
         Ok((world, find(JOB)?))
     }
 
@@ -66,14 +70,15 @@ impl DayWorld {
         scratch.join("bin/seinpaal")
     }
 
-    /// A command in this world, as this job. Its environment has only the store and the path from
-    /// the rig.
+    /// A command in this world, as this job. It finds the program in its path and the store in its
+    /// environment, and no file of the user who started the rig.
     #[must_use]
     pub fn command(&self, job: &str, program: &str) -> Command {
         let mut command = Command::new(program);
         let path = env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.scratch.join("bin").display()));
         command.env(STORE, self.store.name()).env(SCRATCH, &self.scratch).env(JOB, job);
+        command.env(SEED, self.seed.to_string());
         command.env(URL, &self.url).env("HOME", &self.scratch).env("TERM", "xterm");
         command.env("XDG_CONFIG_HOME", self.scratch.join("config")).env_remove("NO_COLOR");
         command.current_dir(&self.scratch);

@@ -61,7 +61,8 @@ pub fn arrows(root: &Path) -> Vec<Arrow> {
     each.flatten().collect()
 }
 
-/// The arrows that do not lead to an earlier layer. A crate that has no layer uses none.
+/// The arrows that do not lead to an earlier layer. For a crate that has no layer, every layer is
+/// an earlier one.
 #[must_use]
 pub fn upward(arrows: &[Arrow]) -> Vec<Arrow> {
     let runs_up = |arrow: &&Arrow| layer(&arrow.to) >= layer(&arrow.from);

@@ -74,7 +74,7 @@ fn scan(tokens: TokenStream, depth: usize, said: &mut FilePaths) {
     }
 }
 
-/// Returns whether the brackets after a `#` are those of `#[cfg(test)]`, `#[cfg(any(test, …))]` or
+/// Returns whether the brackets after a `#` are those of `#[cfg(test)]`, `#[cfg(all(test, …))]` or
 /// `#[test]`.
 fn asks_for_tests(token: &TokenTree) -> bool {
     let text = token.to_string().replace(' ', "");

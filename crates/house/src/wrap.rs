@@ -75,7 +75,7 @@ impl<'a> Comment<'a> {
         Some(Self { whole, head, bullet, words })
     }
 
-    /// Whether a line goes on where the last one ended.
+    /// Returns whether a line goes on where the last one ended.
     fn follows(&self, last: &Self) -> bool {
         let is_text = |comment: &Self| {
             let words = comment.words;
@@ -87,7 +87,7 @@ impl<'a> Comment<'a> {
         self.head == last.head && goes_on && is_text(self) && is_text(last)
     }
 
-    /// Whether its blanks mean something, as in a table.
+    /// Returns whether its blanks mean something, as in a table.
     fn is_set(&self) -> bool {
         self.words.contains("  ") || self.bullet.trim().is_empty() && self.bullet.len() > 4
     }

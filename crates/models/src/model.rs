@@ -48,34 +48,34 @@ impl Model for Bounds {
     }
 }
 
-/// The names of the properties.
+/// The property about permits that are held.
 pub const HELD: &str = "the ledger lets no more than the limit hold";
-/// Of beliefs.
+/// The property about beliefs.
 pub const BELIEVED: &str = "clients believe to hold only what the ledger has them hold";
-/// Of what changed hands, or was ended by somebody else.
+/// The property about what changed hands, or was ended by somebody else.
 pub const UNTOLD: &str = "whose permit another takes or ends is told, or its belief ends";
-/// Of fences.
+/// The property about fences.
 pub const FENCE: &str = "fences grow strictly";
-/// Of tickets.
+/// The property about tickets.
 pub const TWICE: &str = "one ticket, one grant; one attach, one grant";
-/// Of leases.
+/// The property about leases.
 pub const SHORTENED: &str = "nobody's lease is shortened or ended by another";
-/// Of order.
+/// The property about order.
 pub const ORDER: &str = "first come, first served among those reachable";
-/// Of limits.
+/// The property about limits.
 pub const TERMS: &str = "the limit in force is what the rules say";
-/// Of names of slots.
+/// The property about names of slots.
 pub const NAMED: &str =
     "who wishes for a slot gets it in its turn, and nobody is kept from another slot by that";
-/// Of asks.
+/// The property about asks.
 pub const ASKED: &str =
     "what is asked of a holder is kept and heard, and ends, shortens and moves nothing";
-/// Of alarms.
+/// The property about alarms.
 pub const CALM: &str =
     "where nothing fails nobody is in danger, loses or is refused, and what is granted lasts";
-/// Of the ledger's books.
+/// The property about the ledger's books.
 pub const BOOKS: &str = "every total agrees with what it counts";
-/// Of progress.
+/// The property about progress.
 pub const PROGRESS: &str =
     "whoever waits is served, whoever is asked hears it, and nothing is left behind";
 

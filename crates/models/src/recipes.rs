@@ -2,7 +2,7 @@
 //! finds its known fault and tells the shortest history.
 //!
 //! ```text
-//!   program of client A:  step 0, step 1, …   each an atomic look at the store, and what it says of it
+//!   program of client A:  step 0, step 1, …   each an atomic look at the store, and what it says
 //!   program of client B:  step 0, step 1, …
 //!   the world:            any client takes its next step · time passes · a client crashes
 //! ```

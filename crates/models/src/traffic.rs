@@ -64,7 +64,7 @@ impl<B, R, W> Parcel<B, R, W> {
         self.is_wakeup() && self.to() == Some(who)
     }
 
-    /// Whether nobody waits for the answer to it.
+    /// Returns whether nobody waits for the answer to it.
     fn is_copy(&self) -> bool {
         matches!(self.load, Load::Request { call: None, .. })
     }

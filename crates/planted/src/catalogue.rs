@@ -102,7 +102,8 @@ pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<SuiteRun> {
     }
 }
 
-/// The conformance suite drives stores by hand. Only the cases of alarms have sessions.
+/// The conformance suite drives stores by hand, so it sees the mistakes of stores and of the
+/// ledger. Only the cases of alarms have sessions.
 fn conformance_stores(bug: Bug) -> &'static [&'static str] {
     match bug {
         Bug::EmbeddedDeathUnseen => &["embedded"],
@@ -110,7 +111,7 @@ fn conformance_stores(bug: Bug) -> &'static [&'static str] {
         Bug::RedisDeafAfterACut => &["redis", "cut"],
         Bug::ReplicatedUnconfirmed => &["failover"],
         Bug::QuorumOfAMinority => &["quorum"],
-        // Some cases have a session.
+        // Mistakes of a session, which the cases of alarms find.
         Bug::HandsOverUnproved | Bug::DangerBeforeRenewal => &["redis"],
         _ => match bug.layer() {
             "ledger" | "queue ledger" => &["memory", "embedded"],

@@ -2,7 +2,7 @@
 //! docs/internals/proof/planted.md.
 //!
 //! ```text
-//!   planted [all | quick | NAME] ──▶ itself again, a process a mistake and check ──▶ kept | broken, by what
+//!   planted all | quick | none | NAME… ──▶ itself, a process a mistake and check ──▶ a verdict
 //! ```
 #![forbid(unsafe_code)]
 

@@ -15,9 +15,9 @@ use crate::{
     program,
 };
 
-/// The same time-out for clusters in which nothing is killed. On a busy machine a living node can
-/// be silent for longer than the usual time, and the replica that takes its place lacks the last
-/// writes.
+/// The node time-out, in milliseconds, of clusters in which nothing is killed. On a busy machine a
+/// living node can be silent for longer than the usual time, and the replica that takes its place
+/// lacks the last writes.
 const PATIENT: &str = "15000";
 const SLOTS: usize = 16384;
 

@@ -106,6 +106,7 @@ impl ZookeeperEnsemble {
     /// Kills a server at once.
     pub fn kill(&mut self, server: usize) {
         if let Some(mut running) = self.servers[server].running.take() {
+            // First the reaper: when its stdin ends it would remove the directory, too.
             end(&mut running.reaper);
             end(&mut running.child);
         }
@@ -123,7 +124,7 @@ impl ZookeeperEnsemble {
         server.running = Some(RunningServer { child, reaper });
     }
 
-    /// Waits until every server takes part.
+    /// Waits until every server takes part. Returns `false` if that takes more than a minute.
     #[must_use]
     pub fn is_ready_in_time(&self) -> bool {
         let deadline = Instant::now() + BOUND;
@@ -137,7 +138,7 @@ impl ZookeeperEnsemble {
         false
     }
 
-    /// The ids of a server's sessions, as the server prints them.
+    /// The ids of the sessions, as the leader prints them. Empty while nobody leads.
     #[must_use]
     pub fn sessions(&self) -> String {
         self.leader().map_or_else(String::new, |leader| ask(self.servers[leader].port, "dump"))

@@ -57,6 +57,7 @@ impl Lives {
 
     /// Kills the worker, and returns when it has ended.
     pub(crate) fn kill(&mut self, worker: usize) -> io::Result<()> {
+        // It is written down first, since the next holder may be granted before this call returns.
         self.pen.write(TortureWhat::Killing { life: self.name(worker) });
         if let Some(mut process) = self.workers[worker].process.take() {
             process.kill()?;

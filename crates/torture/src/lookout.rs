@@ -37,8 +37,8 @@ pub struct Lookout {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// The last look at each server: whether it is a master with a replica, and when the look was.
-struct SeenServer {
+/// What was last seen of each server: whether it is a master with a replica, and when that was.
+struct SeenServers {
     pen: Pen,
     masters: usize,
     servers: Vec<(bool, u64)>,
@@ -53,7 +53,7 @@ impl Lookout {
         let servers = vec![(false, clock::now()); watched.ports.len()];
         let (pen, masters) = (pen.clone(), watched.masters);
         pen.write(TortureWhat::Broken);
-        let seen = Arc::new(Mutex::new(SeenServer { pen, masters, servers, is_whole: false }));
+        let seen = Arc::new(Mutex::new(SeenServers { pen, masters, servers, is_whole: false }));
         let look = |(server, port): (usize, &u16)| {
             let (port, seen, is_over) = (*port, Arc::clone(&seen), Arc::clone(&is_over));
             thread::spawn(move || look(port, server, &seen, &is_over))
@@ -72,7 +72,7 @@ impl Drop for Lookout {
     }
 }
 
-fn look(port: u16, server: usize, seen: &Mutex<SeenServer>, is_over: &AtomicBool) {
+fn look(port: u16, server: usize, seen: &Mutex<SeenServers>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         let is_well = say(port, &["ROLE"], PATIENCE).is_ok_and(|role| has_replica(&role));
         seen.lock().unwrap_or_else(PoisonError::into_inner).take(server, is_well);
@@ -80,8 +80,9 @@ fn look(port: u16, server: usize, seen: &Mutex<SeenServer>, is_over: &AtomicBool
     }
 }
 
-impl SeenServer {
-    /// Takes a look at a server. A server that is away was last there when it was last seen.
+impl SeenServers {
+    /// Notes a look at a server. A loss is dated back to the last look at which all was well, since
+    /// nobody knows when it came after that.
     fn take(&mut self, server: usize, is_well: bool) {
         let now = clock::now();
         let (was_well, last) = std::mem::replace(&mut self.servers[server], (is_well, now));
@@ -119,7 +120,7 @@ mod tests {
         let path = dir.path().join("history");
         let pen = Pen::open(&path, "rig").unwrap();
         let mut seen =
-            SeenServer { pen, masters: 1, servers: vec![(false, 0); 2], is_whole: false };
+            SeenServers { pen, masters: 1, servers: vec![(false, 0); 2], is_whole: false };
         for (server, is_well) in [(0, false), (1, true), (0, false), (1, true)] {
             seen.take(server, is_well);
         }

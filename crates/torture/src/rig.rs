@@ -29,6 +29,7 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How long clients may take to find a server again, and to be found.
 const RECOVERY: Duration = Duration::from_secs(30);
 const MS: Duration = Duration::from_millis(1);
+
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct TorturePlan {

@@ -6,10 +6,10 @@ use seinpaal_rig::Clocks;
 
 use seinpaal_draw::Draw;
 
-/// The steps of clocks, in seconds, in either direction. Keys on a server end half a day early when
-/// its clock is set this far.
+/// The steps of clocks, in seconds, in either direction.
 const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
-/// The longest step.
+/// The longest step. Keys on a server outlive their leases by half a day, so no shorter step of the
+/// server's clock ends one.
 pub const LONGEST_STEP: i64 = 6 * 3_600;
 
 /// What a fault has at hand.

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{Permit, PermitState, Seinpaal};
+use seinpaal::{AcquireError, Permit, PermitState, Seinpaal};
 use tokio::{sync::watch, task::JoinSet};
 
 use self::turn::{AskingWay, RequestTurn};
@@ -175,17 +175,17 @@ impl TortureWorker {
     async fn take(
         &self,
         req: &str,
-        answer: Result<Option<Permit>, seinpaal::AcquireError>,
+        answer: Result<Option<Permit>, AcquireError>,
     ) -> Option<Permit> {
-        let why = match answer {
+        let (why, is_trouble) = match answer {
             Ok(Some(permit)) => {
                 self.note_grant(req, &permit);
                 return Some(permit);
             }
-            Ok(None) => "busy".to_owned(),
-            Err(error) => error.to_string(),
+            Ok(None) => ("busy".to_owned(), false),
+            Err(error @ AcquireError::TimedOut) => (error.to_string(), false),
+            Err(error) => (error.to_string(), true),
         };
-        let is_trouble = why != "busy" && why != "timed out waiting";
         self.pen.write(TortureWhat::Refused { req: req.to_owned(), why });
         if is_trouble {
             tokio::time::sleep(BETWEEN_TRIES).await;

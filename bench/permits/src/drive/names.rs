@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 /// A request that takes longer is not granted.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Asks for all at once; says `granted N CLIENT_BYTES SECONDS`, and at a line of input
-/// `listed N SECONDS`.
+/// Asks for all at once; says `granted N CLIENT_BYTES SECONDS`, and at a line of input `listed N
+/// SECONDS`.
 pub(super) async fn run(url: &str, names: u64) -> io::Result<()> {
     let seinpaal = Seinpaal::connect(url).await.map_err(io::Error::other)?;
     let acquire = |name| seinpaal.semaphore(&format!("bench-{name}")).limit(1).acquire();

@@ -107,7 +107,7 @@ fn a_grant(peer: &Peer, tasks: u64) -> io::Result<f64> {
     Ok(tap.end()? / grants as f64)
 }
 
-/// One holds, the others wait.
+/// Commands a second while one holds and the others wait.
 fn waiting(peer: &Peer, plan: Plan) -> io::Result<f64> {
     let server = Server::start()?;
     let plan = Plan { hold: FOREVER, count: 1, ..plan };

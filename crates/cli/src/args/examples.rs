@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use clap::{CommandFactory, Parser};
+use clap::{Command, CommandFactory, Parser};
 
 use super::Arguments;
 
@@ -76,10 +76,12 @@ fn command_lines_of_readme_and_guide_are_read() {
     assert!(read > 60, "only {read} were found");
 }
 
-/// What stands after the options in the long help of a command, and so in its manual page.
+/// What stands after the options in the long help of a command such as `run` or `queue push`, and
+/// so in its manual page.
 fn help_of(command: &str) -> String {
     let arguments = Arguments::command();
-    let command = arguments.find_subcommand(command).expect("a command of ours");
+    let below = |above: Command, word| above.find_subcommand(word).expect("one of ours").clone();
+    let command = command.split(' ').fold(arguments, below);
     command.get_after_long_help().expect("examples").to_string()
 }
 
@@ -93,8 +95,12 @@ fn shown(help: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn command_lines_of_help_are_read() {
-    for (command, least) in [("run", 16), ("acquire", 2), ("limit", 3)] {
-        let read = read_all(command, shown(&help_of(command)));
+    let commands = [("run", 16), ("acquire", 2), ("limit", 3)];
+    let of_queues = [("push", 4), ("work", 2), ("items", 3), ("dead", 4), ("cancel", 3)];
+    let of_queues = of_queues.map(|(command, least)| (format!("queue {command}"), least));
+    let commands = commands.map(|(command, least)| (command.to_owned(), least));
+    for (command, least) in commands.into_iter().chain(of_queues) {
+        let read = read_all(&command, shown(&help_of(&command)));
         assert!(read >= least, "{command}: only {read} were found");
     }
 }

@@ -32,6 +32,7 @@ impl OncePer {
             Self::Tick { text, length } => {
                 let since = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
                 let length = length.as_millis().max(1);
+                // Whole seconds tell any two ticks apart, because a tick lasts a second or more.
                 format!("{text}@{}", since / length * length / 1000)
             }
         }

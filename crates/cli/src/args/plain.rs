@@ -1,6 +1,6 @@
-//! The most common way to write a `run`, read without clap: to learn what all flags of `run` are
-//! takes clap longer than the store takes for the permit. Whatever is not plain, or is wrong, is
-//! left to clap.
+//! The most common way to write a `run`, read without clap, which takes longer to set up all flags
+//! of `run` than the store takes for the permit. Whatever is not plain, or is wrong, is left to
+//! clap.
 
 use std::ffi::OsString;
 
@@ -115,6 +115,7 @@ fn turn_on(flag: &mut bool) -> Option<()> {
 }
 
 fn count(text: &str) -> Option<u32> {
+    // `parse` would take a sign as well. Whether `+4` is a number is for clap to say.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|count| digits && (1..=MAX_LIMIT).contains(count))
 }

@@ -66,7 +66,8 @@ pub(crate) struct RunArgs {
     /// Write events as JSON lines to this open file descriptor
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
     pub(crate) events: Option<i32>,
-    /// Of the keeper of `acquire --while-pid`: the process.
+    /// The process for which the keeper of `acquire --while-pid` holds the permits. No flag sets
+    /// this.
     #[arg(skip)]
     pub(crate) kept_for: Option<i32>,
     /// The command and its arguments; everything from here on belongs to CMD

@@ -51,6 +51,7 @@ async fn hand_out(
     seinpaal: &Seinpaal,
     signals: &mut Signals,
 ) -> Result<(), Failure> {
+    // There is just one, because `acquire` has neither --also nor --within.
     let permit = permits.into_permits().pop();
     let permit = permit.ok_or_else(|| Failure::internal("acquired nothing"))?;
     let slot_names = permit.slot_names().into_iter().map(str::to_owned).collect();

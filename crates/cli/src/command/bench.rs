@@ -38,7 +38,8 @@ struct BenchRow {
     what: &'static str,
     tasks: usize,
     names: usize,
-    /// Two clients hand one permit to and fro: counted is from a release to the other's permit.
+    /// Two clients hand one permit to and fro. Each figure is the time from a release until the
+    /// other client has the permit.
     is_relay: bool,
 }
 
@@ -102,26 +103,13 @@ async fn measure(
     prefix: &str,
     part: Duration,
 ) -> Result<Measurement, Failure> {
-    let names: Vec<_> =
-        (0..row.names).map(|n| seinpaal.semaphore(&format!("{prefix}{n}"))).collect();
     let began = Instant::now();
     let until = began + part;
-    let mut tasks = JoinSet::new();
-    if row.is_relay {
-        // Two connections, as if they were two machines.
-        let relay = Arc::new(Relay::default());
-        for client in [seinpaal, other] {
-            let semaphore = client.semaphore(&format!("{prefix}relay"));
-            tasks.spawn(hand_over(semaphore, Arc::clone(&relay), until));
-        }
-    }
-    for task in 0..if row.is_relay { 0 } else { row.tasks } {
-        // A task has a name of its own, if there are enough; one task goes through all of them.
-        let mine: Vec<_> =
-            names.iter().skip(task % row.names).step_by(row.tasks).cloned().collect();
-        let mine = if mine.is_empty() { names.clone() } else { mine };
-        tasks.spawn(pairs(mine, until));
-    }
+    let mut tasks = if row.is_relay {
+        start_relay([seinpaal, other], prefix, until)
+    } else {
+        start_pairs(seinpaal, row, prefix, until)
+    };
     let mut pairs = Vec::new();
     while let Some(done) = tasks.join_next().await {
         let done = done.map_err(|error| Failure::internal(format!("a task ended: {error}")))?;
@@ -129,6 +117,33 @@ async fn measure(
     }
     pairs.sort();
     Ok(Measurement { row, pairs, lasted: began.elapsed() })
+}
+
+/// Tasks that measure: each returns how long each of its pairs took.
+type Measuring = JoinSet<Result<Vec<Duration>, Failure>>;
+
+/// Starts two clients, each with a connection of its own, as if they were two machines.
+fn start_relay(clients: [&Seinpaal; 2], prefix: &str, until: Instant) -> Measuring {
+    let relay = Arc::new(Relay::default());
+    let mut tasks = JoinSet::new();
+    for client in clients {
+        let semaphore = client.semaphore(&format!("{prefix}relay"));
+        tasks.spawn(hand_over(semaphore, Arc::clone(&relay), until));
+    }
+    tasks
+}
+
+/// Starts the tasks of a row. A task has a name of its own, if there are enough. One task goes
+/// through all names.
+fn start_pairs(seinpaal: &Seinpaal, row: BenchRow, prefix: &str, until: Instant) -> Measuring {
+    let names: Vec<_> =
+        (0..row.names).map(|n| seinpaal.semaphore(&format!("{prefix}{n}"))).collect();
+    let mut tasks = JoinSet::new();
+    for task in 0..row.tasks {
+        let mine = names.iter().skip(task % row.names).step_by(row.tasks).cloned().collect();
+        tasks.spawn(pairs(mine, until));
+    }
+    tasks
 }
 
 /// How long each acquire and release took.

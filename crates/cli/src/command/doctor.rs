@@ -131,7 +131,8 @@ impl Finding {
         )
     }
 
-    /// An answer that takes longer than that is not waited for: a renewal is sent again.
+    /// A renewal is sent again when it has waited for its answer as long as the schedule says. A
+    /// store that takes longer than that is told as a risk.
     fn slowness(&self) -> Option<String> {
         let (longest, most) = (self.longest(), self.schedule.repetition());
         (self.is_leased && longest > most).then(|| {

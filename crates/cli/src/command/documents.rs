@@ -21,6 +21,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 /// Prints a manual page, or writes all of them.
 pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let mut command = Arguments::command();
+    // Only then does a command below have the global flags, and the name that its page has.
     command.build();
     if let Some(folder) = &args.to {
         return write_all(&command, folder).map(|()| Exit::Success);
@@ -58,7 +59,7 @@ fn in_sections(page: &str) -> String {
     before.to_owned() + &sections.collect::<String>() + after
 }
 
-/// An apostrophe is the name of a string, which keeps its letters.
+/// A page has `\*(Aq` for an apostrophe, which is the name of a string and must keep its letters.
 fn in_capitals(title: &str) -> String {
     title.to_uppercase().replace("\\*(AQ", "\\*(Aq")
 }

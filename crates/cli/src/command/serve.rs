@@ -62,7 +62,7 @@ mod with_pages {
         ended.map_err(|failure| failure.about(subject))
     }
 
-    /// StreamRoom for as many streams as are wanted, or for as many as the system allows.
+    /// Makes room for as many streams as are wanted, or for as many as the system allows.
     fn room(args: &ServeArgs, voice: Voice) -> StreamRoom {
         let (room, wanted) = (StreamRoom::make(args.streams as usize), args.streams);
         if room.streams < wanted as usize {

@@ -17,7 +17,7 @@ pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<E
     })
 }
 
-/// Lets people in again.
+/// Admits new holders again.
 pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal resume", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).resume().await?;
@@ -49,7 +49,7 @@ pub(super) fn ask_holder(global: &Global, args: &AskArgs, voice: Voice) -> Resul
     })
 }
 
-/// As people know each other on several machines.
+/// `USER@HOST`, by which people on several machines know who asks.
 pub(crate) fn this_user() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     let user = user.unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());

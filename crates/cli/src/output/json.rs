@@ -11,7 +11,7 @@ pub(crate) use seinpaal_words::json::{
 
 /// One object on one line.
 pub(crate) fn line(object: &impl Serialize) -> String {
-    // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+    // Only a map whose keys are no text cannot be written, and no object here has such a map.
     let text = serde_json::to_string(object).unwrap_or_default();
     format!("{text}\n")
 }

@@ -72,6 +72,7 @@ impl Outlet {
         let writer = outlet.clone();
         let thread = thread::Builder::new().name("seinpaal-outlet".into());
         let started = thread.spawn(move || writer.shared.write_on(&*writer.to, missed));
+        // Without the thread nothing would ever be written, and nobody may wait for that.
         outlet.shared.state().is_over = started.is_err();
         outlet
     }

@@ -68,7 +68,7 @@ pub(crate) fn say_panics() {
     }
     panic::set_hook(Box::new(|panic| {
         let words = format!("internal error: {panic}; please report it");
-        // By ourselves: whatever writes lines otherwise may be what fails.
+        // Written right here, because the outlet may be what has failed.
         let line = format!("seinpaal: {}\n", plain(&words.replace('\n', " ")));
         let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
     }));

@@ -21,8 +21,8 @@ pub(super) enum Hindrance {
 }
 
 impl Hindrance {
-    /// `continued`: how long ago somebody continued us who had been stopped. What the store seemed
-    /// silent for while we were stopped says nothing about the store.
+    /// `continued`: how long ago we were continued after a stop. A silence that was noticed while
+    /// we were stopped says nothing about the store.
     pub(super) fn new(outage: Option<Outage>, continued: Option<Duration>, ttl: Duration) -> Self {
         let continued = continued.filter(|ago| *ago <= ttl);
         let is_real = |outage: &Outage| {

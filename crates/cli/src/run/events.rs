@@ -120,7 +120,7 @@ impl Events {
 }
 
 fn line(event: &RunEvent<'_>) -> Vec<u8> {
-    // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+    // Only a map whose keys are no text cannot be written, and no event has such a map.
     let mut line = serde_json::to_vec(event).unwrap_or_default();
     line.push(b'\n');
     line

@@ -12,11 +12,12 @@ use rustix::process::Pid;
 
 /// Returns whether all processes of a group have ended, and nobody has reaped them.
 ///
-/// For the kernel they are there, and the first process of many a container reaps nobody. Of a
-/// group of which nothing can be seen nothing is known.
+/// The kernel counts them as members until somebody reaps them, which the first process of many a
+/// container never does. If no process of the group can be seen, nothing is known, and the answer
+/// is no.
 pub(super) fn has_only_the_dead(group: Pid) -> bool {
     let group = group.as_raw_pid().to_string();
-    // Mostly this one runs, and the others need not be looked at.
+    // Mostly the first process of the group still runs, and no other need be looked at.
     if is_dead_in(&group, Path::new("/proc").join(&group)) == Some(false) {
         return false;
     }
@@ -48,7 +49,7 @@ fn awaited() -> MutexGuard<'static, BTreeSet<i32>> {
 }
 
 /// A child that somebody here waits for. It must be made on the main thread, on which the child was
-/// started.
+/// started, so that `reap_strangers` cannot come in between.
 #[derive(Debug)]
 pub(super) struct AwaitedChild(i32);
 
@@ -75,6 +76,7 @@ pub(super) fn reap_strangers() {
     if std::process::id() != 1 {
         return;
     }
+    // To look does not reap: an awaited child is left to whoever waits for it.
     let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     while let Ok(ended) = waitid(Id::All, look)
         && let Some(pid) = ended.pid()

@@ -40,8 +40,8 @@ pub(super) struct KillTerms {
     pub(super) kill_after: Duration,
     /// When the guard acts if we do not.
     pub(super) schedule: Schedule,
-    /// How long CMD has beyond the end of its lease. It does nothing under the lease then, and ends
-    /// by itself.
+    /// How long CMD may go on beyond the end of its lease. Only the watcher of `acquire
+    /// --while-pid` may: it does nothing under the lease, and ends by itself.
     pub(super) spare: Duration,
 }
 
@@ -183,7 +183,7 @@ impl RunGuard {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends the guard home. Whether it had to act.
+    /// Sends the guard home. Returns whether it had to act.
     pub(super) fn dismiss(mut self) -> bool {
         self.tell(GuardNote::Bye);
         // The guard ends when the pipe is closed, also if the goodbye did not fit into it.

@@ -69,7 +69,8 @@ impl HeldAs {
 /// One name, held by one run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct HeldName {
-    /// For people: a ticket that holds there tells which store it is.
+    /// For people. A run inside asks its own store whether the ticket holds there, and so learns
+    /// whether it is the same store.
     pub(super) store: String,
     pub(super) name: String,
     pub(super) kind: HeldAs,
@@ -90,7 +91,7 @@ pub(super) fn around_us() -> Vec<HeldName> {
 
 /// The variable's value for the permits that are held around CMD.
 pub(super) fn variable(held: &[HeldName]) -> String {
-    // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+    // Only a map whose keys are no text cannot be written, and there is none here.
     serde_json::to_string(held).unwrap_or_default()
 }
 
@@ -111,6 +112,7 @@ pub(super) fn claim(held: &[HeldName], name: &Name) -> Option<Claim> {
     }
     let lineage = lineage();
     held.iter().rev().filter(|held| held.name == name.as_str()).find_map(|held| {
+        // Counted without ourselves, so in the whole lineage this is the place of its child.
         let at = lineage.iter().skip(1).position(|pid| *pid == held.pid)?;
         let sight = Sight::open(held.pid, held.fd)?;
         Some(Claim { ticket: held.ticket.parse().ok()?, pid: held.pid, cmd: lineage[at], sight })

@@ -47,7 +47,7 @@ pub(super) struct HoldOfCmd<'a> {
     pub(super) terminal: Option<Terminal>,
     /// CMD was told to end, and this is why.
     pub(super) exit: Option<Exit>,
-    /// When somebody continued us last who had stopped us.
+    /// When we were last continued after a stop.
     pub(super) continued_at: Option<Instant>,
     /// The permits of runs around us that CMD goes on under.
     pub(super) ties: Vec<Tie>,
@@ -155,8 +155,8 @@ impl HoldOfCmd<'_> {
         if was_lent || wants_terminal {
             self.lend_terminal();
         }
-        // Nobody will ever bring us to the foreground: what the kernel does to such a group is
-        // this.
+        // Nobody can ever bring us to the foreground. The kernel hangs up on stopped groups of that
+        // kind.
         if wants_terminal && !has_stopped {
             self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
             self.leash.cmd.signal_group(Signal::HUP);

@@ -40,8 +40,8 @@ pub(super) fn children() -> Result<Stream, Failure> {
 }
 
 impl Leash {
-    /// Has `guard` look after CMD, if there is one; it knows whom. `left`: how long its lease
-    /// lasts, if it runs out by time.
+    /// `guard` was told of CMD before CMD began. `left`: how long CMD's lease lasts, if it runs out
+    /// by time.
     pub(super) fn new(
         cmd: Cmd,
         terms: KillTerms,
@@ -61,6 +61,7 @@ impl Leash {
 
     /// Has `guard` look after CMD, which goes on under an ancestor's permit until these times.
     pub(super) fn follow(&mut self, times: GuardTimes) {
+        // A CMD that is ending has had its TERM: the guard may only kill it.
         let is_ending = self.kill_at.is_some();
         let term = if is_ending { times.kill } else { times.term };
         if let Some(guard) = &mut self.guard {

@@ -92,6 +92,7 @@ impl PermittedCmd<'_> {
                 return Err(failure);
             }
         };
+        // Read again: starting CMD took time, in which the lease went on.
         let left = permits.as_ref().and_then(left_for_cmd);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
         let mut hold = self.hold_of(leash, terminal, ties, events, signals);

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{exit::Failure, settings::STORE_VARIABLE};
 
-/// Who reads a script that does not say it.
+/// The program that reads a script whose first line names none.
 const SHELL: &str = "/bin/sh";
 
 impl CmdStart<'_> {
@@ -59,7 +59,8 @@ impl CmdStart<'_> {
     }
 }
 
-/// A script that does not say which program reads it.
+/// Returns whether the kernel refused the file as it does a script whose first line names no
+/// program.
 fn has_no_first_line(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::NOEXEC)
 }
@@ -173,7 +174,8 @@ impl Cmd {
         !self.is_gone && test_kill_process_group(self.pid).is_ok()
     }
 
-    /// CMD has ended: whether nothing of its group is left. It gets no signals any more then.
+    /// Returns whether CMD has ended and nothing of its group is left. If so, no more signals are
+    /// sent to the group.
     pub(super) fn is_all_gone(&mut self) -> bool {
         self.is_gone = !self.group_lives();
         self.is_gone

@@ -69,8 +69,8 @@ fn die_with(parent: Pid) -> io::Result<()> {
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
-/// Puts CMD on record from within, for use between fork and exec. An error if `parent` is gone:
-/// then it does nothing.
+/// Puts CMD on record from within, for use between fork and exec. An error if `parent` is gone, so
+/// that CMD does not begin.
 pub(super) fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
     // Without a record what CMD leaves in the background counts as well: safe, if slow.
     let _ = record.map(ChildRecord::sign);

@@ -27,7 +27,7 @@ const STATE_BYTES: usize = 8 * 4;
 const DOWN: u64 = 0;
 const UP: u64 = 0x5e1e_9aa1;
 
-/// Ours.
+/// The sign that this run puts up for the runs inside its CMD.
 #[derive(Debug)]
 pub(super) struct Sign {
     file: File,
@@ -113,10 +113,12 @@ impl Sight {
     /// `None`: there is no sign, or it admits nobody.
     pub(super) fn open(pid: u32, fd: RawFd) -> Option<Self> {
         let path = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
+        // The number may be that of another file by now.
         if readlink(&path, Vec::new()).ok()?.as_bytes() != LINK.as_bytes() {
             return None;
         }
         let file = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        // Locked before it is read, so that it cannot be taken down in between.
         flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
         let mut sight = Self { file: Arc::new(File::from(file)), last: GuardTimes::NEVER };
         let (state, times) = sight.read()?;

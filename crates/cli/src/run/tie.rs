@@ -24,7 +24,7 @@ use crate::exit::Failure;
 /// How often to look at the sign. It costs one read of memory.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// CMD goes on under this.
+/// The permit of a run around us, under which CMD goes on.
 #[derive(Debug)]
 pub(super) struct Tie {
     pub(super) grant: CmdGrant,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use seinpaal::{
     Acquire, AcquireAllError, MOST_READERS, Name, OnMismatch, Outage, Permit, PermitSet, Seinpaal,
-    Semaphore,
+    Semaphore, TryAcquire,
 };
 use tokio::sync::mpsc;
 
@@ -35,11 +35,11 @@ const HURRY: Duration = Duration::from_secs(3);
 pub(crate) struct Entrance<'a> {
     pub(crate) seinpaal: &'a Seinpaal,
     pub(crate) entry: &'a EntryArgs,
-    /// Of these names, too, or none at all.
+    /// Names whose permits are wanted, too: of all names or of none.
     pub(crate) also: &'a [(Name, u32)],
-    /// And then of these, from narrow to wide.
+    /// Wider names whose permits are taken after those, from narrow to wide.
     pub(crate) within: &'a [(Name, u32)],
-    /// But not of these, which a run around us holds.
+    /// Names that are not asked for, because a run around us holds them.
     pub(crate) held: &'a [Name],
     /// The permits will be detached, and are not renewed on a schedule.
     pub(crate) to_detach: bool,
@@ -89,7 +89,8 @@ impl Entrance<'_> {
         let mut parts = vec![self.first_part()];
         parts.extend(self.also.iter().map(part));
         if !self.within.is_empty() {
-            // Names of one width go by their bytes, as they do where no width is given.
+            // Names of one width go by their bytes, as they do where no width is given, so that no
+            // two runs wait for each other.
             parts.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
             parts.extend(self.within.iter().map(part));
         }
@@ -128,20 +129,7 @@ impl Entrance<'_> {
         parts: &[NamePart],
         signals: &mut Signals,
     ) -> Result<EnterResult, Failure> {
-        let requests = parts.iter().map(|part| {
-            let request = part.semaphore.try_acquire().permits(part.permits);
-            let mut request = request.priority(self.entry.priority);
-            for slot in self.slots_of(part) {
-                request = request.slot(&slot);
-            }
-            if self.to_detach {
-                request = request.to_detach();
-            }
-            self.entry
-                .labels
-                .iter()
-                .fold(request, |request, (key, value)| request.label(key, value))
-        });
+        let requests = parts.iter().map(|part| self.try_request(part));
         let mut answer = self.seinpaal.try_acquire_all(requests).into_future();
         let mut vigil = StoreVigil::keep(self.seinpaal);
         loop {
@@ -156,6 +144,18 @@ impl Entrance<'_> {
                 },
             }
         }
+    }
+
+    fn try_request(self, part: &NamePart) -> TryAcquire {
+        let mut request = part.semaphore.try_acquire().permits(part.permits);
+        request = request.priority(self.entry.priority);
+        for slot in self.slots_of(part) {
+            request = request.slot(&slot);
+        }
+        if self.to_detach {
+            request = request.to_detach();
+        }
+        self.entry.labels.iter().fold(request, |request, (key, value)| request.label(key, value))
     }
 
     /// The wished slots belong to the name itself, and not to others that are taken with it.
@@ -206,6 +206,7 @@ impl Entrance<'_> {
             tokio::select! {
                 biased;
                 signal = signals.next() => heed(signals, signal)?,
+                // Before the result, so that `queued` is told before `acquired`.
                 Some((at, others)) = queued.recv() => waiting.begin(&parts[at], others),
                 result = &mut request => return Ok(result.map(Some)),
                 news = vigil.next() => waiting.hear(news)?,

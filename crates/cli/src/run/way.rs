@@ -16,13 +16,13 @@ impl Entrance<'_> {
         on_conflict: OnConflict,
         signals: &mut Signals,
     ) -> Result<(), Failure> {
-        let is_wide = match on_conflict {
+        let evicts_holders = match on_conflict {
             OnConflict::Wait | OnConflict::Skip => return Ok(()),
             OnConflict::ReplaceWaiting => false,
             OnConflict::CancelRunning => true,
         };
         let semaphore = self.seinpaal.semaphore(&self.entry.name);
-        let clearing = std::pin::pin!(clear(&semaphore, is_wide));
+        let clearing = std::pin::pin!(clear(&semaphore, evicts_holders));
         let gone = unless_ended(signals, clearing).await?;
         let gone = gone.map_err(|error| Failure::from(error).about(self.subject))?;
         if gone > 0 {
@@ -33,13 +33,13 @@ impl Entrance<'_> {
     }
 }
 
-/// How many have gone.
-async fn clear(semaphore: &Semaphore, is_wide: bool) -> Result<u32, AdminError> {
+/// Sends away the waiters, and the holders if that is wanted. Returns how many have gone.
+async fn clear(semaphore: &Semaphore, evicts_holders: bool) -> Result<u32, AdminError> {
     let mut gone = 0;
     for _ in 0..LOOKS {
         let seen = semaphore.snapshot().await?;
         let waiters = seen.waiters.iter().map(|waiter| waiter.ticket);
-        let holders = seen.holders.iter().map(|holder| holder.ticket).filter(|_| is_wide);
+        let holders = seen.holders.iter().map(|holder| holder.ticket).filter(|_| evicts_holders);
         // Waiters first, or each would get in when the one before it goes.
         let all: Vec<Ticket> = waiters.chain(holders).collect();
         if all.is_empty() {

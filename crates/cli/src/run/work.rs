@@ -31,7 +31,8 @@ use slot::WorkSlot;
 const CLIENT: &str = "seinpaal queue work";
 /// A worker that was told to stop waits for the commands that run, however long that takes.
 const NO_END: Duration = Duration::from_secs(365 * 86_400);
-/// Each is a database that is open, with some fifteen descriptors: there may be a thousand.
+/// Each is an open database with some fifteen descriptors, and many a process may have no more than
+/// a thousand.
 const MOST_CONNECTIONS: u32 = 16;
 /// How long to wait for the store to hear that we are gone.
 const PARTING: Duration = Duration::from_secs(3);
@@ -79,6 +80,7 @@ impl QueueWork<'_> {
         let mut slots = Vec::new();
         for at in 1..connections {
             slots.push(self.slot(next, share(at)));
+            // Silent: the first connection has said what there is to say of the store.
             next = self.connect(signals, Voice::new(true, 0)).await?;
         }
         slots.push(self.slot(next, share(0)));
@@ -127,12 +129,13 @@ impl QueueWork<'_> {
             .ttl(self.choice.ttl(self.args.ttl))
             .retry(BackOff::exponential(retry_base, retry_max))
             .grace(NO_END)
+            // The leash ends the CMD of a lost item, and must not be dropped before that is done.
             .run_on_when_lost();
         if self.args.until_empty {
             worker = worker.until_empty();
         }
         let worked = worker.run_until(self.crew.is_stopped()).await;
-        // One that was refused is no reason for the others to go on.
+        // If the store refuses one worker, the others stop, too.
         worked.inspect_err(|_| self.crew.stop()).map_err(Failure::from)
     }
 }

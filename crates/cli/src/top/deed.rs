@@ -122,7 +122,7 @@ impl TopDeed {
         }
     }
 
-    /// Whether so much is lost at once that the name has to be typed.
+    /// Returns whether so much is lost at once that the name has to be typed.
     pub(super) fn is_typed(&self) -> bool {
         matches!(self, Self::Purge | Self::CancelAll(..) | Self::DropAll(_))
     }
@@ -201,7 +201,8 @@ impl TopDeed {
                 let meant = |item: &ListedItem| many.matching.has(item);
                 format!("dropped {}", queue.remove_all(ItemState::Dead, meant).await?)
             }
-            _ => format!("dropped {}", queue.purge_dead().await?),
+            Self::DropAll(_) => format!("dropped {}", queue.purge_dead().await?),
+            _ => String::new(),
         })
     }
 }

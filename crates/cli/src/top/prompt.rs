@@ -11,7 +11,7 @@ use super::{
     keys::Key,
 };
 
-/// The longest reason, in characters.
+/// The longest text that can be typed, such as a reason, in characters.
 const MOST_REASON: usize = 200;
 
 /// The row at the cursor.
@@ -128,7 +128,7 @@ impl Prompt {
         }
     }
 
-    /// Whether it asks if something is to be done.
+    /// Returns whether it asks if something is to be done.
     pub(super) fn asks_whether(&self) -> bool {
         matches!(self.step, PromptStep::Confirm { .. })
     }

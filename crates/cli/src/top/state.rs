@@ -100,6 +100,7 @@ impl TopState {
             StoreAnswer::Nothing(error) => return self.error = Some(error),
             StoreAnswer::Names { names, open } => {
                 self.names = names;
+                // An answer that was under way may be about what was open before.
                 self.seen = open.filter(|open| Some(&open.name) == self.look.open.as_ref());
                 self.arrange();
             }
@@ -252,12 +253,11 @@ impl TopState {
 
     /// The names or queues that the filter lets through, in their order.
     pub(super) fn listed(&self) -> Vec<&Name> {
-        let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
-        let is_wanted = |name: &&Name| wanted.is_empty() || name.to_lowercase().contains(&wanted);
+        let is_listed = |name: &&Name| self.lets_through(name);
         match self.look.tab {
-            ListTab::Names => self.names.iter().map(|seen| &seen.name).filter(is_wanted).collect(),
+            ListTab::Names => self.names.iter().map(|seen| &seen.name).filter(is_listed).collect(),
             ListTab::Queues => {
-                self.queues.iter().map(|seen| &seen.name).filter(is_wanted).collect()
+                self.queues.iter().map(|seen| &seen.name).filter(is_listed).collect()
             }
         }
     }

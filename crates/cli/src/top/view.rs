@@ -169,7 +169,7 @@ fn names(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
         lines.push(nothing(state, "nothing is held or waited for"));
         return lines;
     }
-    let is_listed = |seen: &&Snapshot| matches_filter(state, &seen.name);
+    let is_listed = |seen: &&Snapshot| state.lets_through(&seen.name);
     let shown = state.names.iter().filter(is_listed).enumerate();
     for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
         lines.push(ViewLine::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
@@ -181,11 +181,6 @@ fn names(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
 fn name_width(listed: &[&Name], most: usize) -> usize {
     let longest = listed.iter().map(|name| width(&plain(name))).max().unwrap_or(0);
     longest.clamp(LEAST_NAME, most.max(LEAST_NAME))
-}
-
-fn matches_filter(state: &TopState, name: &Name) -> bool {
-    let wanted = state.filter.as_deref().unwrap_or_default().to_lowercase();
-    wanted.is_empty() || name.to_lowercase().contains(&wanted)
 }
 
 /// Why a list is empty.

@@ -4,7 +4,7 @@ use seinpaal_rig::{Clocks, FakeAnswer, FakeServer, RedisServer, SentinelServers}
 
 use super::support::{World, both};
 
-/// Nothing to be said against it.
+/// A server with which `doctor` finds nothing wrong.
 fn healthy() -> World {
     World::with_redis(&["--appendonly", "yes", "--appendfsync", "no"])
 }
@@ -101,7 +101,7 @@ fn a_server_that_cannot_be_used_says_so_like_every_command() {
     assert!(!done.err.contains("hush"), "{done:?}");
 }
 
-/// `doctor` could not use the store: its status, and the one line that it says.
+/// The status of a `doctor` that could not use the store, and the one line that it says.
 fn refused(store: &str) -> (i32, String) {
     let done = World::embedded().seinpaal(&["doctor", "-s", store]);
     assert_eq!((done.out.as_str(), done.err.lines().count()), ("", 1), "{done:?}");

@@ -2,7 +2,7 @@
 
 use super::support::{Held, World, both, until};
 
-/// Both, and the one that keeps nothing by itself.
+/// `run job` with these options, and a CMD that is this script.
 fn run(world: &World, options: &[&str], script: &str) -> super::support::Done {
     world.seinpaal(&[&["run", "job"], options, &["--", "sh", "-c", script]].concat())
 }

@@ -75,7 +75,7 @@ fn more_items_than_a_page_has_are_all_listed_and_cancelled() {
 }
 
 #[test]
-fn a_cancel_of_all_says_of_what() {
+fn a_cancel_of_all_must_say_which_items() {
     for world in both() {
         some(&world);
         let cancel = |args: &[&str]| world.seinpaal(&[&["queue", "cancel", "a"], args].concat());

@@ -1,4 +1,4 @@
-//! `serve`, as far as a program built without it goes.
+//! `serve`: the advice of a program that was built without it, and the first look at its pages.
 
 use super::support::World;
 

@@ -81,7 +81,7 @@ fn an_action_is_asked_again_and_done_on_y_only() {
         screen.typed("\r");
         screen.until_shown("HOLDER");
         let shown = world.show("a")["holders"][0]["ticket"].to_string();
-        screen.until_shown(&shown[1..9]); // the row that the action is about, and not only its heading
+        screen.until_shown(&shown[1..9]); // the row that the action is about, not only its heading
         screen.typed("ae");
         screen.until_shown("stops");
         screen.typed("n");

@@ -10,7 +10,7 @@ use std::{
 
 use super::support::{World, both, kill, lives, until, until_written};
 
-/// The first store is the embedded one, where nothing runs out by time.
+/// A process for which permits are kept.
 fn process() -> Child {
     Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap()
 }

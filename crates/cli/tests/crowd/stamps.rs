@@ -46,7 +46,7 @@ fn whole_line(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'))
 }
 
-/// What speaks against never more than three at once, and never two in a slot.
+/// A moment at which more than three were inside, or two in one slot, and who they were.
 pub(crate) fn crowding(visits: &[Visit]) -> Option<String> {
     visits.iter().find_map(|visit| {
         let beside = |other: &&Visit| other.start <= visit.start && visit.start < other.end();

@@ -96,7 +96,8 @@ pub async fn clients_that_come_and_go_never_hold_more_than_the_limit(stage: &Cas
             }
             most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
             client.settle().await;
-            tokio::task::yield_now().await; // others come in meanwhile, also where nothing is awaited
+            // Others come in meanwhile, also where nothing is awaited.
+            tokio::task::yield_now().await;
             inside.fetch_sub(1, SeqCst);
             client.release(ticket).await;
         }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal_proto::{Acquire, Batch, Fence, Reply, Ticket, time::UNBOUNDED};
+use seinpaal_proto::{Acquire, Batch, Reply, Ticket, time::UNBOUNDED};
 
 use crate::{
     CaseStage,
@@ -84,5 +84,5 @@ pub async fn ten_thousand_waiters_at_one_name_are_served_in_order(stage: &CaseSt
     let seen = client.snapshot().await;
     assert_eq!((seen.held, seen.waiting_total), (MANY as u32, 0));
     assert!(seen.holders.iter().map(|row| row.ticket).eq(line));
-    assert!(seen.holders.windows(2).all(|two| Fence(two[0].fence.0) < two[1].fence));
+    assert!(seen.holders.windows(2).all(|two| two[0].fence < two[1].fence));
 }

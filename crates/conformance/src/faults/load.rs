@@ -51,7 +51,7 @@ pub struct HeldPermit {
     pub asked: Instant,
     /// When the client had it in hand.
     pub from: Instant,
-    /// When the client gave it back, or found it lost.
+    /// When the client last looked and still held it.
     pub until: Instant,
     /// Whether it was lost.
     pub was_lost: bool,

@@ -54,9 +54,12 @@ pub struct PhaseRow {
 /// An action on the three servers.
 type Deed = fn(&mut [RedisServer; 3]);
 
+/// How many phases a round has.
+pub const PHASES: usize = EACH.len();
+
 /// The phases: what is done, and whether progress must go on. In the last one two of three nodes
 /// may have forgotten somebody, so with the guard nobody is admitted until it ends.
-const PHASES: [(&str, bool, Deed); 9] = [
+const EACH: [(&str, bool, Deed); 9] = [
     ("all three", true, |_| {}),
     ("one stopped", true, |nodes| nodes[0].kill()),
     ("it is back, empty", true, |nodes| nodes[0].start_again()),
@@ -118,9 +121,9 @@ fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &BusyField
         grants: 0,
         over_admissions: 0,
     };
-    let mut rows: Vec<PhaseRow> = PHASES.into_iter().map(row).collect();
+    let mut rows: Vec<PhaseRow> = EACH.into_iter().map(row).collect();
     for round in 0..plan.rounds {
-        for (row, (_, _, deed)) in rows.iter_mut().zip(PHASES) {
+        for (row, (_, _, deed)) in rows.iter_mut().zip(EACH) {
             let (before, began) = (field.tally(), Instant::now());
             deed(nodes);
             thread::sleep(plan.phase.saturating_sub(began.elapsed()));

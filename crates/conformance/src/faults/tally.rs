@@ -45,8 +45,8 @@ impl SortedTimes {
         self.0.is_empty()
     }
 
-    /// The shortest duration that at least this share of all, from 0 to 1, does not exceed. `None`
-    /// if there are no durations.
+    /// The duration at this share of the way from the shortest, at 0, to the longest, at 1. Zero if
+    /// there are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let at = (self.0.len().saturating_sub(1) as f64 * share).round() as usize;

@@ -133,7 +133,7 @@ impl Step<'_> {
     fn pushes(&self, ghost: &mut Ghost) -> Option<Broken> {
         let is_new = |item: &&Item| find(self.before, item.id).is_none();
         for item in self.after.all_items().filter(is_new) {
-            let is_excused = ghost.was_set_back; // a deadline is on the store's clock, and moves with it
+            let is_excused = ghost.was_set_back; // a deadline moves with the store's clock
             let tale = ghost.items.get_mut(nth(item))?;
             tale.is_doubled |= tale.fate != Fate::Unpushed;
             if tale.is_doubled && !is_excused {

@@ -18,7 +18,8 @@ use crate::{
     traffic::{Life, Load},
 };
 
-/// Twice the longest lease and delay of any model, in ticks.
+/// More than twice the longest lease of any model, in ticks. Delays lie ahead, where every instant
+/// counts.
 const PAST: u64 = 16;
 /// No less than any model's clock steps back, in ticks.
 const BACK: u64 = 64;

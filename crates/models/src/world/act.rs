@@ -241,7 +241,7 @@ impl Action {
     }
 }
 
-/// Whether a parcel asks the store for permits under this ticket.
+/// Returns whether a parcel asks the store for permits under this ticket.
 pub(super) fn asks_for_permits(parcel: &Parcel, ticket: Ticket) -> bool {
     matches!(&parcel.load, Load::Request { batch, .. } if asks_for(batch, ticket))
 }

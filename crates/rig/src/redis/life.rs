@@ -34,7 +34,7 @@ impl RedisServer {
     /// Kills the server, and removes its files.
     ///
     /// # Panics
-    /// If that cannot be removed.
+    /// If there is no directory for its next files.
     pub fn kill_and_forget(&mut self) {
         self.kill();
         self.directory = tempfile::tempdir().expect("a temporary directory");

@@ -30,7 +30,7 @@ pub enum Fault {
 /// The calls that a fault can hit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SeamCall {
-    /// Any of the calls below.
+    /// Any of the calls below, but no news.
     Any,
     /// A batch with an acquire in it.
     Acquire,

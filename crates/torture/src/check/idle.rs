@@ -151,7 +151,8 @@ fn cover(tale: &PermitTale, terms: &CheckTerms, from: u64, to: u64) -> (u64, u64
     let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
     if let Some(outages) = &tale.outages {
         let moves = tale.windows.iter().filter(|window| window.fault == "move-slot");
-        let moves = moves.map(|window| (window.from, window.to)); // no outage, but not without effects
+        // A move of slots is no outage, but not without effects.
+        let moves = moves.map(|window| (window.from, window.to));
         let covered = outages.iter().copied().chain(moves).map(later).collect();
         return (covered_by(outages.clone(), from, to), covered_by(covered, from, to));
     }

@@ -58,10 +58,13 @@ impl ItemStore {
         ("sentinel-2", Self::Sentinel(2)),
     ];
 
-    /// Returns whether the fault may cost answered changes, by docs/guarantees.md.
+    /// Returns whether a fault may cost answered changes. Faults here kill processes, and never the
+    /// machine, whose loss docs/guarantees.md counts with.
     #[must_use]
     pub fn may_forget(self) -> bool {
         match self {
+            // With `everysec` a server writes before it answers, as long as the disk is not slow.
+            // What is not synced yet is in the machine's memory, and outlives the process.
             Self::Embedded | Self::RedisEverysec | Self::RedisAlways => false,
             Self::Redis => true,
             Self::Sentinel(replicated) => replicated < REPLICAS as u32,
@@ -89,7 +92,7 @@ impl ItemStore {
         })
     }
 
-    /// The fault that `--faults` means for this store.
+    /// Returns whether the rig can do this fault to the store.
     #[must_use]
     pub fn can_have(self, fault: StoreFault) -> bool {
         match self {

@@ -78,7 +78,7 @@ async fn handle(item: Item, pen: Pen, mut draw: Draw) -> Result<(), Infallible> 
     Ok(())
 }
 
-/// Reads a payload: a number, and filling.
+/// Makes a payload: a number, and filling.
 #[must_use]
 pub fn payload(n: u64) -> String {
     format!("{n:.<64}")
@@ -86,5 +86,6 @@ pub fn payload(n: u64) -> String {
 
 fn number_in(payload: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(payload);
-    text.trim_end_matches('.').parse().unwrap_or(u64::MAX) // which was never pushed, and so convicts
+    // What is no number stands for an item that was never pushed, and so convicts.
+    text.trim_end_matches('.').parse().unwrap_or(u64::MAX)
 }

@@ -65,7 +65,8 @@ impl Redis {
         Ok(())
     }
 
-    /// Waits until the restart guard is over. Nodes of a quorum forget one at a time.
+    /// Waits until the restart guard is over, at a quorum: it survives only if its nodes forget one
+    /// at a time.
     fn await_guard(&self) {
         if self.memory == Persistence::Quorum {
             thread::sleep(GUARD * 5 / 4);
@@ -189,7 +190,8 @@ impl StartedStore for Redis {
         for server in &self.servers {
             kept.extend(server.say(&["KEYS", "seinpaal:*"])?);
         }
-        kept.retain(|key| key != "seinpaal:guard" && key != "seinpaal:node"); // they stay: small, and one each
+        // These stay: they are small, and each server has one of each.
+        kept.retain(|key| key != "seinpaal:guard" && key != "seinpaal:node");
         Ok(kept)
     }
 }

@@ -134,6 +134,9 @@ fn trouble(events: &[HistoryEvent]) -> Vec<(u64, u64)> {
 /// How long a fault disturbs the order of items: those of a dead or deaf worker are delivered a ttl
 /// later.
 const FELT: u64 = 20_000_000;
+/// With how many later items an item is compared. More would take time and find little: an item
+/// that comes too early passes those next to it first.
+const COMPARED: usize = 64;
 
 fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
     !trouble.iter().any(|(begin, end)| *begin <= to && end.saturating_add(FELT) >= from)
@@ -154,7 +157,7 @@ fn order(
     plain.sort_unstable();
     let mut pairs = 0;
     for (nth, (asked, pushed, (fence, at), req)) in plain.iter().enumerate() {
-        let later = plain[nth + 1..].iter().take(64).filter(|later| later.0 > *pushed);
+        let later = plain[nth + 1..].iter().take(COMPARED).filter(|later| later.0 > *pushed);
         for (_, _, (other, other_at), other_req) in later {
             if !is_calm(trouble, *asked, (*at).max(*other_at)) {
                 continue;

@@ -10,6 +10,9 @@ use crate::history::{self, HistoryEvent, Pen, TortureWhat};
 
 /// How long what dead workers had, and what is delayed, may last.
 const FADING: Duration = Duration::from_secs(60);
+/// Items that are still delayed after this part of [`FADING`] are due hours later. No worker delays
+/// one for as much as a second.
+const STILL_DELAYED: u128 = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 const PAGE: u32 = 1000;
 
@@ -45,7 +48,7 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
         if seen.is_empty() {
             break;
         }
-        if seen.ready + seen.in_work == 0 && u128::from(number) > looks / 6 {
+        if seen.ready + seen.in_work == 0 && u128::from(number) > looks / STILL_DELAYED {
             cancel_delayed(&queue, pen, &history::read(path)?)?;
         }
         thread::sleep(BETWEEN_LOOKS);

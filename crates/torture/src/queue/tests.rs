@@ -89,7 +89,6 @@ fn what_was_acknowledged_and_is_delivered_again_is_convicted() {
 
 #[test]
 fn what_is_in_the_queue_twice_is_convicted() {
-    good().delivered(9 * S, "w2.1", "a", 7, 19).acknowledged(10 * S, "w2.1", 7, 19);
     let mut doctor = Doctor::new();
     doctor.pushed(S, "a", 1, None).delivered(2 * S, "w1.1", "a", 7, 19);
     doctor.acknowledged(3 * S, "w1.1", 7, 19).is_convicted_of(Check::Again);

@@ -25,13 +25,13 @@ impl TortureRig<'_> {
             return queue::end::empty(&seinpaal, &self.pen, &self.plan.history);
         }
         for (name, _) in &self.plan.names {
-            self.is_left(&seinpaal, name)?;
+            self.note_left(&seinpaal, name)?;
         }
         self.site.outlast_fences(self.scene.clocks);
-        self.is_kept(&seinpaal)
+        self.note_kept(&seinpaal)
     }
 
-    fn is_left(&self, seinpaal: &Seinpaal, name: &str) -> io::Result<()> {
+    fn note_left(&self, seinpaal: &Seinpaal, name: &str) -> io::Result<()> {
         let look = || wait(seinpaal.semaphore(name).snapshot()).map_err(io::Error::other);
         let is_empty = |seen: &Snapshot| seen.permits_held == 0 && seen.waiting_total == 0;
         let Snapshot { permits_held: permits, waiting_total: waiting, .. } =
@@ -40,7 +40,7 @@ impl TortureRig<'_> {
         Ok(())
     }
 
-    fn is_kept(&self, seinpaal: &Seinpaal) -> io::Result<()> {
+    fn note_kept(&self, seinpaal: &Seinpaal) -> io::Result<()> {
         let look = || {
             let listed = wait(seinpaal.list(""));
             let mut kept = self.site.kept()?;

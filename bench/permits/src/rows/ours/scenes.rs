@@ -29,7 +29,10 @@ pub(super) async fn connect(server: &Server) -> io::Result<Seinpaal> {
 }
 
 /// Instructions each time, of the difference of two windows.
-pub(super) async fn difference(server: &Server, work: impl AsyncFn(u64) -> io::Result<()>) -> io::Result<f64> {
+pub(super) async fn difference(
+    server: &Server,
+    work: impl AsyncFn(u64) -> io::Result<()>,
+) -> io::Result<f64> {
     work(16).await?;
     server.count()?;
     work(TIMES).await?;

@@ -30,6 +30,7 @@ pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exi
             (Some(Which::One(id)), _) => queue.replay(id).await?,
             (Some(Which::All), _) => count(queue.replay_all(wanted).await?)?,
             (_, Some(Which::One(id))) => queue.drop_dead(id).await?,
+            // Without a text the store drops them by itself, and need not list them first.
             (_, Some(Which::All)) if args.matching.is_none() => count(queue.purge_dead().await?)?,
             (_, Some(Which::All)) => {
                 count(queue.remove_all(ItemState::Dead, wanted).await?)?;
@@ -45,7 +46,7 @@ pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exi
     })
 }
 
-/// A text chooses among all. One item is named by its number.
+/// Refuses a text beside the number of one item, because a text chooses among all.
 fn only_of_all(args: &DeadArgs) -> Result<(), Failure> {
     let is_one = |which: Option<Which>| matches!(which, Some(Which::One(_)));
     match args.matching {

@@ -74,6 +74,7 @@ async fn print_table(
 ) -> Result<Exit, Failure> {
     let mut table = Table::new(&[
         Column::left("ITEM"),
+        // Where all are of one state, this column says nothing new and is the first to go.
         Column::left("STATE").rank(if states.len() > 1 { 0 } else { 7 }),
         Column::right("WHEN"),
         Column::right("DELIVERIES").rank(3),
@@ -131,5 +132,7 @@ pub(super) fn ago(at: SystemTime) -> String {
 pub(crate) fn glimpse(item: &ListedItem) -> String {
     let text = String::from_utf8_lossy(&item.payload);
     let start = text.chars().take(MOST_SHOWN).collect::<String>();
-    if start.len() < item.bytes as usize { format!("{start}…") } else { start }
+    // Bytes that are no text are longer as shown than as they are, so lengths are compared before.
+    let is_all = item.payload.len() == item.bytes as usize && start.len() == text.len();
+    if is_all { start } else { format!("{start}…") }
 }

@@ -76,6 +76,7 @@ impl Pusher<'_> {
     ) -> Result<(), Failure> {
         let pushes = payloads.into_iter().map(|payload| self.described(payload));
         let answers = seinpaal.queue(&self.args.name).push_all(pushes).await;
+        // The items that were pushed exist, so their numbers are printed even if one was refused.
         let mut text = String::new();
         answers.iter().flatten().for_each(|pushed| text.push_str(&self.shown(pushed)));
         output::print(&text)?;

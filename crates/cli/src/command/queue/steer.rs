@@ -73,7 +73,8 @@ pub(super) fn cancel(
     })
 }
 
-/// Whoever writes `all` says of what.
+/// Refuses `all` without a condition, so that no slip removes everything, and a condition beside
+/// the number of one item.
 fn only_of_some(args: &QueueCancelArgs) -> Result<(), Failure> {
     let chooses = args.matching.is_some() || args.state.is_some();
     let usage = |words: &str| Err(Failure::new(Exit::Usage, words));

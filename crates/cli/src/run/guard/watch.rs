@@ -105,7 +105,7 @@ impl GuardWatch {
         }
     }
 
-    /// The one whom we help was killed.
+    /// The pipe was closed without a goodbye: the run that we help was killed.
     fn be_alone(&mut self) {
         self.is_alone = true;
         let now = now();
@@ -131,6 +131,7 @@ impl GuardWatch {
         if !self.has_termed {
             return GuardStep::Wait((self.term.min(self.kill) - now).min(LONGEST_NAP));
         }
+        // While the run lives, it sees for itself when the group has ended, and says goodbye.
         if self.is_alone && test_kill_process_group(group).is_err() {
             return GuardStep::Go(ACTED);
         }

@@ -18,7 +18,7 @@ use crate::{
 /// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// The cause of a loss that the guard prevented: this process still had the lease.
+/// The cause that is told if CMD was ended before its lease was lost, by the guard or in danger.
 const NOT_RENEWED: &str = "it was not renewed in time";
 
 impl HoldOfCmd<'_> {

@@ -13,7 +13,7 @@ use seinpaal::{
 
 use crate::output::{
     Voice,
-    text::{age, held, ordinal, plain, reason},
+    text::{age, cut, held, ordinal, plain, reason},
     voice::{draw, stderr},
     why::{figure, not_renewed, reason_words},
 };
@@ -46,7 +46,7 @@ impl WaitingLine {
     pub(super) fn draw(&mut self, words: &str) {
         if self.is_wanted && is_in_foreground() && stderr().is_idle() {
             self.is_drawn = true;
-            draw(&format!("{CLEAR}{}", cut(&plain(words), width())));
+            draw(&format!("{CLEAR}{}", fitted(&plain(words), columns())));
         }
     }
 }
@@ -112,25 +112,26 @@ fn holder(holder: &Holder) -> String {
     format!("{}@{} for {since}{late}", about.pid, about.host)
 }
 
-fn width() -> usize {
+fn columns() -> usize {
     let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
     if columns == 0 { UNKNOWN_WIDTH } else { columns.max(LEAST_WIDTH) }
 }
 
-fn cut(words: &str, width: usize) -> String {
-    if words.chars().count() < width {
-        return words.to_owned();
-    }
-    words.chars().take(width - 2).chain(['\u{2026}']).collect()
+/// One column stays empty: a character in the last one makes some terminals go on in the next row,
+/// and a line there is not drawn over.
+fn fitted(words: &str, width: usize) -> String {
+    cut(words, width - 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::text::width;
 
     #[test]
     fn a_line_never_wraps() {
-        assert_eq!(cut("1234567890", 20), "1234567890");
-        assert_eq!(cut("1234567890", 8).chars().count(), 7);
+        assert_eq!(fitted("1234567890", 20), "1234567890");
+        assert_eq!(width(&fitted("1234567890", 8)), 7);
+        assert_eq!(width(&fitted("構築中構築中", 8)), 7, "a wide character takes two columns");
     }
 }

@@ -11,7 +11,7 @@ use tokio::{
 
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Nobody, until it is posted; ends when it is dropped.
+/// Looks at the line of one name. It looks at none until it is posted, or once it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct StoreLookout {
     task: Option<(JoinHandle<()>, mpsc::Receiver<Snapshot>)>,

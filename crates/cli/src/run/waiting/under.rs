@@ -77,18 +77,8 @@ impl Entrance<'_> {
         }
         self.check_permits(wish, holder.slots.count())?;
         self.check_limit(wish, &snapshot)?;
-        let names: Vec<String> =
-            snapshot.slot_names.of(&holder.slots).iter().map(str::to_owned).collect();
-        self.check_slots(wish, &names)?;
-        let grant = CmdGrant {
-            name: wish.name.as_str().to_owned(),
-            ticket: holder.ticket,
-            fence: holder.fence,
-            slots: holder.slots.clone(),
-            slot_names: names,
-            permits: holder.slots.count(),
-            limit: snapshot.limit,
-        };
+        let grant = granted(wish.name, holder, &snapshot);
+        self.check_slots(wish, &grant.slot_names)?;
         let pid = claim.pid;
         self.voice
             .explain(format!("{}: held by the run around this one (process {pid})", wish.name));
@@ -180,6 +170,19 @@ impl Entrance<'_> {
                  {stated}; -j {in_force} or {remedy}"
             ),
         ))
+    }
+}
+
+/// What the run around us was granted.
+fn granted(name: &Name, holder: &Holder, snapshot: &Snapshot) -> CmdGrant {
+    CmdGrant {
+        name: name.as_str().to_owned(),
+        ticket: holder.ticket,
+        fence: holder.fence,
+        slots: holder.slots.clone(),
+        slot_names: snapshot.slot_names.of(&holder.slots).iter().map(str::to_owned).collect(),
+        permits: holder.slots.count(),
+        limit: snapshot.limit,
     }
 }
 

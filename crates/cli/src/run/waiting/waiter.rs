@@ -52,6 +52,7 @@ impl<'a> ToldWaiter<'a> {
     pub(super) fn begin(&mut self, part: &NamePart, waiting: u32) {
         self.events.emit(&RunEvent::Queued { name: &part.name, waiting });
         self.explain(&part.name, waiting, None, None);
+        // The same place in the line of another name is news.
         self.emitted = (0, false, Vec::new());
         let voice = self.entrance.voice;
         let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();

@@ -27,7 +27,7 @@ pub(super) struct CmdCrew {
     /// How often we were told to stop, and by which signal at last.
     told: Cell<(u32, i32)>,
     failure: RefCell<Option<Failure>>,
-    /// When somebody continued us last who had stopped us.
+    /// When we were last continued after a stop.
     continued_at: Cell<Option<Instant>>,
 }
 
@@ -78,8 +78,8 @@ impl CmdCrew {
         self.told.get().0 > 1
     }
 
-    /// To stop is what a worker is for that works for ever. One that was to empty the queue has not
-    /// done so, and one whose commands were ended has not, either.
+    /// A worker without an end succeeds when it is told to stop. It does not if its commands were
+    /// ended, or if it was to empty the queue.
     pub(super) fn exit(&self, until_empty: bool) -> Exit {
         match self.told.get() {
             (0, _) => Exit::Success,
@@ -88,7 +88,7 @@ impl CmdCrew {
         }
     }
 
-    /// How long ago somebody continued us.
+    /// How long ago we were continued after a stop.
     pub(super) fn continued(&self) -> Option<Duration> {
         self.continued_at.get().map(|at| at.elapsed())
     }
@@ -116,7 +116,8 @@ impl CmdCrew {
         }
     }
 
-    /// First no command begins, then running commands get TERM, then KILL.
+    /// After the first signal no command begins. The second sends TERM to those that run, and each
+    /// further one KILL.
     fn obey(&self, signal: Signal) {
         let times = self.told.get().0.saturating_add(1);
         self.told.set((times, signal.as_raw()));
@@ -124,6 +125,7 @@ impl CmdCrew {
             1 => self.begin_to_stop(),
             2 => {
                 self.signal_groups(Signal::TERM);
+                // A command that is stopped gets its TERM only when it goes on.
                 self.signal_groups(Signal::CONT);
             }
             _ => self.signal_groups(Signal::KILL),

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use seinpaal::{GiveBack, Item, PermitState};
 use tokio::signal::unix::Signal as Stream;
 
-use super::slot::{Handled, WorkSlot};
+use super::slot::{Handled, WorkSlot, left_for_cmd};
 use crate::{
     exit::Failure,
     output::NamedStore,
@@ -64,7 +64,7 @@ impl WorkSlot<'_> {
             }
         };
         self.crew.enter(cmd.pid());
-        let leash = Leash::new(cmd, self.terms, guard, item.remaining());
+        let leash = Leash::new(cmd, self.terms, guard, left_for_cmd(item));
         Ok(CmdDelivery { slot: self, item, leash, children, is_cut_short: false })
     }
 }
@@ -142,9 +142,7 @@ impl CmdDelivery<'_> {
             }
             _ => {}
         }
-        if !matches!(state, PermitState::Lost(_)) {
-            self.leash.lease(self.item.remaining());
-        }
+        self.leash.lease(left_for_cmd(self.item));
     }
 
     fn hindrance(&self) -> Hindrance {
@@ -184,7 +182,7 @@ impl CmdDelivery<'_> {
         }
     }
 
-    /// A guard that may have acted is not asked to look after another. Whether it has.
+    /// A guard that may have acted is not asked to look after another. Returns whether it has.
     fn let_guard_go(&mut self, is_usual: bool) -> bool {
         let Some(mut guard) = self.leash.take_guard() else { return false };
         if is_usual && self.item.is_held() {

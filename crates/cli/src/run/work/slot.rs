@@ -1,9 +1,9 @@
 //! A connection, and the commands that work on what it is given.
 
-use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
+use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc, time::Duration};
 
 use rustix::process::Pid;
-use seinpaal::{Item, Seinpaal, store::url::StoreUrl};
+use seinpaal::{Item, PermitState, Seinpaal, store::url::StoreUrl};
 
 use super::{CmdCrew, payload};
 use crate::{
@@ -44,7 +44,7 @@ impl WorkSlot<'_> {
 
     pub(super) fn start(&self, item: &Item, guard: &mut Option<RunGuard>) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()));
-        // It has the CMD before: if we were killed with that standing, this one would not count.
+        // The record still names the CMD before. If we were killed now, this CMD would not count.
         self.seinpaal.presence_childless()?;
         let stdin = payload::file(item.payload());
         let stdin = stdin.map_err(|error| {
@@ -53,7 +53,7 @@ impl WorkSlot<'_> {
         // There is room for one on the record. Where more have inherited the descriptors, they
         // alone count.
         let is_recorded = presence.is_some() && self.concurrency == 1;
-        let (seinpaal, times) = (&self.seinpaal, item.remaining());
+        let (seinpaal, times) = (&self.seinpaal, left_for_cmd(item));
         let (terms, dies_with_us) = (self.terms, guard.is_some());
         let mut recorded = Ok(());
         let note = |cmd: Pid| {
@@ -96,4 +96,12 @@ fn variables(item: &Item) -> Vec<(&'static str, String)> {
         ("SEINPAAL_GROUP", item.group().unwrap_or_default().to_owned()),
         ("SEINPAAL_LABELS", labels.collect::<Vec<_>>().join("\n")),
     ]
+}
+
+/// How long CMD may work on the item, as [`hold`](crate::run::hold::left_for_cmd) has it for the
+/// permits of a `run`.
+pub(super) fn left_for_cmd(item: &Item) -> Option<Duration> {
+    let left = item.remaining();
+    // In this order: what is not lost now was not lost when its time was read.
+    left.filter(|_| !matches!(item.state(), PermitState::Lost(_)))
 }

@@ -1,5 +1,7 @@
 //! Looking for names, and for items of the open queue.
 
+use seinpaal::Name;
+
 use super::{
     super::{keys::Key, prompt::edit, watch::ListTab},
     KeyRequest, TopState,
@@ -21,6 +23,12 @@ impl TopState {
             Key::Enter => self.is_filtering = false,
             key => edit(self.filter.get_or_insert_default(), key),
         }
+    }
+
+    /// Returns whether the filter lets this name or queue through, in letters of either case.
+    pub(in super::super) fn lets_through(&self, name: &Name) -> bool {
+        let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
+        wanted.is_empty() || name.to_lowercase().contains(&wanted)
     }
 
     /// Unlike a filter, which looks at what was read, a search reads all items of the queue. So it

@@ -27,6 +27,7 @@ pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vi
         Some(waiter) => told(&seen, waiter, columns),
         None => of_holder(&seen, at, columns),
     };
+    // Five lines of the tables are no rows: two empty ones, two heads, and how many more there are.
     let left = rows.saturating_sub(lines.len() + told.len() + 5);
     let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
     let short = ShortTickets::of(&seen);

@@ -10,7 +10,7 @@ use super::{
         state::TopState,
         watch::{OpenQueue, OpenWorkRow},
     },
-    Columns, GAP, ViewLine, matches_filter, name_width, nothing,
+    Columns, GAP, ViewLine, name_width, nothing,
     open::head,
     row, window,
 };
@@ -38,7 +38,7 @@ pub(super) fn all(state: &mut TopState, rows: usize, columns: usize) -> Vec<View
         lines.push(nothing(state, "no queue is in use"));
         return lines;
     }
-    let shown = state.queues.iter().filter(|seen| matches_filter(state, &seen.name)).enumerate();
+    let shown = state.queues.iter().filter(|seen| state.lets_through(&seen.name)).enumerate();
     for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
         lines.push(ViewLine::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
     }
@@ -83,10 +83,7 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
         if place > 0 || has_words {
             lines.push(ViewLine::Plain(String::new()));
         }
-        lines.push(ViewLine::Head(block.head.to_owned()));
-        let from = here.map_or(0, |at| window(at, block.rows.len(), room.max(1)));
-        let shown = block.rows.iter().enumerate().skip(from).take(room);
-        lines.extend(shown.map(|(row, text)| ViewLine::row(Some(row) == here, text)));
+        lines.extend(block.lines(here, room));
         first += block.rows.len();
     }
     lines
@@ -110,6 +107,16 @@ fn words(queue: &OpenQueue) -> String {
 struct Block {
     head: &'static str,
     rows: Vec<String>,
+}
+
+impl Block {
+    /// The head, and as many rows as there is room for: those around the cursor, if it is `here`.
+    fn lines(&self, here: Option<usize>, room: usize) -> Vec<ViewLine> {
+        let from = here.map_or(0, |at| window(at, self.rows.len(), room.max(1)));
+        let shown = self.rows.iter().enumerate().skip(from).take(room);
+        let rows = shown.map(|(row, text)| ViewLine::row(Some(row) == here, text));
+        [ViewLine::Head(self.head.to_owned())].into_iter().chain(rows).collect()
+    }
 }
 
 fn blocks(queue: &OpenQueue) -> Vec<Block> {

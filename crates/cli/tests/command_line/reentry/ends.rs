@@ -5,7 +5,7 @@ use super::{
     inside,
 };
 
-/// A script that says its process id, and then ends by no signal but KILL.
+/// A script that says its process id, and does not end by TERM.
 const DEAF: &str = "trap : TERM; echo $$; while :; do sleep 1000; done";
 
 /// A `run` with a deaf CMD inside a `run`; its process id.
@@ -157,7 +157,8 @@ fn max_hold_of_the_outer_run_ends_the_inner_cmd() {
 fn a_signal_to_the_outer_run_reaches_the_inner_cmd_once() {
     let seinpaal = program();
     for world in both() {
-        // TERM misses a child that the shell is just starting. So it has none of our output.
+        // TERM misses a child that the shell is just starting, so that child has none of our
+        // output.
         let script = "trap 'echo term; exit 3' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
         let outer = format!(
             "echo $$; trap : TERM; {seinpaal} run a sh -c \"{}\"; exit $?",

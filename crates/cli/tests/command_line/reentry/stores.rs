@@ -7,7 +7,7 @@ use super::{
     inside,
 };
 
-/// Plays it with a store of this URL, while what it stands on is kept.
+/// Nests runs on the store of this URL. Its servers are `kept` until the end.
 fn nested_runs_end_with_the_status_of_their_command<Servers>(kept: Servers, url: String) {
     let mut world = World::embedded();
     world.store = url;

@@ -187,7 +187,7 @@ pub(crate) fn until_written(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Returns whether a process runs: not whether its parent has yet to hear of its end.
+/// Returns whether a process runs. One that has ended and was not reaped yet does not.
 pub(crate) fn lives(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);

@@ -47,7 +47,7 @@ fn is_unique(holds: &[HeldPermit]) -> bool {
     fences.len() == holds.len()
 }
 
-/// Takes permits by the time at which they were believed in.
+/// Returns whether the fences of each slot grow, in the order in which permits were in hand.
 fn fences_grow_within_slots(holds: &[HeldPermit]) -> bool {
     let mut by_time: Vec<_> = holds.iter().collect();
     by_time.sort_by_key(|hold| hold.from);

@@ -34,7 +34,7 @@ impl QueueDice {
         self.draw.pick(&[0, 0, 1, 7, 60].map(Duration::from_secs))
     }
 
-    /// The id of a late item, most likely one that the queue still knows.
+    /// The id of one of the latest items, most likely one that the queue still knows.
     fn id(&mut self) -> ItemId {
         let back = self.draw.index(12);
         self.ids.iter().rev().nth(back).copied().unwrap_or(ItemId(1))

@@ -170,6 +170,7 @@ pub async fn a_batch_has_up_to_sixty_four_requests(stage: &CaseStage) {
 pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = client.batch(vec![Request::Push(item("a")), Request::Pop(pop(1))]);
+    // Dropped after each number of polls, so at each place where a call can wait.
     for polls in 0..6 {
         let call = client.store().call_queue(&batch);
         pin_mut!(call);
