@@ -1,5 +1,5 @@
--- The tables that every store has. SQLite reads the text of all tables each time that somebody opens
--- the database, so those for large names and for queues are made when they are first needed
+-- The tables that every store has. SQLite reads the text of all tables each time that somebody
+-- opens the database, so those for large names and for queues are made when they are first needed
 -- (tables.rs).
 
 -- A small name is one row. 'look_at' is when somebody looks whether it can be forgotten, 'state' is
