@@ -7,10 +7,7 @@
 
 use seinpaal_proto::Reply;
 
-use super::{
-    answer::{NodeAnswer, NodeReply, NodeState, Register},
-    ballot::NodeAnswers,
-};
+use super::answer::{NodeAnswer, NodeAnswers, NodeReply, NodeState, Register};
 
 /// What the answers to a change of a setting say.
 #[derive(Clone, Debug, Eq, PartialEq)]
