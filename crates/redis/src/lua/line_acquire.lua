@@ -111,11 +111,9 @@
               waiting = waiting + 1
               if now + place_ttl < due then due = now + place_ttl end
               if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end
-              if place_ttl > ttl then ttl = place_ttl end
               told = pack('<BI4I4', 2, waiting, limit)
             end
           end
           said = said and said .. told or told
           if margin < bound then bound = margin end
-          if ttl > need then need = ttl end
           is_done = true

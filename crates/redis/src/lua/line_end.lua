@@ -4,11 +4,11 @@
 -- reply  what line says
 -- cost   one HSET; PEXPIRE if the keys would expire too early; PUBLISH
 
-    if line or fence > now + HALF_DAY then break end
+    if line then break end
     -- With restart-guard: over.
 
-    local is_idle, left, most, value, look, milliseconds =
-      holders + waiting == 0, deadline - now, nil, nil, -1, nil
+    local is_idle, left, need, most, value, look, milliseconds =
+      holders + waiting == 0, deadline - now, nil, nil, nil, -1, nil
     if is_idle then
       -- The ledger's clock may run freely, and memories alone need the keys for a shorter time.
       bound, need = UNBOUNDED, till_then - clock
@@ -16,10 +16,14 @@
         local till = read('<d', text, at)
         if till - clock > need then need = till - clock end
       end
-      if need <= fence - now then need = fence - now + 1 end
+      -- The keys last until the clock has passed the fence, unless that is more than a day ahead.
+      local ahead = fence - now
+      if need <= ahead and ahead <= HALF_DAY + HALF_DAY then need = ahead + 1 end
       most = need + (given >= 0 and HALF_DAY or SECOND)
     else
-      need = need + HALF_DAY
+      -- What a lease has left may be all of its ttl, however long ago it was renewed: the ledger's
+      -- clock is slow where the store's makes steps. A line does not know the ttl of each lease.
+      need = MAX_TTL + HALF_DAY
       most = need + HALF_DAY
     end
     if left < need or (is_idle and left > most and uses < MOST_SHORT) then

@@ -39,7 +39,6 @@
             sub(text, fields_at + 16)
           if now + ttl < due then due = now + ttl end
           if margin < bound then bound = margin end
-          if ttl > need then need = ttl end
           is_done = true
         end
       until true

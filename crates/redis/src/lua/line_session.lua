@@ -7,8 +7,8 @@
     -- granted: whether this call might grant something, or tell somebody when to look in. from:
     -- where the part of the old text begins that is written again. said: the answers to acquires
     -- and proofs. till_then: until when the session that gave back is remembered.
-    local i, need, about, granted, from, said, channel, message, mine, till_then =
-      1, 0, nil, waiting > 0, nil, nil, nil, nil, nil, nil
+    local i, about, granted, from, said, channel, message, mine, till_then =
+      1, nil, waiting > 0, nil, nil, nil, nil, nil, nil
     -- serves: whether something is free that waiters might get. messages: the wakeups for them,
     -- each behind its channel.
     local serves, messages = false, nil

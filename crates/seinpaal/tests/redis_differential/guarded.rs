@@ -44,7 +44,7 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("guarded_for > 0 and 'guarded' or 'master'", "'master'"),
         ("type(known) ~= 'string' or #known < 54", "type(known) ~= 'string'"),
         ("granted, from = true, LINE_SIZE + 1", "from = LINE_SIZE + 1"),
-        ("=\n      1, 0, nil, waiting > 0, nil,", "= 1, 0, nil, false, nil,"),
+        ("=\n      1, nil, waiting > 0, nil,", "= 1, nil, false, nil,"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {

@@ -16,7 +16,8 @@ use seinpaal_proto::{
 use times::{
     a_clock_set_back_while_somebody_waits, a_fence_from_afar, a_fence_from_afar_at_the_end,
     for_so_long_keys_are_needed, forgotten_while_another_holds, given_back_long_after_it_was_had,
-    handed_over_and_not_heard_of_again, handed_over_for_a_short_time, never_heard_of_again,
+    handed_over_and_not_heard_of_again, handed_over_for_a_short_time,
+    handed_over_long_after_the_keys_were_renewed, never_heard_of_again,
     one_ends_just_when_another_renews, renewed_for_a_short_time, renewed_for_days,
 };
 
@@ -49,6 +50,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         a_limit_lowered_while_all_is_held(),
         handed_over_and_not_heard_of_again(),
         handed_over_for_a_short_time(),
+        handed_over_long_after_the_keys_were_renewed(),
         renewed_for_a_short_time(),
         waits_for_a_lease_of_its_own(),
         held_by_nobody(),

@@ -243,24 +243,18 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              if place_ttl",
-        "              if place_ttl",
+        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              told",
+        "              told",
         Line(3),
     ),
     (
-        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              if place_ttl",
-        "              if margin > place_ttl / 2 then margin = place_ttl / 2 end\n              if place_ttl",
-        Line(3),
-    ),
-    ("              if place_ttl > ttl then ttl = place_ttl end\n", "", Line(3)),
-    (
-        "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
-        "          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
+        "              if margin > place_ttl / 2 then margin = (place_ttl - place_ttl % 2) / 2 end\n              told",
+        "              if margin > place_ttl / 2 then margin = place_ttl / 2 end\n              told",
         Line(3),
     ),
     (
-        "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
         "          if margin < bound then bound = margin end\n          is_done = true\n-- line_release",
+        "          is_done = true\n-- line_release",
         Line(3),
     ),
     // In the places, which stand behind those who wait.

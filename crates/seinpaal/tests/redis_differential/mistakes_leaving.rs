@@ -169,12 +169,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n        end",
-        "          if ttl > need then need = ttl end\n          is_done = true\n        end",
-        Line(3),
-    ),
-    (
-        "          if ttl > need then need = ttl end\n          is_done = true\n        end",
+        "          if margin < bound then bound = margin end\n          is_done = true\n        end",
         "          is_done = true\n        end",
         Line(3),
     ),
@@ -214,11 +209,6 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     (
-        "    if line or fence > now + HALF_DAY then break end\n",
-        "    if line then break end\n",
-        Line(3),
-    ),
-    (
         "      bound, need = UNBOUNDED, till_then - clock\n",
         "      need = till_then - clock\n",
         Line(3),
@@ -230,11 +220,11 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
     ),
     ("        if till - clock > need then need = till - clock end\n", "", TightLine),
     (
-        "      if need <= fence - now then need = fence - now + 1 end\n      most = need + (given >",
-        "      most = need + (given >",
+        "      if need <= ahead and ahead <= HALF_DAY + HALF_DAY then need = ahead + 1 end\n      most",
+        "      most",
         TightLine,
     ),
-    ("      need = need + HALF_DAY\n      most", "      most", Line(3)),
+    ("      need = MAX_TTL + HALF_DAY\n", "      need = HALF_DAY\n", Line(3)),
     (
         "    if is_idle and count == 1 and tail < 256 then",
         "    if is_idle and count == 1 then",

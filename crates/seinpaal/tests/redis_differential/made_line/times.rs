@@ -101,6 +101,20 @@ pub(super) fn for_so_long_keys_are_needed(is_place: bool) -> Vec<Event> {
     [by(0, 1, ask(held)), by(1, 1, other)].into_iter().chain(looks).collect()
 }
 
+/// A waiter of a whole day gets its permits when the expiry of the keys was last set 33 hours ago,
+/// and its place was made 22 hours ago. The clock that leases end by was held back all the time.
+pub(super) fn handed_over_long_after_the_keys_were_renewed() -> Vec<Event> {
+    let hours = |n: u64| n * 3_600 * SECOND;
+    let long = Acquire { ttl: hours(24), margin: SECOND, ..both(0, 1) };
+    let next = Acquire { ttl: hours(24), waiter_ttl: hours(24), ..waits_for_both(1) };
+    let next = ask(Acquire { margin: SECOND, ..next });
+    let lease = ticket(0, 0).into();
+    let again = Ask::RenewAll { lease, ttl: hours(12), margin: SECOND, wrong: 0 };
+    let calls = [(0, ask(long)), (1, next), (0, again), (0, release(0, 1))];
+    let steps = [1, hours(11), hours(11), hours(11)];
+    calls.into_iter().zip(steps).map(|((who, ask), step)| by(who, step, ask)).collect()
+}
+
 /// Nobody holds any more, and the clock has to pass what was seen.
 pub(super) fn a_fence_from_afar_at_the_end() -> Vec<Event> {
     let mut calls = left_by_two();
