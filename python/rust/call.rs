@@ -108,8 +108,8 @@ impl Call {
     }
 
     /// Blocks the calling thread until the call is done, for at most this many seconds. Returns
-    /// whether it is done. No signal ends this wait: a caller that must hear signals waits for short
-    /// times, again and again.
+    /// whether it is done. No signal ends this wait: a caller that must hear signals waits for
+    /// short times, again and again.
     fn wait_for(&self, py: Python<'_>, seconds: f64) -> bool {
         let bell = Arc::new(Bell::default());
         let waker = Waker::from(Arc::clone(&bell));

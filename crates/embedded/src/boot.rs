@@ -91,7 +91,8 @@ fn most_given_out_elsewhere(db: &Connection) -> rusqlite::Result<i64> {
 
 /// No process outlives its boot. What was configured on purpose stays, and so do the items of
 /// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
-/// The last fences may go with their names, because the clock begins above them.
+/// The last fences may go with their names, and the last numbers with their queues, because the
+/// clock begins above them.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     small::void(db)?;
     if !tables::are_all_there(db)? {
@@ -102,6 +103,8 @@ fn void_leases(db: &Connection) -> rusqlite::Result<()> {
          DELETE FROM name WHERE pinned IS NULL AND paused IS NULL;
          UPDATE name SET held = 0, holders = 0, waiting = 0, past = 0, top = 0, bound = {UNBOUNDED};
          DELETE FROM place; DELETE FROM session;
+         DELETE FROM queue WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0 AND keys = 0
+             AND cap IS NULL AND group_cap IS NULL AND paused IS NULL;
          UPDATE queue SET idle = 0, called = 0, wanted = 0, sessions = 0, watch = NULL;
          UPDATE item SET worker = zeroblob(16), ends = 0, ends_wall = 0 WHERE worker IS NOT NULL;"
     ))

@@ -49,8 +49,7 @@ pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
         return None;
     };
     snapshot.holders.clear();
-    let used = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-    (used || snapshot.pinned.is_some() || snapshot.paused.is_some()).then_some((name, snapshot))
+    snapshot.is_worth_listing().then_some((name, snapshot))
 }
 
 /// The batch that looks at one queue. It is nobody's: an idle worker that asked would be taken to

@@ -66,11 +66,12 @@ pub(crate) fn looks_only_when_told() -> bool {
 /// indexes, and they are empty then.
 const VERBS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 /// After a reboot all leases are ended, once, so everything is looked through.
-const AT_BOOT: [&str; 6] = [
+const AT_BOOT: [&str; 7] = [
     "SELECT coalesce(max(most), 0)",
     "SELECT id, state FROM small",
     "DELETE FROM name WHERE pinned IS NULL",
     "UPDATE name SET held = 0",
+    "DELETE FROM queue WHERE ready = 0",
     "UPDATE queue SET idle = 0",
     "UPDATE item SET worker = zeroblob(16)",
 ];

@@ -2,7 +2,7 @@
 //!
 //! | the directory may be written by | its files can be written by | used by |
 //! |---|---|---|
-//! | its owner alone | its owner | its owner; everybody, if that is root, as far as the rights allow |
+//! | its owner alone | its owner | its owner; if that is root, everybody whom the rights allow |
 //! | its owner and a group | that group | the owner, the members of the group, and root |
 //! | everybody | everybody | everybody, if it belongs to root; or else as in the row above |
 //!

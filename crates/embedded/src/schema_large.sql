@@ -1,6 +1,7 @@
 -- A large name has a row in 'name', and rows in 'lease', 'entry', 'memory' and 'free'.
 
--- One row a large name, with its head: rows/head.rs makes these columns from the list of the head's fields.
+-- One row a large name, with its head: rows/head.rs makes these columns from the list of the head's
+-- fields.
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     HEAD_OF_NAME
@@ -35,7 +36,8 @@ CREATE INDEX holder_by_fence ON entry (name, fence, ticket) WHERE fence IS NOT N
 CREATE INDEX holder_by_inbox ON entry (name, inbox) WHERE fence IS NOT NULL AND inbox IS NOT NULL;
 CREATE INDEX waiter_by_rank ON entry (name, parked, rank, ticket) WHERE rank IS NOT NULL;
 
--- What is remembered of a series of tickets. 'ends' has five bytes an end: number, big-endian, and cause.
+-- What is remembered of a series of tickets. 'ends' has five bytes an end: number, big-endian, and
+-- cause.
 CREATE TABLE memory (
     name INTEGER NOT NULL, series BLOB NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL,
     open INTEGER NOT NULL, ends BLOB NOT NULL,
@@ -54,23 +56,27 @@ CREATE TABLE queue (
 );
 CREATE INDEX queue_in_work ON queue (id) WHERE in_work > 0;
 -- Queues that nobody uses, of which only sessions are remembered, or only keys.
-CREATE INDEX queue_of_sessions ON queue (wall) WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0
-    AND idle = 0 AND called = 0 AND sessions > 0;
-CREATE INDEX queue_of_keys ON queue (wall) WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0
-    AND idle = 0 AND called = 0 AND sessions = 0 AND keys > 0;
+CREATE INDEX queue_of_sessions ON queue (wall)
+    WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0 AND idle = 0 AND called = 0
+        AND sessions > 0;
+CREATE INDEX queue_of_keys ON queue (wall)
+    WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0 AND idle = 0 AND called = 0
+        AND sessions = 0 AND keys > 0;
 
--- An item that is ready says whether it is open, a delayed one when it is due, a dead one when it died, and one
--- in work has a fence and what follows it. Exactly one of the four is not null.
+-- An item that is ready says whether it is open, a delayed one when it is due, a dead one when it
+-- died, and one in work has a fence and what follows it. Exactly one of the four is not null.
 CREATE TABLE item (
     queue INTEGER NOT NULL, id INTEGER NOT NULL, priority INTEGER NOT NULL, of_group TEXT,
     most INTEGER NOT NULL, bytes INTEGER NOT NULL, dedup TEXT, about TEXT NOT NULL,
     pushed INTEGER NOT NULL, rank INTEGER NOT NULL, attempt INTEGER NOT NULL, history TEXT NOT NULL,
     open INTEGER, due INTEGER, died INTEGER,
-    fence INTEGER, worker BLOB, worker_about TEXT, since INTEGER, ttl INTEGER, ends INTEGER, ends_wall INTEGER,
+    fence INTEGER, worker BLOB, worker_about TEXT, since INTEGER, ttl INTEGER,
+    ends INTEGER, ends_wall INTEGER,
     PRIMARY KEY (queue, id)
 ) WITHOUT ROWID;
 CREATE INDEX item_open ON item (queue, rank, id) WHERE open = 1;
-CREATE INDEX item_of_group ON item (queue, of_group, rank, id) WHERE open IS NOT NULL AND of_group IS NOT NULL;
+CREATE INDEX item_of_group ON item (queue, of_group, rank, id)
+    WHERE open IS NOT NULL AND of_group IS NOT NULL;
 CREATE INDEX item_delayed ON item (queue, due, id) WHERE due IS NOT NULL;
 CREATE INDEX item_by_end ON item (queue, ends, id) WHERE ends IS NOT NULL;
 CREATE INDEX item_by_wall ON item (queue, ends_wall, id) WHERE ends_wall IS NOT NULL;
@@ -83,7 +89,8 @@ CREATE TABLE payload (
 ) WITHOUT ROWID;
 
 CREATE TABLE item_group (
-    queue INTEGER NOT NULL, name TEXT NOT NULL, in_work INTEGER NOT NULL, ready INTEGER NOT NULL, front INTEGER,
+    queue INTEGER NOT NULL, name TEXT NOT NULL, in_work INTEGER NOT NULL, ready INTEGER NOT NULL,
+    front INTEGER,
     PRIMARY KEY (queue, name)
 ) WITHOUT ROWID;
 CREATE INDEX full_group ON item_group (queue, name) WHERE ready > 0 AND front IS NULL;

@@ -172,4 +172,25 @@ mod tests {
         let once = wrapped(&text);
         assert!(once.contains("word [a link](to) and more.\n/// [a link]: to\n"), "{once}");
     }
+
+    /// `cargo fmt` leaves comments as they are, and SQL altogether.
+    #[test]
+    fn no_comment_of_rust_and_no_line_of_sql_is_wider_than_the_code_may_be() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut wide = Vec::new();
+        for directory in ["crates", "bench", "fuzz", "python"] {
+            visit(&root.join(directory), false, &mut |file| {
+                let text = [file.shipped, file.tests].concat();
+                if file.is_rust() && wrapped(&text) != text {
+                    wide.push(file.path.display().to_string());
+                }
+            });
+        }
+        assert_eq!(wide, Vec::<String>::new(), "cargo run -p house -- wrap DIRECTORY");
+        for sql in ["schema.sql", "schema_large.sql"] {
+            let text = fs::read_to_string(root.join("crates/embedded/src").join(sql)).unwrap();
+            let wide = text.lines().find(|line| line.chars().count() > COLUMNS);
+            assert_eq!(wide, None, "{sql}");
+        }
+    }
 }

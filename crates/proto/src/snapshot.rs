@@ -44,6 +44,19 @@ pub struct Snapshot {
     pub waiters: Vec<WaiterRow>,
 }
 
+impl Snapshot {
+    /// Returns whether a list of names has this one: somebody holds or waits, or an operator has
+    /// pinned or paused something. Stores remember a name for a while after its last use, and what
+    /// is only remembered is in no list.
+    #[must_use]
+    pub fn is_worth_listing(&self) -> bool {
+        self.holders_total > 0
+            || self.waiting_total > 0
+            || self.pinned.is_some()
+            || self.paused.is_some()
+    }
+}
+
 /// A holder, as shown.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct HolderRow {

@@ -11,6 +11,10 @@ use seinpaal_store::{
 
 use super::{RedisStore, list::AT_ONCE, servers::Servers};
 
+/// How many queues are looked at at once. A look at a queue answers with four lists, where a look
+/// at a name answers with one.
+const QUEUES_AT_ONCE: usize = AT_ONCE / 4;
+
 impl RedisStore {
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
         if let Servers::Cluster(cluster) = &self.servers {
@@ -47,12 +51,17 @@ impl RedisStore {
         examination: &mut Examination,
     ) -> Result<(), StoreError> {
         let pattern = self.keys.queue_pattern("");
-        for name in self.stored(&pattern, most, |key| self.keys.queue_of(key)).await? {
-            if examination.is_full(most) {
-                return Ok(());
+        let names = self.stored(&pattern, most, |key| self.keys.queue_of(key)).await?;
+        for names in names.chunks(QUEUES_AT_ONCE) {
+            let looks = names.iter().map(async |name| {
+                Ok(found_in_queue(&self.execute_queue(&look_at_queue(name)).await?))
+            });
+            for (name, looked) in names.iter().zip(join_all(looks).await) {
+                if examination.is_full(most) {
+                    return Ok(());
+                }
+                examination.take_queue(name, looked)?;
             }
-            let looked = self.execute_queue(&look_at_queue(&name)).await;
-            examination.take_queue(&name, looked.map(|replies| found_in_queue(&replies)))?;
         }
         Ok(())
     }

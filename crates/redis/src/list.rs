@@ -143,14 +143,12 @@ pub(super) fn inspection(name: &Name) -> Batch {
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
 }
 
-/// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if
-/// nobody is there and nothing is configured. A name is remembered for a while after that.
+/// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if the
+/// name is in no list. The script of lists answers the same rule with `unused`.
 pub(super) fn listed(replies: Replies) -> Option<Snapshot> {
     let Reply::Snapshot(mut snapshot) = replies.replies.into_iter().next()? else { return None };
     snapshot.holders.clear();
-    let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-    let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
-    (has_people || is_configured).then_some(snapshot)
+    snapshot.is_worth_listing().then_some(snapshot)
 }
 
 fn read(answer: &Value, names: usize) -> Option<Vec<ListedRow>> {

@@ -163,6 +163,25 @@ async fn a_reboot_keeps_items_and_returns_those_in_work_with_their_delivery_coun
     assert_eq!(b.work(3).await, " one 2 two 1");
 }
 
+/// Sessions are void after a reboot, and a queue of which nothing else was left goes with them.
+#[tokio::test]
+async fn of_a_queue_that_is_empty_and_not_configured_no_row_survives_a_reboot() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut a = Worker::open(dir.path());
+    a.push("one").await;
+    let items = a.hand.pop("q", 1).await;
+    let finish = Request::Finish { delivery: items[0].delivery, how: How::Acknowledge };
+    a.hand.ask("q", finish).await;
+    let paused = Request::Configure(Configure::Pause("why".to_owned()));
+    a.hand.ask("paused", paused).await;
+    let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
+    db.execute("UPDATE boot SET id = 'another'", []).unwrap();
+    drop(Worker::open(dir.path()));
+    let mut find = db.prepare("SELECT name FROM queue").unwrap();
+    let left = find.query_map([], |row| row.get(0)).unwrap().collect::<Result<Vec<String>, _>>();
+    assert_eq!(left.unwrap(), ["paused"]);
+}
+
 /// A client that has the answer to a push finds the item in what the disk had when it confirmed.
 #[tokio::test]
 async fn a_push_is_answered_when_the_disk_has_it() {

@@ -98,6 +98,25 @@ async fn any_node_of_the_url_leads_to_all_the_others() {
     }
 }
 
+/// `hostname` without a name to announce: every node is `?` to the others, in the map and in
+/// redirections. `unknown-endpoint`: no node says where it is.
+#[tokio::test]
+async fn nodes_that_tell_no_host_are_found_and_so_are_slots_that_move_between_them() {
+    for endpoint in ["hostname", "unknown-endpoint"] {
+        let args = ["--cluster-preferred-endpoint-type", endpoint];
+        let cluster = RedisCluster::start_with(3, 0, &args);
+        let client = Client::connect(&cluster.url(), 1).await;
+        for ticket in 1..20 {
+            assert!(is_granted(&client.acquire(&format!("name {ticket}"), ticket).await));
+        }
+        let [records, _] = keys("name 1");
+        let (slot, from) = (cluster.slot_of(&records), cluster.owner_of(&records));
+        cluster.move_slot(slot, from, (from + 1) % 3);
+        let released = insist(&client, "name 1", release(1)).await;
+        assert!(matches!(released, Reply::Released { .. }), "{endpoint}: {released:?}");
+    }
+}
+
 #[tokio::test]
 async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
     let mut cluster = RedisCluster::start();

@@ -23,12 +23,12 @@ const LATER: &str = "1";
 /// Why a request failed, or why its outcome is unknown.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
-    /// `urn:seinpaal:` and a word that programs may go by.
+    /// The kind of the problem: `urn:seinpaal:` and a word that programs may go by.
     #[serde(rename = "type")]
     kind: String,
-    /// The word again, for people.
+    /// The kind again, in words for people.
     title: &'static str,
-    /// The status of the answer.
+    /// The HTTP status of the answer.
     status: u16,
     /// What happened, to what, and what to do.
     detail: String,

@@ -1,6 +1,10 @@
 //! The file of tokens, which says who may look and who may act.
 
-use std::{fmt, fs, io, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fmt, fs, io,
+    os::unix::fs::{FileTypeExt, PermissionsExt},
+    path::Path,
+};
 
 /// The shortest token, in characters.
 const LEAST_TOKEN: usize = 16;
@@ -82,7 +86,7 @@ impl Tokens {
     /// [`BadTokens`] says what is wrong, never with a token in it.
     pub fn read(path: &Path) -> Result<Self, BadTokens> {
         let file = fs::metadata(path).map_err(BadTokens::Unreadable)?;
-        if file.is_file() && file.permissions().mode() & OTHERS != 0 {
+        if tells_who_reads(&file) && file.permissions().mode() & OTHERS != 0 {
             return Err(BadTokens::Exposed);
         }
         Self::parse(&fs::read_to_string(path).map_err(BadTokens::Unreadable)?)
@@ -106,6 +110,14 @@ impl Tokens {
             },
         )
     }
+}
+
+/// Returns whether the mode of such a file says who can read the tokens. It does for a file and for
+/// a pipe with a name. A pipe without one, as a shell's `<(command)` makes it, has the mode 600.
+/// The mode of a device says who may use the device: `/dev/stdin` can be a terminal, which a group
+/// may write to, and what is typed there is nobody else's.
+fn tells_who_reads(file: &fs::Metadata) -> bool {
+    file.is_file() || file.file_type().is_fifo()
 }
 
 impl Token {
@@ -143,5 +155,42 @@ mod tests {
         assert!(matches!(parse("read 0123456789abcdef\nwrite x"), Err(BadTokens::Line(2))));
         assert!(matches!(parse("read short"), Err(BadTokens::Short(1))));
         assert!(matches!(parse("read 0123456789abcdef ana k\noperate fedcba9876543210"), Ok(2)));
+    }
+
+    fn pipe_with_mode(dir: &Path, mode: u32) -> std::path::PathBuf {
+        let path = dir.join(format!("{mode:o}"));
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn tokens_come_from_a_pipe_that_only_its_owner_can_read() {
+        let dir = tempfile::tempdir().unwrap();
+        // It is refused before it is opened: nobody writes to it.
+        let exposed = Tokens::read(&pipe_with_mode(dir.path(), 0o644));
+        assert!(matches!(exposed, Err(BadTokens::Exposed)), "{exposed:?}");
+        let path = pipe_with_mode(dir.path(), 0o600);
+        let from = path.clone();
+        let writer = std::thread::spawn(move || fs::write(from, "read 0123456789abcdef\n"));
+        assert_eq!(Tokens::read(&path).unwrap().0.len(), 1);
+        writer.join().unwrap().unwrap();
+    }
+
+    /// As a shell passes what a command prints.
+    #[test]
+    fn tokens_come_from_a_pipe_without_a_name() {
+        use std::{io::Write as _, os::fd::AsRawFd as _};
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"operate 0123456789abcdef ana\n").unwrap();
+        drop(writer);
+        let path = format!("/dev/fd/{}", reader.as_raw_fd());
+        assert_eq!(Tokens::read(Path::new(&path)).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn the_mode_of_a_device_is_not_that_of_what_is_read_from_it() {
+        assert!(matches!(Tokens::read(Path::new("/dev/null")), Err(BadTokens::Empty)));
     }
 }

@@ -42,40 +42,42 @@ pub fn slots(slots: &Slots) -> Vec<u32> {
     if slots.count() > MOST_SLOTS { Vec::new() } else { slots.iter().collect() }
 }
 
-/// `acquire`.
+/// Permits that were granted, as `acquire` tells them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Acquired<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     pub name: &'a str,
-    /// The id of the request, 32 hexadecimal digits.
+    /// The ticket: the id of the request, in 32 hexadecimal digits.
     pub ticket: String,
-    /// Grows with each grant of a name: what the resource compares.
+    /// The fence: a number that grows with each grant of the name. Give it to the resource, which
+    /// refuses a lower one than it has seen.
     pub fence: u64,
-    /// Which of the permits, from 0; empty if there are more than 65 536.
+    /// The slots of these permits, which are numbers from 0 up. The list is empty if they are more
+    /// than 65 536.
     pub slots: Vec<u32>,
-    /// What these slots are called; left out where they have no names.
+    /// The names of these slots, in their order. The field is left out where slots have no names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_names: Vec<String>,
-    /// How many permits.
+    /// How many permits the ticket holds or wants.
     pub permits: u32,
-    /// How many may hold at once.
+    /// The limit: how many permits there are.
     pub limit: u32,
-    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process
-    /// lives.
+    /// How long the lease still lasts without a renewal, in milliseconds. `null`: it lasts for as
+    /// long as the holder's process lives.
     pub valid_for_ms: Option<u128>,
 }
 
-/// `renew`.
+/// A lease that was renewed, as `renew` tells it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Renewed<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     pub name: &'a str,
-    /// The id of the request, 32 hexadecimal digits.
+    /// The ticket: the id of the request, in 32 hexadecimal digits.
     pub ticket: String,
-    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process
-    /// lives.
+    /// How long the lease still lasts without a renewal, in milliseconds. `null`: it lasts for as
+    /// long as the holder's process lives.
     pub valid_for_ms: Option<u128>,
 }
 
@@ -83,32 +85,33 @@ pub struct Renewed<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LimitJson<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     pub name: &'a str,
-    /// How many may hold at once.
+    /// The limit: how many permits there are.
     pub limit: u32,
 }
 
-/// `list`: one a line.
+/// A name in a list, in numbers. `list` prints one a line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NameRow))]
 pub struct NameJson<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     name: &'a str,
-    /// `mutex` or `rwlock`; left out for a semaphore.
+    /// The kind of the name: `mutex` or `rwlock`. The field is left out for a semaphore.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    /// How many may hold at once.
+    /// The limit: how many permits there are.
     limit: u32,
-    /// How many permits are held.
+    /// How many permits are held now.
     permits_held: u32,
-    /// How many permits are free.
+    /// How many permits are free now.
     available: u32,
-    /// `open`, `paused` or `guarded`.
+    /// Whether the name admits anybody: `open`, `paused` by an operator, or `guarded`, while the
+    /// store may have forgotten leases.
     state: &'static str,
-    /// How many requests wait.
+    /// How many requests wait in line.
     waiting: u32,
-    /// How long the one has waited that waits longest, in milliseconds.
+    /// How long the request has waited that waits longest, in milliseconds. `null`: none waits.
     oldest_wait_ms: Option<u128>,
 }
 

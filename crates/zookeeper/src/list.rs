@@ -48,9 +48,7 @@ impl Core {
         let reply = self.read(link, &batch).await?.replies.into_iter().next();
         let Some(Reply::Snapshot(mut snapshot)) = reply else { return Ok(None) };
         snapshot.holders.clear();
-        let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
-        Ok((in_use || configured).then_some(snapshot))
+        Ok(snapshot.is_worth_listing().then_some(snapshot))
     }
 
     /// Executes a batch on a copy of its own, which is dropped.

@@ -131,6 +131,10 @@ impl Turn<'_> {
 
     /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being
     /// looked at moves one to the end of its list. Says how many there were.
+    ///
+    /// No index has queues of which only the last number is left, ahead of the clock. This store's
+    /// clock is not set back within a boot, so its numbers are not ahead of it for longer than a
+    /// session is remembered. At the next boot such a queue goes anyway.
     pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<usize> {
         if !tables::are_all_there(self.db)? {
             return Ok(0);

@@ -83,6 +83,7 @@ pub fn execute<S: State, C: Contacts>(
         name: &batch.name,
         asker: batch.session,
         now,
+        is_new: head.wall == 0,
         head,
         work: WORK,
         room: MOST_PAYLOAD,
@@ -101,6 +102,8 @@ struct Ledger<'a, S, C> {
     name: &'a Name,
     asker: Inbox,
     now: Micros,
+    /// Nothing was stored of the queue before this batch.
+    is_new: bool,
     head: Head,
     work: u32,
     room: usize,
@@ -196,7 +199,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             // No delivery can be hurt by a step of the clock.
             self.head.bound = UNBOUNDED;
         }
-        if self.is_blank() {
+        // As with names, a head whose last number is ahead of the clock stays until the clock has
+        // caught up. Otherwise the next items and deliveries could get the same numbers (rule 10).
+        // The sessions do not see to that: a number that a client has seen may be an hour ahead of
+        // the deadline of its batch. A queue that was not there gave no number: the number that a
+        // client has seen is a hint, and a hint keeps no queue.
+        if self.is_blank() && (self.is_new || !self.head.owes_number(self.now)) {
             self.state.clear()?;
         } else {
             self.state.set_head(&self.head)?;

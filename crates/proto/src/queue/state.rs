@@ -10,7 +10,7 @@ use super::{
 use crate::{
     id::Inbox,
     name::Name,
-    time::{Micros, UNBOUNDED},
+    time::{LONGEST_OWED, Micros, UNBOUNDED},
 };
 
 crate::head::head! {
@@ -57,6 +57,17 @@ crate::head::head! {
         watch_at: Micros = 0, alarm;
         /// The limit of groups was changed: full ones after this are still to be looked at.
         reopen: Option<String> = None, text;
+    }
+}
+
+impl Head {
+    /// Returns whether the last number is not behind the store's clock, `now`, yet. Then the queue
+    /// is kept though nobody needs anything else of it: a number made of the clock alone could be
+    /// one that was given already (rule 10). As with names, one that is further ahead than
+    /// [`LONGEST_OWED`] keeps nothing.
+    #[must_use]
+    pub fn owes_number(&self, now: Micros) -> bool {
+        (now..=now + LONGEST_OWED).contains(&self.last)
     }
 }
 

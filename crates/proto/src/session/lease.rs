@@ -58,8 +58,8 @@ impl LeaseDesk {
         self.renewals.is_overdue(now) || is_unproved
     }
 
-    /// Returns whether to renew the lease in a call that goes out now. A lease that is due soon goes
-    /// along, so that a client's leases are renewed together.
+    /// Returns whether to renew the lease in a call that goes out now. A lease that is due soon
+    /// goes along, so that a client's leases are renewed together.
     pub(super) fn is_due(&self, now: Micros) -> bool {
         let soon = now + self.ttl / 12;
         self.renewals.is_overdue(now) || self.due.is_some_and(|due| due <= soon)

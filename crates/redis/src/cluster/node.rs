@@ -254,6 +254,10 @@ impl ClusterNode {
         match (refused.code(), to) {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
+            // The next map tells the address, or another node's map does.
+            ("MOVED" | "ASK", None) => {
+                TaskEnd::Later(self.later("sends this request to a node whose address it lacks"))
+            }
             // A master that was demoted says READONLY, and the next map names its successor.
             ("TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", _) => {
                 TaskEnd::Later(error::of_server(refused))

@@ -4,6 +4,11 @@ use std::{collections::BTreeMap, fmt};
 
 use redis::Value;
 
+/// The host of a node that is to be shown by a name, and has none: the cluster's
+/// `cluster-preferred-endpoint-type` is `hostname`, and the node has no
+/// `cluster-announce-hostname`.
+const UNKNOWN: &str = "?";
+
 /// Where a node listens.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(super) struct NodeAddress {
@@ -12,9 +17,10 @@ pub(super) struct NodeAddress {
 }
 
 impl NodeAddress {
-    /// Reads `HOST:PORT` as in a redirection, where no host means the host that says so.
+    /// Reads `HOST:PORT` as in a redirection, where no host means the host that says so, and a
+    /// question mark a node whose host that one does not know.
     pub(super) fn parse(text: &str, of: &Self) -> Option<Self> {
-        let (host, port) = text.rsplit_once(':')?;
+        let (host, port) = text.rsplit_once(':').filter(|(host, _)| *host != UNKNOWN)?;
         let host = if host.is_empty() { &of.host } else { host };
         Some(Self { host: host.to_owned(), port: port.parse().ok()? })
     }
@@ -47,14 +53,15 @@ impl SlotMap {
             let [Value::Int(first), Value::Int(last), owners @ ..] = fields.as_slice() else {
                 return None;
             };
-            let nodes: Vec<_> = owners.iter().filter_map(|owner| node(owner, of)).collect();
-            if let Some(master) = nodes.first() {
-                let range = (u16::try_from(*last).ok()?, master.clone());
+            // The master stands first. If its address is not known, the slots have no owner, and
+            // not a replica in its place: another node's map may know more.
+            if let Some(master) = owners.first().and_then(|master| node(master, of)) {
+                let range = (u16::try_from(*last).ok()?, master);
                 map.ranges.insert(u16::try_from(*first).ok()?, range);
             }
-            let replicas = u32::try_from(nodes.len().saturating_sub(1)).unwrap_or(u32::MAX);
+            let replicas = u32::try_from(owners.len().saturating_sub(1)).unwrap_or(u32::MAX);
             map.most_replicas = map.most_replicas.max(replicas);
-            map.nodes.extend(nodes);
+            map.nodes.extend(owners.iter().filter_map(|owner| node(owner, of)));
         }
         map.nodes.sort();
         map.nodes.dedup();
@@ -100,17 +107,38 @@ impl SlotMap {
 }
 
 /// Reads a node. One without a host is on the host that was asked. One with a question mark for a
-/// host has no address that is known.
+/// host is elsewhere, and then the cluster tells its IP address beside it.
 fn node(owner: &Value, of: &NodeAddress) -> Option<NodeAddress> {
     let Value::Array(fields) = owner else { return None };
-    let [host, Value::Int(port), ..] = fields.as_slice() else { return None };
-    let host = match host {
-        Value::BulkString(host) if !host.is_empty() => std::str::from_utf8(host).ok()?,
-        Value::BulkString(_) | Value::Nil => &of.host,
-        _ => return None,
+    let [host, Value::Int(port), rest @ ..] = fields.as_slice() else { return None };
+    let host = match host_in(host)? {
+        UNKNOWN => host_in(rest.get(1).and_then(ip)?)?,
+        host => host,
     };
-    (host != "?").then_some(())?;
+    // Only the node that was asked can lack an IP address: it has not met another node yet.
+    let host = if host.is_empty() { &of.host } else { host };
     Some(NodeAddress { host: host.to_owned(), port: u16::try_from(*port).ok()? })
+}
+
+fn host_in(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(host) => std::str::from_utf8(host).ok(),
+        Value::Nil => Some(""),
+        _ => None,
+    }
+}
+
+/// The IP address among what else is told of a node. The older protocol lists names and values in
+/// turn.
+fn ip(rest: &Value) -> Option<&Value> {
+    let is_ip = |name: &Value| matches!(name, Value::BulkString(name) if name == b"ip");
+    match rest {
+        Value::Array(listed) => {
+            listed.chunks_exact(2).find(|pair| is_ip(&pair[0])).map(|pair| &pair[1])
+        }
+        Value::Map(pairs) => pairs.iter().find(|(name, _)| is_ip(name)).map(|(_, value)| value),
+        _ => None,
+    }
 }
 
 /// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
@@ -123,7 +151,8 @@ pub(in super::super) fn fuzz_slots(answer: &Value) {
         assert!(owner.is_none_or(|owner| map.knows(owner)), "{slot}");
     }
     assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
-    assert!(map.nodes().len() <= map.masters().len() * (map.most_replicas() as usize + 1) * 16_384);
+    let Value::Array(rows) = answer else { panic!("a map is read of a list") };
+    assert!(map.nodes().len() <= rows.len() * (map.most_replicas() as usize + 1));
 }
 
 /// Reads a redirection, and writes it again.
@@ -167,6 +196,44 @@ mod tests {
         assert_eq!(map.owner(100), Some(&address(3)));
         assert_eq!(map.masters(), [1, 2, 3].map(address));
         assert!(map.knows(&address(3)) && !map.knows(&address(9)));
+    }
+
+    /// A node at an unknown host, and what is told beside that.
+    fn unnamed(port: i64, rest: Value) -> Value {
+        Value::Array(vec![bulk("?"), Value::Int(port), bulk("id"), rest])
+    }
+
+    fn map_of(owners: &[Value]) -> SlotMap {
+        let row = [&[Value::Int(0), Value::Int(99)], owners].concat();
+        SlotMap::parse(&Value::Array(vec![Value::Array(row)]), &address(9)).unwrap()
+    }
+
+    #[test]
+    fn a_replica_does_not_own_the_slots_of_a_master_at_an_unknown_host() {
+        let known = Value::Array(vec![bulk("h"), Value::Int(2), bulk("id"), Value::Array(vec![])]);
+        for rest in [Value::Array(vec![]), Value::Array(vec![bulk("hostname")]), Value::Nil] {
+            let map = map_of(&[unnamed(1, rest), known.clone()]);
+            assert_eq!((map.owner(0), map.masters().len()), (None, 0));
+            assert_eq!((map.nodes(), map.most_replicas()), (&[address(2)][..], 1));
+        }
+    }
+
+    #[test]
+    fn a_node_without_a_name_is_found_at_the_address_that_is_told_beside_it() {
+        let pair = || (bulk("ip"), bulk("10.0.0.1"));
+        let listed = Value::Array(vec![bulk("shard"), bulk("a"), pair().0, pair().1]);
+        let at = NodeAddress { host: "10.0.0.1".into(), port: 1 };
+        for rest in [listed, Value::Map(vec![(bulk("shard"), bulk("a")), pair()])] {
+            assert_eq!(map_of(&[unnamed(1, rest)]).owner(0), Some(&at));
+        }
+        // A node that has met no other does not know its own address.
+        let itself = unnamed(1, Value::Array(vec![bulk("ip"), bulk("")]));
+        assert_eq!(map_of(&[itself]).owner(0), Some(&address(1)));
+    }
+
+    #[test]
+    fn a_redirection_to_an_unknown_host_leads_nowhere() {
+        assert_eq!(NodeAddress::parse("?:7", &address(1)), None);
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub(super) struct NodeAnswer {
     pub(super) state: NodeState,
 }
 
+/// Each node's answer to one line. `None`: it has not answered.
+pub(super) type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
+
 /// How far a node is to be trusted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct NodeGuard {

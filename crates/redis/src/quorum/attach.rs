@@ -6,8 +6,7 @@
 use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, SlotNames, Slots};
 
 use super::{
-    answer::{NodeReply, Vote},
-    ballot::NodeAnswers,
+    answer::{NodeAnswers, NodeReply, Vote},
     settings::QuorumSettings,
 };
 

@@ -22,7 +22,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    answer::{NodeAnswer, NodeHolders, NodeReply, Vote},
+    answer::{NodeAnswers, NodeHolders, NodeReply, Vote},
     settings::QuorumSettings,
 };
 
@@ -50,9 +50,6 @@ pub(super) enum BallotVerdict {
     /// succeed. `free`: slots that nobody is known to have.
     Again { fence_above: u64, is_outbid: bool, free: Slots },
 }
-
-/// Each node's answer to the proposal. `None`: it has not answered.
-pub(super) type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 impl Ballot {
     /// Counts the votes. `is_over`: no more answers will come.

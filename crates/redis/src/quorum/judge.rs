@@ -10,7 +10,7 @@ use super::{
     gather::Gathering,
     matter::{CallHeader, Matter, OpenMatter, at},
     mend::{Fixes, ballot_line},
-    settings::QuorumSettings,
+    settings::{self, SettingVerdict},
     table::HeldGrant,
     tally::ReplyTally,
 };
@@ -18,7 +18,8 @@ use super::{
 /// The end of a matter.
 pub(super) enum MatterEnd {
     Done(Reply),
-    /// The matter is tried once more. `true`: at once.
+    /// The matter is not decided, and is tried once more; `true`: at once. After the last try the
+    /// caller is told that the outcome is unknown.
     Again(Matter, bool),
 }
 
@@ -35,15 +36,15 @@ impl Quorum {
         match item.matter {
             Matter::Take(ballot) => self.judge_ballot(header, ballot, &answers, fixes, is_last),
             Matter::Attach(transfer) => self.judge_transfer(header, transfer, &answers, is_last),
-            Matter::Set(settings) => self.judge_setting(settings, &answers, is_last),
+            Matter::Set(settings) => self.judge_setting(settings, &answers),
             Matter::Plain(request) => {
                 let answers: Vec<_> = answers.into_iter().flatten().collect();
                 let tally = ReplyTally { answers: &answers, nodes: self.nodes.len() };
-                let reply = tally.reply(&request);
-                if let Some(reply) = &reply {
-                    self.mend_renewed(header, &request, reply, gathering, item.line, fixes);
-                }
-                MatterEnd::Done(reply.unwrap_or(Reply::Differs))
+                let Some(reply) = tally.reply(&request) else {
+                    return MatterEnd::Again(Matter::Plain(request), false);
+                };
+                self.mend_renewed(header, &request, &reply, gathering, item.line, fixes);
+                MatterEnd::Done(reply)
             }
         }
     }
@@ -64,7 +65,10 @@ impl Quorum {
                 fixes.add(answers, is_done, &ballot_line("mend", &ballot));
                 let grant = ballot.granted(slots.clone(), left, limit);
                 let held = HeldGrant { ask: ballot.ask, slots, fence: ballot.fence };
-                if header.inbox == Some(self.inbox) || header.inbox.is_none() {
+                // A repeated request is answered with the grant that stands in the table. The grant
+                // of another client is left out: that client renews it and gives it back elsewhere,
+                // so nothing would ever take it out of this table.
+                if header.inbox.is_none_or(|inbox| inbox == self.inbox) {
                     self.table().grant(header.name, held);
                 }
                 MatterEnd::Done(Reply::Granted(grant))
@@ -133,25 +137,15 @@ impl Quorum {
         &self,
         settings: Vec<(&'static str, String)>,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
-        is_last: bool,
     ) -> MatterEnd {
-        let majority = self.majority();
-        let given = || answers.iter().flatten();
-        if let Some((_, NodeReply::Plain(reply @ Reply::OtherKind { .. }))) =
-            given().find(|(_, reply)| reply.other_kind().is_some())
-        {
-            return MatterEnd::Done(reply.clone());
-        }
-        let set = given().filter(|(_, reply)| matches!(reply, NodeReply::Set(_))).count();
-        if set >= majority || is_last {
-            let limit = QuorumSettings::of(given().map(|(answer, _)| *answer), majority).limit();
-            return MatterEnd::Done(Reply::Configured { limit });
-        }
-        for (_, reply) in given() {
-            if let NodeReply::Stale(version) = reply {
-                self.see_fence(*version);
+        match settings::count(answers) {
+            SettingVerdict::Decided(reply) => MatterEnd::Done(reply),
+            // Also after the last try, which leaves the matter open: some nodes may have the
+            // change, so nobody may be told that it is in force, or that it is not.
+            SettingVerdict::Again(version) => {
+                self.see_fence(version);
+                MatterEnd::Again(Matter::Set(settings), true)
             }
         }
-        MatterEnd::Again(Matter::Set(settings), true)
     }
 }

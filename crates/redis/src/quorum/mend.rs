@@ -34,6 +34,8 @@ impl Quorum {
         line: usize,
         fixes: &mut Fixes,
     ) {
+        // A renewal in nobody's name only looks: it extends no lease, and so nothing is to be
+        // written down under its lease and its ttl.
         let (Request::Renew(renew), Some(_)) = (request, header.inbox) else { return };
         let missing: Vec<usize> = at(gathering, line)
             .enumerate()

@@ -5,7 +5,43 @@
 //! majority knows of no version at all, a version at a single node is the rest of a change that
 //! never counted, or of one that all other nodes have rightly forgotten with the name.
 
-use super::answer::{NodeAnswer, NodeState, Register};
+use seinpaal_proto::Reply;
+
+use super::answer::{NodeAnswer, NodeAnswers, NodeReply, NodeState, Register};
+
+/// What the answers to a change of a setting say.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum SettingVerdict {
+    Decided(Reply),
+    /// Neither a majority that has the change nor one that refuses it. The change is tried once
+    /// more, with a version above this one.
+    Again(u64),
+}
+
+/// Counts the nodes that have taken a change over. The name is of another kind if a majority says
+/// so, because no majority can take the change over then. Fewer nodes may have an old vote that is
+/// yet to be taken back.
+pub(super) fn count(answers: NodeAnswers<'_>) -> SettingVerdict {
+    let majority = answers.len() / 2 + 1;
+    let given = || answers.iter().flatten();
+    if given().filter(|(_, reply)| matches!(reply, NodeReply::Set(_))).count() >= majority {
+        let limit = QuorumSettings::of(given().map(|(answer, _)| *answer), majority).limit();
+        return SettingVerdict::Decided(Reply::Configured { limit });
+    }
+    let mut refusals = given().filter_map(|(_, reply)| match reply {
+        NodeReply::Plain(reply @ Reply::OtherKind { .. }) => Some(reply),
+        _ => None,
+    });
+    // Of as many refusals as a majority, the last is there.
+    if let Some(refusal) = refusals.nth(majority - 1) {
+        return SettingVerdict::Decided(refusal.clone());
+    }
+    let later = given().filter_map(|(_, reply)| match reply {
+        NodeReply::Stale(version) => Some(*version),
+        _ => None,
+    });
+    SettingVerdict::Again(later.max().unwrap_or(0))
+}
 
 /// The settings in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -63,6 +99,8 @@ fn most_common<'a, T: Clone + Default + Eq + 'a>(values: impl Iterator<Item = &'
 
 #[cfg(test)]
 mod tests {
+    use seinpaal_proto::Kind;
+
     use super::*;
     use crate::quorum::answer::{GuardWord, NodeGuard};
 
@@ -103,5 +141,51 @@ mod tests {
         let nodes = [node(Some(2), 0, 0), node(Some(3), 0, 0), node(Some(2), 0, 0)];
         assert_eq!(limit(&nodes), Some(2));
         assert_eq!(limit(&[node(None, 0, 0), node(Some(3), 0, 0)]), Some(3));
+    }
+
+    /// The verdict on these answers, where every node that answered has a limit of 3.
+    fn verdict(replies: [Option<NodeReply>; 3]) -> SettingVerdict {
+        let has = node(Some(3), 10, 0);
+        let answers: Vec<_> =
+            replies.iter().map(|reply| reply.as_ref().map(|reply| (&has, reply))).collect();
+        count(&answers)
+    }
+
+    fn other_kind() -> NodeReply {
+        let (stored, stated) = (Kind::Mutex, Kind::Semaphore);
+        NodeReply::Plain(Reply::OtherKind { ticket: None, stored, stated })
+    }
+
+    #[test]
+    fn a_change_that_a_majority_has_is_in_force_whatever_the_others_say() {
+        let in_force = SettingVerdict::Decided(Reply::Configured { limit: 3 });
+        for third in [None, Some(NodeReply::Stale(20)), Some(other_kind())] {
+            let set = Some(NodeReply::Set(3));
+            assert_eq!(verdict([set.clone(), set, third]), in_force);
+        }
+    }
+
+    /// However often it is tried: nodes that refuse, and nodes that do not answer, are no majority
+    /// that has the change.
+    #[test]
+    fn a_change_without_a_majority_is_never_said_to_be_in_force() {
+        let set = Some(NodeReply::Set(3));
+        for (second, third, above) in [
+            (Some(NodeReply::Stale(20)), Some(NodeReply::Stale(30)), 30),
+            (Some(NodeReply::Stale(20)), None, 20),
+            (Some(other_kind()), None, 0),
+            (Some(other_kind()), Some(NodeReply::Stale(20)), 20),
+        ] {
+            assert_eq!(verdict([set.clone(), second, third]), SettingVerdict::Again(above));
+        }
+    }
+
+    #[test]
+    fn a_name_is_of_another_kind_if_a_majority_says_so() {
+        let NodeReply::Plain(refused) = other_kind() else { panic!("a reply of the ledger") };
+        let refused = SettingVerdict::Decided(refused);
+        for first in [None, Some(NodeReply::Set(3)), Some(NodeReply::Stale(20))] {
+            assert_eq!(verdict([first, Some(other_kind()), Some(other_kind())]), refused);
+        }
     }
 }

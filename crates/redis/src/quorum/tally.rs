@@ -36,7 +36,9 @@ impl<'a> ReplyTally<'a> {
         self.replies().filter(|reply| is(reply)).count()
     }
 
-    /// The answer of the quorum. `None`: the answers do not tell.
+    /// The answer of the quorum. `None`: the answers do not tell, because nodes answered in another
+    /// way than their scripts do. That is no answer about a ticket or a lease, so the caller is not
+    /// given one.
     pub(super) fn reply(&self, request: &Request) -> Option<Reply> {
         match request {
             Request::Renew(_) => self.renewed(),

@@ -3,7 +3,7 @@
 
 use seinpaal_proto::{
     Name,
-    queue::{Dedup, Pop, Push},
+    queue::{Batch, Dedup, Pop, Push},
     time::SECOND,
 };
 
@@ -14,6 +14,7 @@ use super::{
 };
 
 const DAY: u64 = 86_400 * SECOND;
+const HOUR: i64 = 3_600 * SECOND as i64;
 
 /// The scripts do what the ledger does, and with this mistake they do not.
 async fn finds(history: &[Event], mistake: (&str, &str)) {
@@ -176,17 +177,29 @@ async fn a_key_is_forgotten_where_all_else_is_plain() {
     }
 }
 
-/// More of them than the straight path may give to one command of Redis.
-#[tokio::test]
-async fn many_deliveries_are_renewed_in_one_call() {
+/// So many items in work, all renewed in one call.
+fn renewed_at_once(renewed: usize) -> Vec<Event> {
     let mut history = begun(0);
-    for _ in 0..33 {
+    for _ in 0..renewed.div_ceil(64) {
         history.push(long_calls(1, (0..64).map(|_| Ask::Push(a_push())).collect()));
         history.push(long_call(1, Ask::Pop(everything())));
     }
-    let deliveries = (0..33 * 64).collect();
+    let deliveries = (0..renewed).collect();
     history.push(long_call(1, Ask::Renew { ttl: SECOND, margin: SECOND / 4, deliveries }));
-    finds(&history, ("or #deliveries > MOST_RENEWED * LISTED_BYTES then", "then")).await;
+    history
+}
+
+/// The ledger knows no bound. A session sends no more, and the server refuses what would hold up
+/// other clients.
+#[tokio::test]
+async fn as_many_deliveries_are_renewed_in_one_call_as_a_session_sends_and_no_more() {
+    finds(&renewed_at_once(Batch::MOST_DELIVERIES), ("MOST_RENEWED = 500", "MOST_RENEWED = 499"))
+        .await;
+    let too_many = renewed_at_once(Batch::MOST_DELIVERIES + 1);
+    let refused = Bench::new(None).await.run(&too_many).await.err().expect("it is refused");
+    assert!(refused.contains("SEINPAALARGUMENT the number of deliveries"), "{refused}");
+    let unlooked = ("or #deliveries > MOST_RENEWED * LISTED_BYTES then", "then");
+    assert!(Bench::new(Some(unlooked)).await.run(&too_many).await.is_ok());
 }
 
 /// What the pusher says of the item are the bytes that an item in work has in that place, with the
@@ -249,4 +262,40 @@ async fn the_first_batch_of_a_session_that_is_late_is_not_done() {
     history.push(Event::Call { step: 1, session, turn, seen: Seen::None, asks });
     let first = "    if not_after < first_session then first_session = not_after end\n";
     finds(&history, (first, "")).await;
+}
+
+/// The last number is most of a day ahead of the clock, as after a clock that was set back. Then
+/// nothing but that number is left of the queue.
+fn ahead_of_the_clock() -> Vec<Event> {
+    let (session, seen) = (inbox(1), Seen::Near(20 * HOUR));
+    let call = |asks| Event::Call { step: 1, session, turn: Turn::Next(0), seen, asks };
+    let mut history = vec![call(vec![Ask::Push(a_push())]), call(vec![Ask::Push(a_push())])];
+    history.push(call(vec![Ask::Pop(everything())]));
+    history.push(call(vec![Ask::Acknowledge(0), Ask::Acknowledge(1)]));
+    history
+}
+
+#[tokio::test]
+async fn a_queue_whose_last_number_is_ahead_of_the_clock_is_kept_until_the_clock_has_passed_it() {
+    let (session, turn, seen) = (inbox(1), Turn::Unnumbered, Seen::None);
+    let look = |step| Event::Call { step, session, turn, seen, asks: Vec::new() };
+    let mut history = ahead_of_the_clock();
+    history.extend([look(SECOND as i64), look(HOUR), one_call(1, vec![Ask::Push(a_push())])]);
+    finds(&history, ("or (not ledger.is_new and ledger.owed() > 0) then", "then")).await;
+    let hint = Event::Call { step: 1, session, turn, seen: Seen::Near(HOUR), asks: Vec::new() };
+    finds(&[hint], ("(not ledger.is_new and ledger.owed() > 0)", "(ledger.owed() > 0)")).await;
+    let mut history = ahead_of_the_clock();
+    history.extend([look(SECOND as i64), look(20 * HOUR), look(SECOND as i64)]);
+    finds(&history, ("and ahead + 1 or 0", "and ahead + 1 or 1")).await;
+}
+
+#[tokio::test]
+async fn the_keys_of_a_queue_outlive_a_last_number_that_is_ahead_of_the_clock() {
+    let mut history = ahead_of_the_clock();
+    let need = "    if ahead > need and ahead <= HALF_DAY + HALF_DAY then need = ahead + 1 end\n";
+    finds(&history, (need, "")).await;
+    let (session, turn, seen) = (inbox(1), Turn::Unnumbered, Seen::None);
+    history.push(Event::Call { step: 1, session, turn, seen, asks: Vec::new() });
+    let general = "local need = max(head.memory - now, ledger.owed())";
+    finds(&history, (general, "local need = max(head.memory - now, 0)")).await;
 }

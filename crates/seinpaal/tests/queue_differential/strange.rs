@@ -41,6 +41,14 @@ fn renewal(ttl: f64, margin: f64) -> Vec<u8> {
     line(next(), &[&[4][..], &terms, &16_u32.to_le_bytes(), &delivery].concat())
 }
 
+/// A renewal of more deliveries than a session sends, all of them the same.
+fn too_large_a_renewal() -> Vec<u8> {
+    let terms = [SECOND as f64, 0.0].map(f64::to_le_bytes).concat();
+    let delivery = [START + 1, START + 6].map(u64::to_be_bytes).concat().repeat(501);
+    let length = (delivery.len() as u32).to_le_bytes();
+    line(next(), &[&[4][..], &terms, &length, &delivery].concat())
+}
+
 /// The number of the next batch, its deadline, and nothing seen.
 fn next() -> [f64; 3] {
     [2e6, START as f64 + 1e7, 0.0]
@@ -108,6 +116,7 @@ fn pops_and_renewals() -> Vec<(Vec<Vec<u8>>, Mistake)> {
         (vec![pop(0, ttl, 0.0, "")], ("or items < 1 or", "or")),
         (vec![pop(65, ttl, 0.0, "")], ("or items > MOST_ITEMS\n        or", "or")),
         (vec![pop(1, ttl, 0.0, &long)], (" or #about > MOST_TEXT then", " then")),
+        (vec![too_large_a_renewal()], ("0, MOST_RENEWED, 'the number", "0, 501, 'the number")),
     ];
     requests.extend(of_a_pop(
         ("MOST_ITEMS\n        or not (ttl >= MIN_TTL and ttl", "MOST_ITEMS\n        or not (ttl"),

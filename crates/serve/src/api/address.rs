@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct OfName {
-    /// 1 to 512 bytes without control characters.
+    /// The name of the semaphore, lock or queue: 1 to 512 bytes without control characters.
     #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     pub(super) name: String,
 }
@@ -16,10 +16,10 @@ pub(super) struct OfName {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct OfTicket {
-    /// 1 to 512 bytes without control characters.
+    /// The name of the semaphore, lock or queue: 1 to 512 bytes without control characters.
     #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     pub(super) name: String,
-    /// As `acquire` said.
+    /// The ticket, as `acquire` answered it.
     #[param(pattern = "^[0-9a-f]{32}$")]
     pub(super) ticket: String,
 }
@@ -28,10 +28,10 @@ pub(super) struct OfTicket {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct OfItem {
-    /// 1 to 512 bytes without control characters.
+    /// The name of the semaphore, lock or queue: 1 to 512 bytes without control characters.
     #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     pub(super) name: String,
-    /// As `push` said.
+    /// The number of the item, as `push` answered it.
     #[param(minimum = 0, maximum = 9_007_199_254_740_992_u64)]
     pub(super) item: u64,
 }
@@ -40,7 +40,7 @@ pub(super) struct OfItem {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct OfDelivery {
-    /// As `pop` said.
+    /// The id of the delivery, as `pop` answered it.
     #[param(pattern = "^[0-9a-f]{32}$")]
     pub(super) delivery: String,
 }
@@ -51,7 +51,7 @@ pub(super) struct OfDelivery {
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "only the document reads it")]
 pub(super) struct Keyed {
-    /// 1 to 200 printable characters.
+    /// A key of 1 to 200 printable characters, new for each request that is not a repetition.
     #[param(rename = "idempotency-key", min_length = 1, max_length = 200)]
     key: Option<String>,
 }

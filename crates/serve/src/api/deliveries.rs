@@ -31,9 +31,10 @@ pub(super) async fn acknowledge(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FailBody {
-    /// For its history.
+    /// The reason of the failure, which is kept in the item's history. Default: empty.
     reason: String,
-    /// Before it is given to anybody again. Default: 0.
+    /// How long to wait before any worker is given the item again, in milliseconds; at most a day.
+    /// Default: 0.
     #[schema(maximum = 86_400_000)]
     delay_ms: u64,
 }
@@ -58,7 +59,8 @@ pub(super) async fn fail(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Back {
-    /// Before it is given to anybody again. Default: 0.
+    /// How long to wait before any worker is given the item again, in milliseconds; at most a day.
+    /// Default: 0.
     #[schema(maximum = 86_400_000)]
     delay_ms: u64,
 }

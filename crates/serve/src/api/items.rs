@@ -30,7 +30,7 @@ const MOST_ITEMS: usize = 100;
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pushes {
-    /// In this order.
+    /// The items to push, 1 to 100, in this order.
     #[schema(min_items = 1, max_items = 100)]
     items: Vec<NewItem>,
 }
@@ -39,32 +39,34 @@ pub(super) struct Pushes {
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct NewItem {
-    /// The payload that the worker gets.
+    /// The payload that the worker gets, at most 1 MiB. Default: empty.
     payload: String,
-    /// How that is written. Default: text.
+    /// How `payload` is written in this request. Default: text.
     encoding: Encoding,
-    /// The larger, the sooner. Default: 0.
+    /// The priority. A higher one is delivered sooner. Default: 0.
     #[schema(minimum = -100, maximum = 100)]
     priority: i32,
-    /// Not to give it to anybody sooner.
+    /// How long to wait before any worker is given the item, in milliseconds; at most a day.
+    /// Default: 0.
     #[schema(maximum = 86_400_000)]
     delay_ms: u64,
-    /// Items of one group share a limit of their own.
+    /// The group of the item. An operator can limit how many items of one group are in work at
+    /// once. Default: no group.
     group: Option<String>,
-    /// Not to push it if one with this key was pushed within the last minutes, or within
-    /// `dedup_ms`.
+    /// A key. The item is not pushed if one with the same key was pushed within the last `dedup_ms`
+    /// milliseconds. Default: no key.
     dedup: Option<String>,
-    /// Default: 300 000.
+    /// For how long the key keeps out others, in milliseconds: a second to a day. Default: 300 000.
     #[schema(minimum = 1000, maximum = 86_400_000)]
     dedup_ms: Option<u64>,
-    /// How often it is given to a worker before it is dead. Default: 5.
+    /// How often the item is given to a worker before it is dead, 1 to 1000. Default: 5.
     #[schema(minimum = 1, maximum = 1000)]
     deliveries: Option<u32>,
-    /// Labels that others see.
+    /// Labels of the item that everybody can read. Default: none.
     labels: BTreeMap<String, String>,
 }
 
-/// How bytes are written.
+/// How the bytes of a payload are written in JSON.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Encoding {
@@ -82,16 +84,19 @@ const DELIVERIES: RangeInclusive<u32> = 1..=1000;
 /// The result of each item, in the order in which they were sent.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PushedItems {
+    /// The results, in the order of the request.
     items: Vec<PushedItem>,
 }
 
+/// The result of one item.
 #[derive(Serialize, ToSchema)]
 struct PushedItem {
-    /// The item's id; `null` if the item was not pushed.
+    /// The number of the item in its queue. `null`: the item was not pushed.
     id: Option<u64>,
-    /// Whether an item with the same key was there already; nothing was pushed then.
+    /// Whether an item with the same key was there already. Then nothing was pushed, and `id` is
+    /// the number of that item.
     duplicate: bool,
-    /// Why it was not pushed; `null` if it was.
+    /// Why the item was not pushed. `null`: it was.
     problem: Option<Problem>,
 }
 
@@ -171,17 +176,19 @@ impl NewItem {
     }
 }
 
-/// How many items, and for how long.
+/// How many items to take, and for how long.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PopBody {
-    /// How many at most. Default: 1.
+    /// How many items to take at most, 1 to 64. Default: 1.
     #[schema(minimum = 1, maximum = 64)]
     items: Option<u32>,
-    /// How long to wait for the first. Default: 0.
+    /// How long to wait for the first item, in milliseconds; at most an hour. The request is not
+    /// answered until then. Default: 0.
     #[schema(maximum = 3_600_000)]
     wait_ms: u64,
-    /// How long this program holds them for you unless you renew. Default: 30 000.
+    /// How long this program holds the items for you unless you renew them, in milliseconds: 100 to
+    /// a day. Default: 30 000.
     #[schema(minimum = 100, maximum = 86_400_000)]
     ttl_ms: Option<u64>,
 }
@@ -189,30 +196,32 @@ pub(super) struct PopBody {
 /// Items in hand.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PoppedItems {
-    /// At least one.
+    /// The items, at least one.
     items: Vec<ItemInHand>,
 }
 
 /// An item in hand.
 #[derive(Serialize, ToSchema)]
 struct ItemInHand {
-    /// The item's id in the queue.
+    /// The number of the item in its queue.
     id: u64,
-    /// By which it is acknowledged, failed, given back and renewed.
+    /// The id of this delivery, in 32 hexadecimal digits. By it the item is acknowledged, failed,
+    /// given back and renewed.
     delivery: String,
-    /// Grows with each delivery: what the resource compares.
+    /// The fence: a number that grows with each delivery of the queue. Give it to the resource,
+    /// which refuses a lower one than it has seen.
     fence: u64,
-    /// Which delivery of it this is, from 1.
+    /// Which delivery of the item this is, from 1.
     attempt: u32,
-    /// How many there are at most.
+    /// How many deliveries of the item there are at most, before it is dead.
     deliveries: u32,
-    /// The item's group.
+    /// The group of the item. `null`: it is in none.
     group: Option<String>,
-    /// The item's labels.
+    /// The labels of the item, as an object of texts.
     labels: BTreeMap<String, String>,
-    /// The payload.
+    /// The payload of the item, written as `encoding` says.
     payload: String,
-    /// How that is written: as text if it is text.
+    /// How `payload` is written: as text if it is UTF-8, and otherwise in Base64.
     encoding: Encoding,
 }
 

@@ -34,10 +34,11 @@ const UNBOUNDED: u64 = 1 << 53;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MatchingBody {
-    /// A text that stands in what is known of the item; all items if it is left out.
+    /// A text that stands in what is known of the item, as `listItems` says. All items if it is
+    /// left out.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
-    /// 1 to 200 characters, none of them a control character.
+    /// The reason, which others read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -50,12 +51,13 @@ pub(super) struct MatchingBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelBody {
-    /// Of which state.
+    /// The state of the items.
     state: StateToCancel,
-    /// A text that stands in what is known of the item; all items of the state if it is left out.
+    /// A text that stands in what is known of the item, as `listItems` says. All items of the state
+    /// if it is left out.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
-    /// 1 to 200 characters, none of them a control character.
+    /// The reason, which others read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -86,7 +88,7 @@ impl StateToCancel {
 /// How many items it was done to.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Touched {
-    /// How many.
+    /// How many items were changed.
     items: u64,
 }
 

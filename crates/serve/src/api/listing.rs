@@ -28,7 +28,7 @@ const ROWS: u32 = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ItemListPart {
-    /// Of which state.
+    /// The state of the items.
     #[param(inline)]
     state: StateToList,
     /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it or works
@@ -36,10 +36,10 @@ pub(super) struct ItemListPart {
     /// left out.
     #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
-    /// `next` of the part before, of the same state.
+    /// The value of `next` in the part before, of the same state. Default: from the beginning.
     #[param(max_length = 600, pattern = r"^[degox]:-?[0-9]+:[0-9]+:[^\x00-\x1f\x7f-\x9f]*$")]
     after: Option<String>,
-    /// How many are looked at, at most. Default: 100.
+    /// How many items are looked at, at most. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
     rows: Option<u32>,
 }

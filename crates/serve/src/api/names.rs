@@ -34,11 +34,11 @@ const ROWS: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
-    /// The beginning of the names. All names if it is left out.
+    /// The text with which the names begin. Default: all names.
     prefix: Option<String>,
-    /// The last name of the page before.
+    /// The last name of the page before, which is its `next`. Default: from the beginning.
     after: Option<String>,
-    /// How many rows at most. Default: 100.
+    /// How many rows the page has at most. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
     rows: Option<usize>,
 }
@@ -46,7 +46,7 @@ pub(super) struct PageQuery {
 /// A part of the list of names.
 #[derive(Serialize, ToSchema)]
 pub(super) struct NamesPage<'a> {
-    /// In the order of their names.
+    /// The names of this page, in their order.
     names: Vec<NameJson<'a>>,
     /// The value of `after` for the next page; `null` after the last.
     next: Option<&'a str>,

@@ -34,30 +34,32 @@ const TTL_MS: u64 = 30_000;
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AcquireBody {
-    /// The kind of the name. All callers of a name must say the same. Default: a semaphore.
+    /// The kind of the name, which must be the same for all callers of the name. Default: a
+    /// semaphore.
     kind: LockKind,
-    /// How many may hold at once, of a semaphore. Default: what is stored, or 1.
+    /// The limit of a semaphore: how many permits there are. Default: the stored limit, or 1.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: Option<u32>,
-    /// What to do if another limit is stored. Default: refuse.
+    /// What to do if another limit than `limit` is stored. Default: refuse.
     on_mismatch: Mismatch,
-    /// How many permits, all or none. Default: 1.
+    /// How many permits of a semaphore to take. They are granted together. Default: 1.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     permits: Option<u32>,
-    /// The larger, the sooner. Default: 0.
+    /// The priority. A higher one is served sooner. Default: 0.
     #[schema(minimum = -100, maximum = 100)]
     priority: i32,
-    /// How long a lease lasts. Default: 30 000.
+    /// How long the lease lasts without a renewal, in milliseconds: 100 to a day. Default: 30 000.
     #[schema(minimum = 100, maximum = 86_400_000)]
     ttl_ms: Option<u64>,
-    /// How long to wait in line; the request is not answered until then. Default: 0.
+    /// How long to wait in line, in milliseconds; at most an hour. The request is not answered
+    /// until then. Default: 0.
     #[schema(maximum = 3_600_000)]
     wait_ms: u64,
-    /// Do not wait if this many already do.
+    /// The request does not wait if this many already do. Default: it waits behind any number.
     max_waiting: Option<u32>,
-    /// Labels of the holder that others see.
+    /// Labels of the holder that everybody can read. Default: none.
     labels: BTreeMap<String, String>,
-    /// The slots to wait for, by what they are called; at most as many as `permits`. Default: any.
+    /// The names of the slots to take, at most as many as `permits`. Default: any slots.
     #[schema(max_items = 1000)]
     slot_names: Vec<SlotName>,
 }
@@ -81,7 +83,7 @@ impl From<SlotName> for String {
     }
 }
 
-/// Kinds, and sides of a lock.
+/// The kind of a name, and of a readers-writer lock the side.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum LockKind {
@@ -94,6 +96,8 @@ enum LockKind {
     Write,
 }
 
+/// What to do if another limit is stored: refuse the request, adopt the stored limit, or set it to
+/// this one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Mismatch {
@@ -251,7 +255,8 @@ impl AcquireBody {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RenewBody {
-    /// From now. It never ends sooner than it would have. Default: 30 000.
+    /// How long the lease lasts from now, in milliseconds: 100 to a day. It never ends sooner than
+    /// it would have without this request. Default: 30 000.
     #[schema(minimum = 100, maximum = 86_400_000)]
     pub(super) ttl_ms: Option<u64>,
 }

@@ -22,7 +22,7 @@ use crate::{problem::Problem, shared::HandlerState};
 /// A part of the list of queues.
 #[derive(Serialize, ToSchema)]
 pub(super) struct QueuesPage<'a> {
-    /// In the order of their names.
+    /// The queues of this page, in the order of their names.
     queues: Vec<QueueJson<'a>>,
     /// The value of `after` for the next page; `null` after the last.
     next: Option<&'a str>,

@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Number {
-    /// How many may hold at once; 0 stops all grants.
+    /// How many permits may be held, or items in work, at once. 0: none are given out.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: u32,
 }
@@ -32,7 +32,7 @@ pub(super) struct Number {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SlotNamesBody {
-    /// From slot 0 up: as many as there are to be permits, and no two alike.
+    /// The names from slot 0 up, as many as there are to be permits, and no two alike.
     #[schema(min_items = 1, max_items = 1000)]
     slot_names: Vec<SlotName>,
 }
@@ -41,7 +41,7 @@ pub(super) struct SlotNamesBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReasonBody {
-    /// 1 to 200 characters, none of them a control character.
+    /// The reason, which others read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -58,17 +58,17 @@ impl ReasonBody {
     }
 }
 
-/// Permits for the person who asks.
+/// Permits to hold for the person who asks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AskBody {
-    /// How many.
+pub(super) struct ReserveBody {
+    /// How many permits to hold, which must be free.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     permits: u32,
-    /// For how long. It is not renewed.
+    /// For how long to hold them, in milliseconds: 100 to a day. The lease is not renewed.
     #[schema(minimum = 100, maximum = 86_400_000)]
     for_ms: u64,
-    /// 1 to 200 characters, none of them a control character.
+    /// The reason, which others read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -213,14 +213,14 @@ pub(super) async fn ask(
 /// Holds permits for a person, with a reason and until a time. They have to be free; evicting the
 /// ticket ends it sooner.
 #[utoipa::path(
-    post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = AskBody,
+    post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = ReserveBody,
     responses((status = 204, description = "They are reserved."), Problem)
 )]
 pub(super) async fn reserve(
     State(inner): State<Arc<HandlerState>>,
     Operator(visitor): Operator,
     FromPath(OfName { name }): FromPath<OfName>,
-    Body(wanted): Body<AskBody>,
+    Body(wanted): Body<ReserveBody>,
 ) -> Result<StatusCode, Problem> {
     let permits = Permits::new(wanted.permits).map_err(Problem::bad)?.get();
     let length = duration("for_ms", wanted.for_ms, MIN_TTL..=MAX_TTL)?;

@@ -254,9 +254,7 @@ impl HubState {
             return None;
         };
         snapshot.holders.clear();
-        let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
-        (in_use || configured).then_some((batch.name, snapshot))
+        snapshot.is_worth_listing().then_some((batch.name, snapshot))
     }
 }
 

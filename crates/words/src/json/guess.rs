@@ -5,21 +5,21 @@ use serde::Serialize;
 
 use crate::why::estimate;
 
-/// An estimate.
+/// An estimate of how long a wait lasts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Guess {
-    /// `now`, `about`, `after-guard`, or why nothing can be said.
+    /// What the estimate is: `now`, `about`, `after-guard`, or a word for why nothing can be said.
     kind: &'static str,
-    /// `null`: nothing can be said.
+    /// How long the wait is likely to be, in milliseconds. `null`: nothing can be said.
     wait_ms: Option<u128>,
-    /// How many of the last holds it goes by; left out if it goes by none.
+    /// How many of the last holds the estimate goes by. The field is left out if it goes by none.
     #[serde(skip_serializing_if = "Option::is_none")]
     holds_seen: Option<u32>,
-    /// Half of these took no longer, in milliseconds.
+    /// Half of these holds took no longer than this, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     typical_hold_ms: Option<u128>,
-    /// In words.
+    /// The estimate in words for people.
     text: String,
 }
 

@@ -22,11 +22,11 @@ pub fn state(snapshot: &QueueSnapshot) -> &'static str {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PushedJson<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     pub name: &'a str,
-    /// The id of the item in its queue.
+    /// The number of the item, by which its queue knows it.
     pub id: u64,
-    /// Whether an item with the same key was there already; nothing was pushed then.
+    /// Whether an item with the same key was there already. Then nothing was pushed.
     pub duplicate: bool,
 }
 
@@ -34,36 +34,37 @@ pub struct PushedJson<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueLimits))]
 pub struct Limits<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     pub name: &'a str,
-    /// How many items may be in work at once; `null`: any number.
+    /// How many items may be in work at once. `null`: any number.
     pub limit: Option<u32>,
-    /// How many items of one group may be in work at once; `null`: any number.
+    /// How many items of one group may be in work at once. `null`: any number.
     pub group_limit: Option<u32>,
 }
 
-/// `queue show`, and `queue list`: one a line.
+/// A queue in numbers. `queue list` prints one a line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueRow))]
 pub struct QueueJson<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     name: &'a str,
-    /// Items that can be worked on now.
+    /// How many items can be worked on now.
     ready: u32,
-    /// Items whose time has not come.
+    /// How many items are put off until a time that has not come.
     delayed: u32,
-    /// Items that somebody works on.
+    /// How many items are in work.
     in_work: u32,
-    /// Items that nobody is given any more.
+    /// How many items are dead letters, which no worker is given any more.
     dead: u32,
-    /// How many items may be in work at once; `null`: any number.
+    /// How many items may be in work at once. `null`: any number.
     limit: Option<u32>,
-    /// How many items of one group may be in work at once; `null`: any number.
+    /// How many items of one group may be in work at once. `null`: any number.
     group_limit: Option<u32>,
-    /// How long ago the item was pushed that is next, in milliseconds; `null` if none can be
-    /// delivered.
+    /// How long ago the item was pushed that is delivered next, in milliseconds. `null`: no item
+    /// can be delivered.
     oldest_ms: Option<u128>,
-    /// `open`, `paused` or `unattended`: items are ready and nobody works on them.
+    /// Whether the queue gives out items: `open`, `paused` by an operator, or `unattended` if items
+    /// are ready and nobody works on any.
     state: &'static str,
 }
 
@@ -85,45 +86,45 @@ impl<'a> QueueJson<'a> {
     }
 }
 
-/// `queue items` and `queue dead`: one a line. Instants are in milliseconds since 1970, by the
-/// store's clock.
+/// An item of a queue in a list, which hands it to nobody. `queue items` and `queue dead` print one
+/// a line. Instants are in milliseconds since 1970, by the store's clock.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ListedItem))]
 pub struct ItemJson<'a> {
-    /// The id of the item in its queue.
+    /// The number of the item, by which its queue knows it.
     id: u64,
-    /// `ready`, `delayed`, `in-work` or `dead`.
+    /// The state of the item: `ready`, `delayed`, `in-work` or `dead`.
     state: &'static str,
-    /// How often it was given to a worker.
+    /// How often the item was given to a worker.
     deliveries: u32,
-    /// How often it is given to a worker at most.
+    /// How often the item is given to a worker at most, before it is dead.
     most_deliveries: u32,
     /// Why the last delivery that ended was no success, in a word or the worker's words; empty if
     /// none has ended.
     reason: &'a str,
-    /// The larger, the sooner; 0 unless stated.
+    /// The priority, -100 to 100. A higher one is served sooner. It is 0 unless it was stated.
     priority: i8,
-    /// The group.
+    /// The group of the item. `null`: it is in none.
     group: Option<&'a str>,
-    /// What the process that pushed it says of it.
+    /// The labels that the process gave that pushed the item, as an object of texts.
     labels: Labels<'a>,
-    /// The host of the process that pushed it.
+    /// The name of the machine on which the process ran that pushed the item.
     host: &'a str,
-    /// The id of the process that pushed it.
+    /// The number of that process on its machine.
     pid: u32,
-    /// When it was pushed, in milliseconds since 1970.
+    /// When the item was pushed, in milliseconds since 1970.
     pushed_at_ms: u128,
-    /// When it can be delivered, in milliseconds since 1970; `null` unless it is delayed.
+    /// When the item can be delivered, in milliseconds since 1970. `null`: it is not delayed.
     due_at_ms: Option<u128>,
-    /// When it died, in milliseconds since 1970; `null` unless it is dead.
+    /// When the item died, in milliseconds since 1970. `null`: it is not dead.
     died_at_ms: Option<u128>,
-    /// Who works on it; `null` unless it is in work.
+    /// The worker that has the item. `null`: it is not in work.
     worker: Option<WorkerJson<'a>>,
-    /// How its deliveries ended.
+    /// How the last deliveries of the item ended, the oldest first; at most eight.
     history: Vec<DeliveryEndJson<'a>>,
     /// The size of the payload in bytes.
     bytes: u32,
-    /// The first 256 bytes, as text.
+    /// The first 256 bytes of the payload, as text.
     payload: String,
 }
 
@@ -132,16 +133,16 @@ pub struct ItemJson<'a> {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = ItemWorker))]
 struct WorkerJson<'a> {
-    /// The number of the delivery.
+    /// The fence: the number of this delivery, which grows with each delivery of the queue.
     fence: u64,
-    /// The host of the process.
+    /// The name of the machine on which the process runs.
     host: &'a str,
-    /// The id of the process.
+    /// The number of the process on that machine.
     pid: u32,
-    /// For how long, in milliseconds.
+    /// For how long the worker has had the item, in milliseconds.
     worked_ms: u128,
-    /// How long the lease lasts without renewal, in milliseconds; `null`: as long as the process
-    /// lives.
+    /// How long the lease still lasts without a renewal, in milliseconds. `null`: it lasts for as
+    /// long as the process lives.
     valid_for_ms: Option<u128>,
 }
 
@@ -150,11 +151,11 @@ struct WorkerJson<'a> {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = DeliveryEnd))]
 struct DeliveryEndJson<'a> {
-    /// Which delivery, from 1.
+    /// Which delivery of the item ended, from 1.
     attempt: u32,
-    /// When, in milliseconds since 1970.
+    /// When the delivery ended, in milliseconds since 1970.
     at_ms: u128,
-    /// Why, in a word or the worker's words.
+    /// Why the delivery ended, in a word or in the worker's words.
     reason: &'a str,
 }
 

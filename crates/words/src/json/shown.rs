@@ -7,27 +7,29 @@ use serde::Serialize;
 
 use super::{Guess, Labels, kind, labels, slots, state};
 
-/// `show`.
+/// A name with its holders and waiters, as `show` tells it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Shown<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     name: &'a str,
-    /// `mutex` or `rwlock`; left out for a semaphore.
+    /// The kind of the name: `mutex` or `rwlock`. The field is left out for a semaphore.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    /// How many may hold at once.
+    /// The limit: how many permits there are.
     limit: u32,
-    /// What the slots are called, from slot 0 up; left out where they have no names.
+    /// The names of the slots, from slot 0 up. The field is left out where slots have no names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     slot_names: Vec<&'a str>,
-    /// How many permits are held.
+    /// How many permits are held now.
     permits_held: u32,
-    /// How many permits are free.
+    /// How many permits are free now.
     available: u32,
-    /// `open`, `paused` or `guarded`.
+    /// Whether the name admits anybody: `open`, `paused` by an operator, or `guarded`, while the
+    /// store may have forgotten leases.
     state: &'static str,
-    /// Left out where there is none.
+    /// For how many milliseconds the store still admits nobody, because it may have forgotten
+    /// leases. The field is left out where nothing is guarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     guarded_for_ms: Option<u128>,
     /// The holders, in the order of their grants.
@@ -36,35 +38,39 @@ pub struct Shown<'a> {
     waiters: Vec<WaiterJson<'a>>,
 }
 
+/// A ticket that holds.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct HolderJson<'a> {
-    /// The id of the request, 32 hexadecimal digits.
+    /// The ticket: the id of the request, in 32 hexadecimal digits.
     ticket: String,
-    /// Which of the permits, from 0; empty if there are more than 65 536.
+    /// The slots of these permits, which are numbers from 0 up. The list is empty if they are more
+    /// than 65 536.
     slots: Vec<u32>,
-    /// What these slots are called; left out where they have no names.
+    /// The names of these slots, in their order. The field is left out where slots have no names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     slot_names: Vec<String>,
-    /// How many permits.
+    /// How many permits the ticket holds or wants.
     permits: u32,
-    /// Grows with each grant of a name: what the resource compares.
+    /// The fence: a number that grows with each grant of the name. Give it to the resource, which
+    /// refuses a lower one than it has seen.
     fence: u64,
-    /// The host of the process.
+    /// The name of the machine on which the process runs.
     host: &'a str,
-    /// The id of the process.
+    /// The number of the process on that machine.
     pid: u32,
-    /// What the process says of itself.
+    /// The labels that the process gave, as an object of texts.
     labels: Labels<'a>,
-    /// For how long it has held, in milliseconds.
+    /// For how long the ticket has held, in milliseconds.
     held_ms: u128,
-    /// `null`: for as long as the holder's process lives.
+    /// How long the lease still lasts without a renewal, in milliseconds. `null`: it lasts for as
+    /// long as the holder's process lives.
     valid_for_ms: Option<u128>,
     /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have
     /// renewed it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_renewed_ms: Option<u128>,
-    /// The asks to hand over, the oldest first. Left out if there are none.
+    /// The asks to hand over, the oldest first. The field is left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asked: Vec<AskedRow<'a>>,
 }
@@ -73,37 +79,38 @@ struct HolderJson<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct AskedRow<'a> {
-    /// Who.
+    /// The name of the person or program that asked.
     by: &'a str,
-    /// Why.
+    /// The reason that was given.
     reason: &'a str,
-    /// How long ago, in milliseconds.
+    /// How long ago the ask was made, in milliseconds.
     ago_ms: u128,
 }
 
+/// A ticket that waits.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct WaiterJson<'a> {
-    /// The id of the request, 32 hexadecimal digits.
+    /// The ticket: the id of the request, in 32 hexadecimal digits.
     ticket: String,
-    /// The place in line, from 1.
+    /// The place in line, from 1 for the request that is served next.
     position: usize,
-    /// How many permits.
+    /// How many permits the ticket holds or wants.
     permits: u32,
-    /// The names of the slots that it waits for; left out where any will do.
+    /// The names of the slots that the request waits for. The field is left out where any will do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     slot_names: Vec<String>,
-    /// The larger, the sooner; 0 unless stated.
+    /// The priority, -100 to 100. A higher one is served sooner. It is 0 unless it was stated.
     priority: i8,
-    /// The host of the process.
+    /// The name of the machine on which the process runs.
     host: &'a str,
-    /// The id of the process.
+    /// The number of the process on that machine.
     pid: u32,
-    /// What the process says of itself.
+    /// The labels that the process gave, as an object of texts.
     labels: Labels<'a>,
-    /// For how long it has waited, in milliseconds.
+    /// For how long the request has waited, in milliseconds.
     waiting_ms: u128,
-    /// When it is served, as far as can be told.
+    /// When the request is served, as far as can be told.
     estimate: Guess,
 }
 

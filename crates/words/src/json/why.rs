@@ -9,32 +9,32 @@ use serde::Serialize;
 use super::Guess;
 use crate::why::reason_words;
 
-/// `show --why`.
+/// Why a ticket waits, as `show --why` tells it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Explained<'a> {
-    /// The name.
+    /// The name of the semaphore, lock or queue.
     name: &'a str,
-    /// The id of the request, 32 hexadecimal digits.
+    /// The ticket: the id of the request, in 32 hexadecimal digits.
     ticket: String,
-    /// `holds` or `waits`.
+    /// Whether the ticket `holds` or `waits`.
     standing: &'static str,
-    /// How many permits.
+    /// How many permits the ticket holds or wants.
     permits: u32,
     // The rest is left out for one that holds.
-    /// The place in line, from 1.
+    /// The place in line, from 1 for the request that is served next.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
-    /// For how long it has waited, in milliseconds.
+    /// For how long the request has waited, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_ms: Option<u128>,
-    /// All that stands in its way.
+    /// All reasons for which the ticket waits. `null`: it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasons: Option<Vec<ReasonJson>>,
-    /// When it is served, as far as can be told.
+    /// When the request is served, as far as can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimate: Option<Guess>,
-    /// `null`: nobody can know.
+    /// When enough leases end for the ticket, if none is renewed. `null`: nobody can know.
     #[serde(skip_serializing_if = "Option::is_none")]
     leases_end: Option<Option<HoldEndJson>>,
 }
@@ -43,9 +43,9 @@ pub struct Explained<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReasonJson {
-    /// In a word for programs.
+    /// The reason in a word for programs.
     pub reason: &'static str,
-    /// In words.
+    /// The same in words for people.
     pub text: String,
 }
 
@@ -58,12 +58,13 @@ impl ReasonJson {
     }
 }
 
+/// When leases end that hold what a ticket waits for.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct HoldEndJson {
-    /// In how many milliseconds.
+    /// In how many milliseconds these leases end unless they are renewed.
     within_ms: u128,
-    /// How many leases those are.
+    /// How many leases end by then.
     leases: u32,
 }
 

@@ -4,6 +4,7 @@ mod groups;
 mod history;
 mod leases;
 mod list;
+mod numbers;
 mod once;
 mod order;
 mod workers;

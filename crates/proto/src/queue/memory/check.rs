@@ -29,7 +29,21 @@ impl MemoryQueue {
         self.check_orders()?;
         self.check_totals(head)?;
         self.check_groups(head)?;
-        self.check_places(head)
+        self.check_places(head)?;
+        self.check_rest(head)
+    }
+
+    /// Nothing is left behind (rule 12).
+    fn check_rest(&self, head: &Head) -> Checked {
+        let nothing = self.items.is_empty()
+            && self.places.is_empty()
+            && self.sessions.is_empty()
+            && self.keys.is_empty();
+        let limits = [head.limit, head.group_limit];
+        let is_set = limits.iter().any(Option::is_some) || head.paused.is_some();
+        // The last operation's clock is in the head.
+        let is_kept = is_set || head.owes_number(head.wall);
+        ensure(self.is_empty() || !nothing || is_kept, || format!("left behind: {head:?}"))
     }
 
     fn check_orders(&self) -> Checked {

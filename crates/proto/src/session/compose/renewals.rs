@@ -119,7 +119,8 @@ impl Session {
         desk.waiters_due = None;
         let members = u32::try_from(desk.places.len()).unwrap_or(u32::MAX);
         let whom = Whom::All { members, digest: digest(desk.places.iter()) };
-        // Nobody holds anything by a place, so it may bind the store's clock as little as any lease.
+        // Nobody holds anything by a place, so it may bind the store's clock as little as any
+        // lease.
         let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
         draft.push(BatchPart::Places, Request::Renew(renew));
     }

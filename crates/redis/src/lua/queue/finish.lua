@@ -70,7 +70,7 @@ end
 
 ledger.readers[RENEW] = function(at)
   local _, ttl, margin, deliveries, next_at = ledger.take(RENEW_TERMS, at)
-  ledger.number(#deliveries / LISTED_BYTES, 0, MOST_PAYLOAD, 'the number of deliveries')
+  ledger.number(#deliveries / LISTED_BYTES, 0, MOST_RENEWED, 'the number of deliveries')
   ttl, margin = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'), ledger.moment(margin, 'the margin')
   return function() return ledger.renew(ttl, margin, deliveries) end, next_at, 'renew'
 end

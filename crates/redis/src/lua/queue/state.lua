@@ -31,7 +31,7 @@
 local ledger = {
   items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {},
   windows = {},
-  is_fresh = false, has_written = false, may_grow = false,
+  is_new = false, is_fresh = false, has_written = false, may_grow = false,
   work = WORK, room = MOST_PAYLOAD, has_backlog = false, wakeups = {}, listeners = {},
 }
 local head
@@ -58,7 +58,7 @@ end
 -- A key of somebody else is never taken for ours. Without a head, nothing may be there but an order
 -- whose records were evicted or deleted, and that order is dropped.
 function ledger.start_afresh()
-  ledger.is_fresh = true
+  ledger.is_new, ledger.is_fresh = true, true
   head = blank_head()
   if call('exists', records, order) == 0 then return end
   if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then

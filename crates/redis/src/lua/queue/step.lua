@@ -116,6 +116,13 @@ function ledger.is_blank()
   return counted == 0 and not head.limit and not head.group_limit and not head.paused
 end
 
+-- For how long the head must outlive everything else, because its last number is ahead of the
+-- clock: a queue that was forgotten earlier could give that number again.
+function ledger.owed()
+  local ahead = head.last - now
+  return ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
+end
+
 function ledger.rest()
   if head.in_work == 0 then
     head.bound, head.first_end, head.first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED
@@ -126,7 +133,8 @@ function ledger.rest()
 end
 
 -- Says how the expiry of the keys changes. Nothing that anybody would miss expires. What is only
--- remembered does, a little after it would be forgotten.
+-- remembered does, a little after it would be forgotten, and not before the clock has passed the
+-- last number.
 function ledger.deadline()
   local items = head.ready + head.delayed + head.in_work + head.dead
   if items > 0 or head.limit or head.group_limit or head.paused then
@@ -134,7 +142,7 @@ function ledger.deadline()
     head.deadline = 0
     return had_deadline and 'persist'
   end
-  local need = max(head.memory - now, 0)
+  local need = max(head.memory - now, ledger.owed())
   local left = head.deadline - now
   if head.deadline > 0 and left >= need and left <= need + PLACE_TTL then return nil end
   local most = need + (given_now < 0 and PLACE_TTL / 2 or HALF_DAY)
@@ -157,7 +165,8 @@ function ledger.finish(replies)
   ledger.forget_sessions(FORGET + replies)
   ledger.forget_keys(FORGET + replies)
   ledger.rest()
-  if not ledger.is_blank() then
+  -- A queue that was not there gave no number: what a client has seen is a hint.
+  if not ledger.is_blank() or (not ledger.is_new and ledger.owed() > 0) then
     ledger.keep()
   elseif not ledger.is_fresh or ledger.has_written then
     call('unlink', records, order)

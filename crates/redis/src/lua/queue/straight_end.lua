@@ -16,7 +16,9 @@
   if ready + delayed + in_work + dead > 0 or limit >= 0 or group_limit >= 0 then
     if deadline > 0 then lasts, deadline = true, 0 end
   else
-    local need, left = memory - now, deadline - now
+    local need, left, ahead = memory - now, deadline - now, last - now
+    -- As in the general path: until the clock has passed the last number.
+    if ahead > need and ahead <= HALF_DAY + HALF_DAY then need = ahead + 1 end
     if deadline <= 0 or left < need or left > need + PLACE_TTL then
       local most = need + (given_now < 0 and PLACE_TTL / 2 or HALF_DAY)
       deadline, milliseconds = now + most, string.format('%d', math.floor(most / 1000))

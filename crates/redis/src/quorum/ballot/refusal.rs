@@ -4,11 +4,11 @@ use seinpaal_proto::{Busy, Cause, Enqueue, LimitRule, OnMismatch, Reply, Slots};
 
 use super::{
     super::{
-        answer::{NodeRefusal, NodeReply, RefusedFor},
+        answer::{NodeAnswers, NodeRefusal, NodeReply, RefusedFor},
         settings::QuorumSettings,
         tally::weightiest,
     },
-    Ballot, BallotVerdict, NodeAnswers, holders,
+    Ballot, BallotVerdict, holders,
 };
 
 impl Ballot {

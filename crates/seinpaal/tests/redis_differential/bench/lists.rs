@@ -80,8 +80,7 @@ impl Bench {
         }
         let Some(Reply::Snapshot(mut seen)) = replies.into_iter().next() else { panic!() };
         seen.holders.clear();
-        let is_used = seen.holders_total + seen.waiting_total > 0;
-        let is_listed = is_used || seen.pinned.is_some() || seen.paused.is_some();
+        let is_listed = seen.is_worth_listing();
         let expected: Vec<_> = is_listed.then(|| (batch.name.clone(), seen)).into_iter().collect();
         (listed != expected).then(|| format!("list {listed:?}\nnot  {expected:?}"))
     }

@@ -22,6 +22,8 @@ pub(super) struct World {
     pub(super) state: MemoryQueue,
     pub(super) contacts: Oracle,
     pub(super) now: Micros,
+    /// What every client claims to have seen.
+    pub(super) seen: u64,
     numbers: BTreeMap<u128, u64>,
 }
 
@@ -37,7 +39,7 @@ impl Contacts for Oracle {
 impl World {
     pub(super) fn new() -> Self {
         let (state, contacts) = (MemoryQueue::default(), Oracle::default());
-        Self { state, contacts, now: 1_000_000 * SECOND, numbers: BTreeMap::new() }
+        Self { state, contacts, now: 1_000_000 * SECOND, seen: 0, numbers: BTreeMap::new() }
     }
 
     /// A batch that this client has not sent before.
@@ -49,7 +51,7 @@ impl World {
             session: Inbox(client),
             number: *number,
             not_after: self.now + PATIENCE,
-            seen: 0,
+            seen: self.seen,
             requests,
         }
     }
