@@ -164,9 +164,9 @@ impl ClusterNode {
         };
         // The slot is on its way to this node, which does not know yet who listens there.
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
-        let mut answer = send(&mut link, call.evalsha(scripts), call.room, asking).await;
+        let mut answer = link.send(call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {
-            answer = send(&mut link, call.eval(scripts), call.room, asking).await;
+            answer = link.send(call.eval(scripts), call.room, asking).await;
         }
         if answer.is_ok() {
             self.tries.store(0, Ordering::Relaxed);
@@ -276,23 +276,6 @@ impl fmt::Debug for ClusterNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClusterNode").field("address", &self.address).finish_non_exhaustive()
     }
-}
-
-/// Sends a command. `ASKING` holds for the next command of the connection only, so the two go out
-/// as one.
-async fn send(
-    link: &mut NodeLink,
-    command: Cmd,
-    room: usize,
-    asking: bool,
-) -> CommandAnswer<Value> {
-    if !asking {
-        return link.connection.send_for(&command, room).await;
-    }
-    let mut both = redis::pipe();
-    both.cmd("ASKING").add_command(command);
-    let answers = link.connection.send_all(&both, 0, 2, room).await?;
-    Ok(answers.into_iter().last().unwrap_or_default())
 }
 
 fn unsent(error: StoreError) -> TaskEnd {

@@ -2,6 +2,7 @@
 
 mod counts;
 mod give_back;
+mod under_way;
 
 use std::{
     any::Any,
@@ -9,9 +10,8 @@ use std::{
     fmt,
     future::{Future, pending},
     panic::AssertUnwindSafe,
-    pin::{Pin, pin},
+    pin::pin,
     sync::Arc,
-    task::{Context, Poll},
     time::Duration,
 };
 
@@ -36,7 +36,7 @@ use super::{
 use crate::error::BadSetting;
 
 pub use self::{counts::Counts, give_back::GiveBack};
-use self::{counts::ItemEnd, give_back::find_give_back};
+use self::{counts::ItemEnd, give_back::find_give_back, under_way::WorkUnderWay};
 
 /// How long running handlers may go on after the shutdown, unless told otherwise.
 const GRACE: Duration = Duration::from_secs(30);
@@ -252,29 +252,6 @@ where
     fn failed(&self, attempt: u32, reason: &str) -> How {
         let delay = micros(self.retry.delay(attempt));
         How::Fail { delay, reason: FailureReason::new(reason) }
-    }
-}
-
-/// An item, and the work on it until its end is known.
-struct WorkUnderWay<W> {
-    item: Arc<SharedItem>,
-    work: Pin<Box<W>>,
-}
-
-impl<W> WorkUnderWay<W> {
-    /// The end of an item whose handler has not returned when the grace period is over, or whose
-    /// end the store has not confirmed by then. An item that nobody has ended goes back.
-    fn cut_short(&self) -> ItemEnd {
-        let end = self.item.end_now();
-        ItemEnd { end, is_given_back: self.item.is_given_back() }
-    }
-}
-
-impl<W: Future<Output = ItemEnd>> Future for WorkUnderWay<W> {
-    type Output = ItemEnd;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ItemEnd> {
-        self.work.as_mut().poll(context)
     }
 }
 

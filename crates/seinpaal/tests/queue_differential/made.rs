@@ -65,8 +65,7 @@ fn one_delivery_across_others() -> Vec<Event> {
 
 /// A call of a session that is remembered for longer than any history takes.
 fn long_call(step: i64, ask: Ask) -> Event {
-    let turn = Turn::Next(2 * DAY as i64);
-    Event::Call { step, session: inbox(1), turn, seen: Seen::None, asks: vec![ask] }
+    long_calls(step, vec![ask])
 }
 
 fn one() -> Pop {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, Value};
+use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Value};
 use tokio::time::sleep;
 
 use super::{ClusterNode, LINKS, NodeLink, NodeNews, OnHeard};
@@ -14,9 +14,28 @@ use crate::{
     connection::pause_of_callers,
     error,
     link::RESPONSE_TIMEOUT,
-    transport::{CallError, Commands, TransportFault},
+    transport::{CallError, CommandAnswer, Commands, TransportFault},
 };
 use seinpaal_store::StoreError;
+
+impl NodeLink {
+    /// Sends a command. `ASKING` holds for the next command of the connection only, so the two go
+    /// out as one.
+    pub(super) async fn send(
+        &mut self,
+        command: Cmd,
+        room: usize,
+        asking: bool,
+    ) -> CommandAnswer<Value> {
+        if !asking {
+            return self.connection.send_for(&command, room).await;
+        }
+        let mut both = redis::pipe();
+        both.cmd("ASKING").add_command(command);
+        let answers = self.connection.send_all(&both, 0, 2, room).await?;
+        Ok(answers.into_iter().last().unwrap_or_default())
+    }
+}
 
 impl ClusterNode {
     pub(super) async fn command_link(&self) -> Result<NodeLink, StoreError> {
