@@ -1,5 +1,6 @@
 //! Stores under a clock or on a disk that a test chooses, or that look only when they are told, and
-//! a check of every statement that a store runs. Only with the feature `rigged`, which no build that is used has.
+//! a check of every statement that a store runs. Only with the feature `rigged`, which no build
+//! that is used has.
 
 use std::{
     io,

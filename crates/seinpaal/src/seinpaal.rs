@@ -182,8 +182,8 @@ impl Seinpaal {
     /// # Errors
     /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the
     /// background for as long as a clone of this connection, or a permit, is kept.
-    /// [`ReleaseError::Forked`] in a process that was forked from the one that has connected: it has
-    /// nothing to give back.
+    /// [`ReleaseError::Forked`] in a process that was forked from the one that has connected: it
+    /// has nothing to give back.
     ///
     /// # Examples
     /// ```

@@ -107,8 +107,8 @@ impl HoldOfCmd<'_> {
 }
 
 /// How long a CMD may go on that is about to begin: not at all if its permits are lost. The guard
-/// has no earlier time to act at then, and if we were stopped or killed now, CMD would go on without
-/// a lease. What was given back on purpose ends no CMD, as of `acquire --while-pid`.
+/// has no earlier time to act at then, and if we were stopped or killed now, CMD would go on
+/// without a lease. What was given back on purpose ends no CMD, as of `acquire --while-pid`.
 pub(in crate::run) fn left_at_start(permits: &PermitSet) -> Option<Duration> {
     let left = permits.remaining();
     left.filter(|_| permits.state() != PermitState::Lost(Lost::Ended(Ended::Released)))

@@ -22,8 +22,8 @@ impl Item {
     /// # Errors
     /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile;
     /// [`FinishError::Unknown`] if the store is silent for too long; [`FinishError::Closed`] if the
-    /// connection was closed; [`FinishError::Forked`] in a process that was forked from the one that
-    /// has connected.
+    /// connection was closed; [`FinishError::Forked`] in a process that was forked from the one
+    /// that has connected.
     ///
     /// # Examples
     /// ```
