@@ -1,5 +1,7 @@
 #![no_main]
 
+#[path = "../../crates/cli/src/args/time.rs"]
+mod time;
 #[allow(dead_code)]
 #[path = "../../crates/cli/src/args/values.rs"]
 mod values;
@@ -13,6 +15,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         values::ttl(value).err(),
         values::label(value).err(),
         values::text(value).err(),
+        values::time(value).err(),
     ];
     for refusal in refusals.into_iter().flatten() {
         assert!(!refusal.contains(char::is_control), "{refusal:?}");
