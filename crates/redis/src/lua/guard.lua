@@ -7,14 +7,14 @@
 -- cost   one GET and one INFO, unless over has proved that the guard is over; one more INFO if the
 --        replication ID is new or the guard lasts, and then one SET
 --
--- The marker has the replication ID, then which start of which server wrote it, how long the guard
--- still lasts, and when that was counted. run_id is new with every start and master_replid2 with
--- every promotion; the marker keeps the first half of each. As on the ledger's clock, a call counts
--- at most a fifth of the guard as passed, so that a step of the server's clock cannot end it.
+-- The marker has the line of the replication ID as INFO says it, then which start of which server
+-- wrote it, how long the guard still lasts, and when that was counted. run_id is new with every
+-- start and master_replid2 with every promotion; the marker keeps the first half of each. As on the
+-- ledger's clock, a call counts at most a fifth of the guard as passed, so that a step of the
+-- server's clock cannot end it.
 --
--- The loader writes a number of microseconds in the place of GUARD_LENGTH. A marker begins with the
--- line of the replication ID as INFO says it, but only if the guard is over: the piece over goes by
--- that.
+-- The loader writes a number of microseconds in the place of GUARD_LENGTH. The piece over compares
+-- the beginning of the marker with INFO.
 if not is_guard_over then
   local kept, replication = try('get', KEYS[3]), try('info', 'replication')
   if not now then return redis.error_reply('SEINPAALARGUMENT the clock') end
@@ -24,7 +24,7 @@ if not is_guard_over then
   local told = type(replication) == 'string' and replication or ''
   local replid, promotion = match(told, '\nmaster_replid:(%x+)'),
     match(told, '\nmaster_replid2:(%x+)')
-  local seen, known, left, wall = match(kept or '', '^%a+_replid:([%x-]+)/(%x+) (%d+) (%d+)$')
+  local seen, known, left, wall = match(kept or '', '^master_replid:([%x-]+)/(%x+) (%d+) (%d+)$')
   if not replid or seen ~= replid or left ~= '0' then
     local server = try('info', 'server')
     local run_id = type(server) == 'string' and match(server, '\nrun_id:(%x+)')
@@ -39,9 +39,8 @@ if not is_guard_over then
     -- A server without free memory refuses the write. Then the time that has passed does not count,
     -- and the guard lasts longer.
     if not is_known or left + 0 > 0 or seen ~= replid then
-      local begins = guarded_for > 0 and 'guarded' or 'master'
       try('set', KEYS[3],
-        format('%s_replid:%s/%s %d %d', begins, replid, incarnation, guarded_for, now))
+        format('master_replid:%s/%s %d %d', replid, incarnation, guarded_for, now))
     end
   end
 end

@@ -10,7 +10,7 @@ use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
 /// Without these commands no operation works, or one would be torn in the middle.
-const NEEDED: [&str; 19] = [
+const NEEDED: [&str; 18] = [
     "time",
     "exists",
     "type",
@@ -27,7 +27,6 @@ const NEEDED: [&str; 19] = [
     "pexpire",
     "persist",
     "get",
-    "getrange",
     "set",
     "wait",
 ];
@@ -76,7 +75,7 @@ fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
         ServerKind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
     }
     if subject.is_guarded {
-        words.extend(["get", "getrange", "set"]);
+        words.extend(["get", "set"]);
     }
     if subject.is_replicated {
         words.push("wait");
