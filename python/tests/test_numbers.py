@@ -43,16 +43,20 @@ BAD = [-(2**31), -(2**31) - 1, -(2**63) - 1, -(10**400)]
 LARGE = [2**32, 2**63, 10**400]
 
 
+def refuses(call: Callable[[Any], object], bad: list[int], error: type[Exception]) -> None:
+    for number in bad:
+        with pytest.raises(error):
+            call(number)
+    for wrong in (1.0, "1", b"1"):
+        with pytest.raises(TypeError):
+            call(wrong)
+
+
 @pytest.mark.parametrize("argument", OF_LOCKS)
 def test_a_number_outside_its_range_is_bad_input(
     store: seinpaal.Seinpaal, name: str, argument: str
 ) -> None:
-    for number in BAD + LARGE:
-        with pytest.raises(errors.BadCount):
-            OF_LOCKS[argument](store, name, number)
-    for wrong in (1.0, "1", b"1"):
-        with pytest.raises(TypeError):
-            OF_LOCKS[argument](store, name, wrong)
+    refuses(lambda number: OF_LOCKS[argument](store, name, number), BAD + LARGE, errors.BadCount)
     seen = store.semaphore(name).snapshot()
     assert (seen.holders_total, seen.waiting_total, seen.limit) == (0, 0, 1)
 
@@ -63,12 +67,7 @@ def test_a_number_outside_its_range_is_bad_input_for_a_queue(
     store: seinpaal.Seinpaal, name: str, argument: str
 ) -> None:
     bad = BAD if argument == "concurrency" else BAD + LARGE
-    for number in bad:
-        with pytest.raises(errors.BadInput):
-            OF_QUEUES[argument](store, name, number)
-    for wrong in (1.0, "1", b"1"):
-        with pytest.raises(TypeError):
-            OF_QUEUES[argument](store, name, wrong)
+    refuses(lambda number: OF_QUEUES[argument](store, name, number), bad, errors.BadInput)
     seen = store.queue(name).snapshot()
     assert (seen.ready, seen.delayed, seen.limit) == (0, 0, None)
 

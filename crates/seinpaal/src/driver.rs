@@ -41,6 +41,8 @@ mod journal;
 mod lease;
 mod making;
 mod parting;
+#[cfg(test)]
+mod plain_request;
 mod pulse;
 mod queue_command;
 mod queue_waiters;

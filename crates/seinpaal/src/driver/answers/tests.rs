@@ -3,29 +3,27 @@
 use std::sync::Arc;
 
 use seinpaal_proto::{
-    Enqueue, Inbox, Kind, Permits, Priority, Request, SlotNames,
+    Inbox, Request,
     session::{Call, Session, SessionConfig},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use super::{
     super::{
-        AcquireRequest, DriverCommand, GrantInHand, QueueSessions, RequestFigure, WantedPermits,
+        DriverCommand, QueueSessions,
+        plain_request::{Answer, plain_request},
         start::makings,
     },
     *,
 };
 use crate::{
     boottime::ClientClock,
-    error::AcquireError,
     store::{
         Certainty, Store, StoreErrorKind,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
     },
 };
-
-type Answer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
 
 /// A driver of which the test makes the calls, and what keeps its channels open.
 struct Bench {
@@ -53,34 +51,14 @@ impl Bench {
         let now = self.driver.clock.now();
         let mut answers = Vec::new();
         for name in names {
-            let (request, answer) = self.request(name);
+            self.asked += 1;
+            let (request, answer) = plain_request(name, self.asked);
             answers.push(answer);
             self.driver.take_command(now, DriverCommand::Acquire(request));
         }
         let calls = self.driver.calls(now);
         assert_eq!(calls.len(), names.len());
         (calls, answers)
-    }
-
-    fn request(&mut self, name: &str) -> (Box<AcquireRequest>, Answer) {
-        self.asked += 1;
-        let wanted = WantedPermits {
-            name: Name::new(name).expect("a name"),
-            kind: Kind::Semaphore,
-            permits: Permits::ONE,
-            wishes: SlotNames::none(),
-            limit: None,
-            enqueue: Enqueue::No,
-            priority: Priority::default(),
-            ttl: None,
-            deadline: None,
-            about: "".into(),
-            attach: None,
-        };
-        let (reply, answer) = oneshot::channel();
-        let asked = RequestFigure::new(&wanted.name);
-        let number = self.asked;
-        (Box::new(AcquireRequest { number, wanted, on_queued: None, asked, reply }), answer)
     }
 
     fn failed_calls(&self) -> u64 {

@@ -3,14 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use seinpaal_proto::{Enqueue, Kind, Name, Permits, Priority};
 use seinpaal_rig::RedisServer;
 use tokio::runtime::Runtime;
 
 use super::*;
 use crate::{
-    driver::{AcquireRequest, GrantInHand, RequestFigure, WantedPermits},
-    error::AcquireError,
+    driver::plain_request::{Answer, plain_request},
     store::{self, url::StoreUrl},
 };
 
@@ -33,31 +31,9 @@ fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
     })
 }
 
-type Answer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
-
 fn request(handle: &Handle, number: u64) -> Answer {
-    let wanted = WantedPermits {
-        name: Name::new(&format!("alone-{number}")).expect("a name"),
-        kind: Kind::Semaphore,
-        permits: Permits::ONE,
-        wishes: seinpaal_proto::SlotNames::none(),
-        limit: None,
-        enqueue: Enqueue::No,
-        priority: Priority::default(),
-        ttl: None,
-        deadline: None,
-        about: "".into(),
-        attach: None,
-    };
-    let (reply, answer) = oneshot::channel();
-    let asked = RequestFigure::new(&wanted.name);
-    handle.request(DriverCommand::Acquire(Box::new(AcquireRequest {
-        number,
-        wanted,
-        on_queued: None,
-        asked,
-        reply,
-    })));
+    let (request, answer) = plain_request(&format!("alone-{number}"), number);
+    handle.request(DriverCommand::Acquire(request));
     answer
 }
 
