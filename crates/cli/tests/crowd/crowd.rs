@@ -8,8 +8,9 @@ use std::{
 use crate::{NAME, stamps::Visit, support::World};
 
 pub(crate) const PEOPLE: usize = 200;
-/// Short, so that keys go soon; long enough for a busy machine to renew.
-pub(crate) const TTL: &str = "4s";
+/// What a crowd with a murderer in it states. A place whose program was killed is free after this,
+/// and each round has many of them. Everybody else has the default.
+pub(crate) const SHORT_TTL: &[&str] = &["--ttl", "4s"];
 const FILE_SIZE: usize = 200_000;
 
 /// What each executes inside: says when and as whom it came in, does its work, says when it was
@@ -26,10 +27,10 @@ pub(crate) struct Crowd<'a> {
 }
 
 impl<'a> Crowd<'a> {
-    /// Starts them all.
-    pub(crate) fn start(world: &'a World) -> Self {
+    /// Starts them all, with these flags.
+    pub(crate) fn start(world: &'a World, flags: &[&str]) -> Self {
         (0..PEOPLE).for_each(|person| write_file(world, person));
-        let people = (0..PEOPLE).map(|person| start(world, person)).collect();
+        let people = (0..PEOPLE).map(|person| start(world, flags, person)).collect();
         Self { world, people }
     }
 
@@ -99,11 +100,11 @@ impl Drop for Crowd<'_> {
     }
 }
 
-fn start(world: &World, person: usize) -> Child {
+fn start(world: &World, flags: &[&str], person: usize) -> Child {
     let number = person.to_string();
-    let args = ["run", "-j", "3", "--ttl", TTL, NAME, "--", "sh", "-c", WORK, "sh", &number];
+    let line = [&["run", "-j", "3"], flags, &[NAME, "--", "sh", "-c", WORK, "sh", &number]];
     let said = File::create(world.path(&format!("said.{person}"))).unwrap();
-    world.command(&args).stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
+    world.command(&line.concat()).stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
 }
 
 /// Words in an order that the number decides: neither trivial to compress nor impossible.

@@ -57,8 +57,8 @@ fn rounds(mut round: impl FnMut()) {
 }
 
 fn in_order(world: &World) {
-    let held = close(world);
-    let mut crowd = Crowd::start(world);
+    let held = close(world, &[]);
+    let mut crowd = Crowd::start(world, &[]);
     let arrived = queue(world);
     held.let_go();
     for person in 0..crowd.size() {
@@ -75,8 +75,8 @@ fn in_order(world: &World) {
 }
 
 fn with_a_murderer(world: &World) {
-    let held = close(world);
-    let mut crowd = Crowd::start(world);
+    let held = close(world, crowd::SHORT_TTL);
+    let mut crowd = Crowd::start(world, crowd::SHORT_TTL);
     let arrived = queue(world);
     assert_eq!(arrived.len(), crowd.size());
     held.let_go();
@@ -93,8 +93,8 @@ fn with_a_murderer(world: &World) {
 }
 
 /// Takes all permits, so that everybody has to stand in line first.
-fn close(world: &World) -> Held {
-    Held::hold(world, &["-j", "3", "-p", "3", "--ttl", crowd::TTL, NAME]).0
+fn close(world: &World, flags: &[&str]) -> Held {
+    Held::hold(world, &[&["-j", "3", "-p", "3"], flags, &[NAME]].concat()).0
 }
 
 /// Waits until all stand in line, and returns their process ids in the order in which they came.
