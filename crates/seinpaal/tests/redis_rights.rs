@@ -81,6 +81,17 @@ async fn the_rights_in_the_documents_are_enough_for_everything() {
 }
 
 #[tokio::test]
+async fn the_rights_in_the_documents_are_enough_for_a_restart_guard() {
+    let (server, url) = server_for(&documented());
+    let client = Client::connect(&format!("{url}?restart-guard=1250ms"), 1).await;
+    assert!(matches!(client.acquire("w", 10).await, Reply::Queued { .. }), "guarded");
+    let mut behind = plain(&server.socket_url("")).await;
+    cmd("SELECT").arg(2).exec_async(&mut behind).await.unwrap();
+    let marker = cmd("HGET").arg("seinpaal:guard").arg("m").query_async(&mut behind).await;
+    assert!(marker.is_ok_and(|marker: Option<String>| marker.is_some()), "the guard was noted");
+}
+
+#[tokio::test]
 async fn a_user_with_the_documented_rights_is_told_of_none_that_is_missing() {
     let said = said_to(&documented()).await;
     let missing =

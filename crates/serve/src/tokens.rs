@@ -2,14 +2,18 @@
 
 use std::{
     fmt, fs, io,
-    os::unix::fs::{FileTypeExt, PermissionsExt},
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::Path,
 };
+
+use rustix::process::geteuid;
 
 /// The shortest token, in characters.
 const LEAST_TOKEN: usize = 16;
 /// The bits of a file's mode that give rights to others than its owner.
 const OTHERS: u32 = 0o077;
+/// The bit that lets the file's group read.
+const GROUP_READS: u32 = 0o040;
 
 /// The rights of a visitor.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -46,7 +50,7 @@ impl fmt::Debug for Tokens {
 pub enum BadTokens {
     /// The file cannot be read.
     Unreadable(io::Error),
-    /// Others than its owner can read it.
+    /// Others can read or write it.
     Exposed,
     /// A line is not `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]`.
     Line(usize),
@@ -80,13 +84,15 @@ impl std::error::Error for BadTokens {}
 
 impl Tokens {
     /// Reads a file. Each line is `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]`,
-    /// or begins with `#`.
+    /// or begins with `#`. Nobody but the file's owner may have rights to it. The group may read a
+    /// file of root's, unless we are root.
     ///
     /// # Errors
     /// [`BadTokens`] says what is wrong, never with a token in it.
     pub fn read(path: &Path) -> Result<Self, BadTokens> {
         let file = fs::metadata(path).map_err(BadTokens::Unreadable)?;
-        if tells_who_reads(&file) && file.permissions().mode() & OTHERS != 0 {
+        let others = others(file.uid(), geteuid().as_raw());
+        if tells_who_reads(&file) && file.mode() & others != 0 {
             return Err(BadTokens::Exposed);
         }
         Self::parse(&fs::read_to_string(path).map_err(BadTokens::Unreadable)?)
@@ -120,6 +126,13 @@ fn tells_who_reads(file: &fs::Metadata) -> bool {
     file.is_file() || file.file_type().is_fifo()
 }
 
+/// The bits of a mode by which others have rights to our tokens. Through its group root lends us a
+/// file: systemd so passes on a credential, and Kubernetes a secret. Such a file is not ours to
+/// change.
+fn others(owner: u32, we: u32) -> u32 {
+    if owner == 0 && we != 0 { OTHERS & !GROUP_READS } else { OTHERS }
+}
+
 impl Token {
     fn parse(line: &str, at: usize) -> Result<Self, BadTokens> {
         let mut words = line.split_whitespace();
@@ -146,6 +159,8 @@ pub(crate) fn is_same(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -187,6 +202,17 @@ mod tests {
         drop(writer);
         let path = format!("/dev/fd/{}", reader.as_raw_fd());
         assert_eq!(Tokens::read(Path::new(&path)).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn a_file_of_root_may_be_read_by_the_group_that_it_is_lent_to() {
+        let is_exposed = |mode: u32, owner, we| mode & others(owner, we) != 0;
+        assert!(!is_exposed(0o440, 0, 1000) && !is_exposed(0o640, 0, 1000));
+        assert!(is_exposed(0o660, 0, 1000), "the group may write");
+        assert!(is_exposed(0o444, 0, 1000), "everybody may read");
+        assert!(is_exposed(0o440, 0, 0), "we are root");
+        assert!(is_exposed(0o440, 1000, 1000), "the file is ours");
+        assert!(is_exposed(0o440, 1001, 1000), "the file is somebody else's");
     }
 
     #[test]

@@ -4,19 +4,20 @@
 -- args   those of the script
 -- reply  nothing
 -- error  SEINPAALGUARD SEINPAALCORRUPT
--- cost   one GET and one INFO, unless over has proved that the guard is over; one more INFO if the
---        replication ID is new or the guard lasts, and then one SET
+-- cost   one HGET and one INFO, unless over has proved that the guard is over; one more INFO if the
+--        replication ID is new or the guard lasts, and then one HSET
 --
--- The marker has the line of the replication ID as INFO says it, then which start of which server
--- wrote it, how long the guard still lasts, and when that was counted. run_id is new with every
--- start and master_replid2 with every promotion; the marker keeps the first half of each. As on the
--- ledger's clock, a call counts at most a fifth of the guard as passed, so that a step of the
--- server's clock cannot end it.
+-- The field m of the marker has the line of the replication ID as INFO says it, then which start of
+-- which server wrote it, how long the guard still lasts, and when that was counted. run_id is new
+-- with every start and master_replid2 with every promotion; the marker keeps the first half of
+-- each. The field o has that line alone once the guard is over, and nothing before. The piece over
+-- looks for it in INFO.
 --
--- The loader writes a number of microseconds in the place of GUARD_LENGTH. The piece over compares
--- the beginning of the marker with INFO.
+-- As on the ledger's clock, a call counts at most a fifth of the guard as passed, so that a step of
+-- the server's clock cannot end it. The loader writes a number of microseconds in the place of
+-- GUARD_LENGTH.
 if not is_guard_over then
-  local kept, replication = try('get', KEYS[3]), try('info', 'replication')
+  local kept, replication = try('hget', KEYS[3], 'm'), try('info', 'replication')
   if not now then return redis.error_reply('SEINPAALARGUMENT the clock') end
   if type(kept) == 'table' then
     return redis.error_reply('SEINPAALCORRUPT the key of the guard is somebody else\'s')
@@ -39,8 +40,9 @@ if not is_guard_over then
     -- A server without free memory refuses the write. Then the time that has passed does not count,
     -- and the guard lasts longer.
     if not is_known or left + 0 > 0 or seen ~= replid then
-      try('set', KEYS[3],
-        format('master_replid:%s/%s %d %d', replid, incarnation, guarded_for, now))
+      local line = 'master_replid:' .. replid
+      try('hset', KEYS[3], 'm', format('%s/%s %d %d', line, incarnation, guarded_for, now), 'o',
+        guarded_for == 0 and line or '')
     end
   end
 end

@@ -29,7 +29,7 @@ if is_packed then
   -- How long requests are, where in each the part after the series begins, and where about begins.
   local RELEASE_SIZE, RENEW_SIZE, PROOF_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 93, 74, 172
   local TICKET_ABOUT, PACK_FIRST = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4ddddc0'
-  local PACK_RENEWED = '<Bc56I4ddddddddd'
+  local PACK_RENEWED, PACK_RENEWED_WHOLE = '<Bc56I4ddddddddd', '<Bc56I4dddddddddc0'
   -- A lone value has at most so many tickets, and takes another one only up to so many bytes. In
   -- its first so many grants the keys are set to expire early whenever nobody holds: such a name
   -- may not be used again.

@@ -46,8 +46,9 @@
       if form == LONE_VERSION and members > 1 and not is_apart then
         form, apart, text = APART_VERSION, sub(text, LONE_SIZE + 1), sub(text, 1, LONE_SIZE)
       end
-      value = pack(PACK_RENEWED, form, owner, members, digest, clock, now, fence, bound, deadline,
-        term, ends, ends_wall) .. sub(text, LONE_MORE_AT)
+      -- The rest is short, so copying it byte by byte costs less than a string without it.
+      value = pack(PACK_RENEWED_WHOLE, form, owner, members, digest, clock, now, fence, bound,
+        deadline, term, ends, ends_wall, sub(text, LONE_MORE_AT))
     end
     local put = apart and try('hset', key, 'h', value, 'a', apart) or try('hset', key, 'h', value)
     -- Most answer 0, and then their type is not asked for.

@@ -2,19 +2,19 @@
 -- keys   records order marker
 -- args   those of the script
 -- reply  nothing
--- cost   if a permit may be granted one GET and one INFO, otherwise nothing
+-- cost   if a permit may be granted one HGET and one INFO, otherwise nothing
 --
 -- The replication ID of a master is new with every start and with every promotion. If it is still
 -- the one in the marker, nothing has been forgotten since the marker was written. It changes for
 -- other reasons, too: then the piece guard looks further.
 --
--- A release or a renewal admits nobody, so it does not ask. The first 54 bytes of a marker are a
--- line of INFO.
+-- A release or a renewal admits nobody, so it does not ask.
     if about or granted then
-      local marker = try('get', KEYS[3])
-      if type(marker) ~= 'string' or not find(marker, ' 0 ', 1, true) then break end
+      local known = try('hget', KEYS[3], 'o')
+      -- A line of 54 bytes. Nothing, a text that is empty while the guard lasts, and an error are
+      -- shorter.
+      if not known or #known < 54 then break end
       local replication = try('info', 'replication')
-      if type(replication) ~= 'string' then break end
-      if not find(replication, sub(marker, 1, 54), 1, true) then break end
+      if #replication < 54 or not find(replication, known, 1, true) then break end
       is_guard_over = true
     end

@@ -19,7 +19,7 @@ local tries = {
   { publish, channel, '' }, { 'pubsub', listeners, channel },
 }
 local more = {
-  get = { 'get', key }, set = { 'set', key, 'v', 'nonsense' }, scan = { 'scan', '0' },
+  scan = { 'scan', '0' },
   ping = { 'ping' }, info = { 'info', 'server' }, multi = { 'multi' }, exec = { 'exec' },
   wait = { 'wait', '0', '0' }, sunsubscribe = { 'sunsubscribe', channel }, asking = { 'asking' },
   myid = { 'cluster', 'myid' },

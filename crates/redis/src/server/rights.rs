@@ -10,7 +10,7 @@ use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
 /// Without these commands no operation works, or one would be torn in the middle.
-const NEEDED: [&str; 18] = [
+const NEEDED: [&str; 16] = [
     "time",
     "exists",
     "type",
@@ -26,8 +26,6 @@ const NEEDED: [&str; 18] = [
     "unlink",
     "pexpire",
     "persist",
-    "get",
-    "set",
     "wait",
 ];
 
@@ -73,9 +71,6 @@ fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
     match subject.kind {
         ServerKind::Server => words.extend(["multi", "exec"]),
         ServerKind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
-    }
-    if subject.is_guarded {
-        words.extend(["get", "set"]);
     }
     if subject.is_replicated {
         words.push("wait");

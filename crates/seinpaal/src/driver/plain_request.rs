@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 use super::{AcquireRequest, GrantInHand, RequestFigure, WantedPermits};
 use crate::error::AcquireError;
 
-pub(super) type Answer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
+pub(super) type PlainAnswer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
 
 /// Asks for one permit of a semaphore, and does not wait in line.
-pub(super) fn plain_request(name: &str, number: u64) -> (Box<AcquireRequest>, Answer) {
+pub(super) fn plain_request(name: &str, number: u64) -> (Box<AcquireRequest>, PlainAnswer) {
     let wanted = WantedPermits {
         name: Name::new(name).expect("a name"),
         kind: Kind::Semaphore,

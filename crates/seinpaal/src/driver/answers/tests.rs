@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::{
     super::{
         DriverCommand, QueueSessions,
-        plain_request::{Answer, plain_request},
+        plain_request::{PlainAnswer, plain_request},
         start::makings,
     },
     *,
@@ -47,7 +47,7 @@ impl Bench {
     }
 
     /// Asks for a permit of each name, and returns the calls that are due.
-    fn ask(&mut self, names: &[&str]) -> (Vec<Call>, Vec<Answer>) {
+    fn ask(&mut self, names: &[&str]) -> (Vec<Call>, Vec<PlainAnswer>) {
         let now = self.driver.clock.now();
         let mut answers = Vec::new();
         for name in names {

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::*;
 use crate::{
-    driver::plain_request::{Answer, plain_request},
+    driver::plain_request::{PlainAnswer, plain_request},
     store::{self, url::StoreUrl},
 };
 
@@ -31,7 +31,7 @@ fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
     })
 }
 
-fn request(handle: &Handle, number: u64) -> Answer {
+fn request(handle: &Handle, number: u64) -> PlainAnswer {
     let (request, answer) = plain_request(&format!("alone-{number}"), number);
     handle.request(DriverCommand::Acquire(request));
     answer

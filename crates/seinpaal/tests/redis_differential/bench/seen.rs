@@ -26,7 +26,7 @@ impl Bench {
         all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
         all.cmd("HGET").arg(KEY).arg("h").cmd("HLEN").arg(KEY);
         if self.is_guarded() {
-            all.cmd("GET").arg(MARKER);
+            all.cmd("HGET").arg(MARKER).arg("m");
         }
         if let Some(step) = next.filter(|step| is_felt(*step)) {
             all.add_command(age_keys(step));
