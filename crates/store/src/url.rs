@@ -160,7 +160,8 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => {
                 write!(f, "file://{}", options::encode(&directory.to_string_lossy(), &[]))
             }
-            Self::Memory(label) => write!(f, "memory:{}", options::encode(label, &[])),
+            // As they are, a path would be refused, and so would what may be a password.
+            Self::Memory(label) => write!(f, "memory:{}", options::encode(label, &['/', '@'])),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),
             Self::Quorum(url) => url.fmt(f),

@@ -27,13 +27,15 @@ pub(super) fn url(bytes: &[u8]) {
     }
 }
 
-/// Returns whether the secret stands where a URL has its password, and nowhere else.
+/// Returns whether the secret stands where a URL has its password, and nowhere else. A store in
+/// memory has no password: all that follows its scheme is a label, which anybody may see.
 fn is_password(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let login = place.rsplit_once('@').map_or("", |(login, _)| login);
     let password = login.split_once(':').map_or("", |(_, password)| password);
-    !scheme.contains(SECRET) && password.contains(SECRET)
+    let is_in_memory = scheme.eq_ignore_ascii_case("memory");
+    !is_in_memory && !scheme.contains(SECRET) && password.contains(SECRET)
 }
 
 /// The text form has neither, so that it can be shown.

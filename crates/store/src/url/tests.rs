@@ -38,6 +38,14 @@ fn the_memory_store_has_no_place_and_no_options() {
 }
 
 #[test]
+fn the_text_of_a_memory_store_is_read_as_the_same_store() {
+    for label in ["", "a", "a/b", "//a", "a@b", "ann:x@b", "50%", "a?b#c", "\n"] {
+        let url = StoreUrl::Memory(label.to_owned());
+        assert_eq!(StoreUrl::parse(&url.to_string()), Ok(url.clone()), "{url}");
+    }
+}
+
+#[test]
 fn a_redis_url_has_all_its_parts() {
     let url = redis("rediss://ann:p%40ss@db.example:7000/3?prefix=a%3A&connect-timeout=500ms");
     let address = RedisAddress::Tcp { host: "db.example".into(), port: 7000, tls: true };
