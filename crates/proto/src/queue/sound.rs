@@ -39,7 +39,9 @@ impl Item {
 
 impl Work {
     fn is_sound(&self) -> bool {
-        are_times(&[self.fence.0, self.since, self.ttl, self.ends, self.ends_wall])
+        // A lease without a length would be at its end again as soon as a living worker has had it
+        // renewed, and that work would never be done.
+        self.ttl > 0 && are_times(&[self.fence.0, self.since, self.ttl, self.ends, self.ends_wall])
     }
 }
 
@@ -65,8 +67,10 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::String;
+
     use super::*;
-    use crate::{Inbox, queue::Head};
+    use crate::{Fence, Inbox, queue::Head};
 
     #[test]
     fn what_the_ledger_could_not_add_up_is_not_sound() {
@@ -81,6 +85,21 @@ mod tests {
             assert!(!damaged.is_sound(), "{damaged:?}");
         }
         assert!(!Group { in_work: u32::MAX, ..Group::default() }.is_sound());
+    }
+
+    #[test]
+    fn a_lease_without_a_length_is_not_sound() {
+        let work = Work {
+            fence: Fence(1),
+            by: Inbox(1),
+            about: String::new(),
+            since: 1,
+            ttl: 1,
+            ends: 2,
+            ends_wall: 2,
+        };
+        assert!(work.is_sound());
+        assert!(!Work { ttl: 0, ..work }.is_sound());
     }
 
     #[test]
