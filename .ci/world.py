@@ -14,10 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
-def program(given):
-    """The program that is named, or else the one that cargo builds."""
+def program(given, features="serve"):
+    """The program that is named, or else the one that cargo builds, with these features."""
     if given is None:
-        subprocess.run(["cargo", "build", "--locked", "-p", "seinpaal-cli", "--features", "serve"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--locked", "-p", "seinpaal-cli", "--features", features], cwd=ROOT, check=True)
         given = TARGET / "debug" / "seinpaal"
     return str(pathlib.Path(given).resolve())
 
