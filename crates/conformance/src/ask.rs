@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Configure, Enqueue, HandOverAsk, Kind, LeaseId, Limit, LimitRule,
-    OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom,
+    Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
+    LimitRule, OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
 };
 
@@ -86,9 +86,14 @@ pub(crate) fn give_up_attach(ticket: Ticket, lease: LeaseId) -> Request {
     Request::Cancel { ticket, remember: TTL_MICROS, attach: Some(lease) }
 }
 
-/// A request that leaves its sender's permit without an owner.
+/// A request that leaves its sender's permit without an owner, whichever grant of it there is.
 pub(crate) fn detach(ticket: Ticket) -> Request {
-    Request::Detach { ticket, ttl: TTL_MICROS, margin: UNBOUNDED }
+    detach_grant(ticket, Fence(UNBOUNDED))
+}
+
+/// As [`detach`], unless there is a later grant of the ticket than this one.
+pub(crate) fn detach_grant(ticket: Ticket, fence: Fence) -> Request {
+    Request::Detach { ticket, fence, ttl: TTL_MICROS, margin: UNBOUNDED }
 }
 
 /// Asks the holder of the ticket to hand over.

@@ -71,6 +71,7 @@ macro_rules! with_every_case {
             attach {
                 attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before [];
                 nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one [];
+                a_late_copy_of_a_detach_changes_nothing_after_an_attach [];
                 the_same_attach_twice_is_one_grant [];
                 of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_back [];
                 a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching [];

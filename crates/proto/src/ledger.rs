@@ -159,7 +159,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Request::Acquire(acquire) => self.acquire(acquire),
             Request::Renew(renew) => self.renew(renew),
             Request::Attach(attach) => self.attach(attach),
-            Request::Detach { ticket, ttl, margin } => self.detach(*ticket, *ttl, *margin),
+            Request::Detach { ticket, fence, ttl, margin } => {
+                self.detach(*ticket, *fence, *ttl, *margin)
+            }
             Request::Release { ticket, slots } => self.release(*ticket, slots.as_ref()),
             Request::Cancel { ticket, remember, attach } => {
                 self.cancel(*ticket, *remember, *attach)

@@ -5,7 +5,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     about::HandOverAsk,
     count::{Limit, Permits, Priority},
-    id::{Inbox, LeaseId, Ticket},
+    id::{Fence, Inbox, LeaseId, Ticket},
     kind::Kind,
     name::Name,
     slot_names::SlotNames,
@@ -52,6 +52,9 @@ pub enum Request {
     Detach {
         /// Which ticket.
         ticket: Ticket,
+        /// Which grant of it. If somebody has attached to the ticket since, also the sender itself,
+        /// this request is late and changes nothing.
+        fence: Fence,
         /// How long its lease lasts from now on.
         ttl: Micros,
         /// As in [`Acquire::margin`].

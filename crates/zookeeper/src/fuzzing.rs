@@ -2,9 +2,9 @@
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, HandOverAsk, Inbox,
-    Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew,
-    Request, SlotNames, Slots, Ticket, Whom, execute,
+    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
+    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
+    Renew, Request, SlotNames, Slots, Ticket, Whom, execute,
 };
 
 use super::{paths, replica::Replica, write::replay};
@@ -63,7 +63,7 @@ fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
         renew(Whom::All { members: 1, digest: ticket.digest() }),
         renew(Whom::Tickets(tickets.to_vec())),
         Request::Attach(attach),
-        Request::Detach { ticket, ttl, margin },
+        Request::Detach { ticket, fence: Fence(NOW), ttl, margin },
         Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
         Request::Configure(Configure::Limit(limit)),
         Request::Configure(Configure::Slots("a,b".parse().expect("names"))),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, HandOverAsk, Inbox,
-    Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew,
-    Request, SlotNames, Slots, State, Ticket, Whom, execute,
-    time::{SECOND, WAITER_TTL},
+    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
+    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
+    Renew, Request, SlotNames, Slots, State, Ticket, Whom, execute,
+    time::{SECOND, UNBOUNDED, WAITER_TTL},
 };
 
 use super::{
@@ -59,7 +59,7 @@ impl Dice {
             11 => Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
             12 => Request::Renew(self.renew(ticket)),
             13..=14 => Request::Attach(self.attach(ticket)),
-            15 => Request::Detach { ticket, ttl: 20 * SECOND, margin: SECOND },
+            15 => self.detach(ticket),
             16 => Request::Cancel { ticket, remember: SECOND, attach: self.attaching() },
             17 => Request::Evict { ticket },
             18 => Request::Configure(self.configure()),
@@ -102,6 +102,11 @@ impl Dice {
 
     fn lease(&mut self) -> LeaseId {
         LeaseId(1 << 100 | u128::from(self.0.below(1000)))
+    }
+
+    fn detach(&mut self, ticket: Ticket) -> Request {
+        let fence = Fence(self.0.pick(&[0, UNBOUNDED]));
+        Request::Detach { ticket, fence, ttl: 20 * SECOND, margin: SECOND }
     }
 
     fn attach(&mut self, ticket: Ticket) -> Attach {

@@ -49,6 +49,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
     "asking": {WIRE: ["a_holder_that_hears_no_wakeup_is_told_by_its_renewal"]},
     "attach": {
         WIRE: [
+            "a_late_copy_of_a_detach_changes_nothing_after_an_attach",
             "the_same_attach_twice_is_one_grant",
             "an_attach_that_is_given_up_before_it_arrives_changes_nothing",
             "a_renewal_as_nobody_leaves_alone_what_a_client_keeps",

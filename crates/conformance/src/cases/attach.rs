@@ -3,7 +3,8 @@ use seinpaal_proto::{Acquire, Cause, Reply, Request, TicketReply, What};
 use crate::{
     CaseStage,
     ask::{
-        TTL_MICROS, acquire, ask, attach, cancel, detach, evict, permits, release, renew, renew_all,
+        TTL_MICROS, acquire, ask, attach, cancel, detach, detach_grant, evict, permits, release,
+        renew, renew_all,
     },
     client::{InboxClient, granted},
     stage::{lease, tickets},
@@ -46,6 +47,20 @@ pub async fn nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_n
     let renewed = taker.one(renew_all(lease, &[a])).await;
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
     taker.release(a).await;
+}
+
+pub async fn a_late_copy_of_a_detach_changes_nothing_after_an_attach(stage: &CaseStage) {
+    let client = stage.client().await;
+    let ([a], lease) = (tickets(), lease());
+    let first = client.take(&ask(a)).await.fence;
+    let detached = client.one(detach_grant(a, first)).await;
+    assert!(matches!(detached, Reply::Renewed { .. }), "{detached:?}");
+    granted(client.one(attach(a, lease)).await);
+    let ended = Reply::Ended { ticket: a, cause: Cause::Attached };
+    assert_eq!(client.one(detach_grant(a, first)).await, ended);
+    let renewed = client.one(renew_all(lease, &[a])).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    client.release(a).await;
 }
 
 pub async fn the_same_attach_twice_is_one_grant(stage: &CaseStage) {

@@ -1,8 +1,9 @@
 //! Requests about permits before and after rows are damaged: every kind of request.
 
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Configure, Enqueue, HandOverAsk, Kind, LeaseId, Limit, LimitRule,
-    OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket, Whom, time::SECOND,
+    Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
+    LimitRule, OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket, Whom,
+    time::{SECOND, UNBOUNDED},
 };
 
 /// Requests, and after how many seconds they come.
@@ -18,7 +19,12 @@ pub(super) fn filling() -> Vec<TimedRequests> {
     let mut asked: Vec<TimedRequests> = (1..=9).map(acquire).collect();
     let pause = Request::Configure(Configure::Pause("why".into()));
     let pin = Request::Configure(Configure::Limit(limit(9)));
-    let detach = Request::Detach { ticket: Ticket(4), ttl: 30 * SECOND, margin: SECOND };
+    let detach = Request::Detach {
+        ticket: Ticket(4),
+        fence: Fence(UNBOUNDED),
+        ttl: 30 * SECOND,
+        margin: SECOND,
+    };
     asked.push((9, vec![release(2), release(1), pause, pin, attach(3), detach]));
     asked
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, HandOverAsk, Inbox,
-    Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew,
-    Request, SlotNames, Slots, State, Ticket, Whom, execute, time::SECOND,
+    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
+    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
+    Renew, Request, SlotNames, Slots, State, Ticket, Whom, execute,
+    time::{SECOND, UNBOUNDED},
 };
 
 use super::Rows;
@@ -48,7 +49,7 @@ impl Random {
             10 => Request::Cancel { ticket, remember, attach: Some(self.attaching()) },
             11 => Request::Evict { ticket },
             12 | 13 => Request::Attach(self.attach()),
-            14 => Request::Detach { ticket, ttl: 10 * SECOND, margin: SECOND },
+            14 => self.detach(ticket),
             15 => Request::Inspect { rows: 5 },
             16 => Request::AskHolder(AskHolder {
                 ticket,
@@ -62,6 +63,11 @@ impl Random {
     /// The lease of an attach: so few that one comes twice, now and then.
     fn attaching(&mut self) -> LeaseId {
         LeaseId(1 << 100 | u128::from(self.below(300)))
+    }
+
+    fn detach(&mut self, ticket: Ticket) -> Request {
+        let fence = Fence(self.0.pick(&[0, UNBOUNDED]));
+        Request::Detach { ticket, fence, ttl: 10 * SECOND, margin: SECOND }
     }
 
     fn attach(&mut self) -> Attach {

@@ -98,7 +98,15 @@ fn fences_in(parcel: &Parcel) -> Vec<Fence> {
             What::Granted { fence, .. } => vec![fence],
             _ => Vec::new(),
         },
-        Load::Request { .. } => Vec::new(),
+        Load::Request { batch, .. } => batch.requests.iter().filter_map(fence_meant).collect(),
+    }
+}
+
+/// The grant that a request means. A later grant makes it too late.
+fn fence_meant(request: &Request) -> Option<Fence> {
+    match request {
+        Request::Detach { fence, .. } => Some(*fence),
+        _ => None,
     }
 }
 
@@ -150,7 +158,7 @@ fn hash_of(parcel: &Parcel, looks: &InstantViews) -> u64 {
     match &parcel.load {
         Load::Request { from, call, batch } => {
             (0_u8, from, call.is_some()).hash(&mut hasher);
-            batch_of(batch, &looks.store, &mut hasher);
+            batch_of(batch, looks, &mut hasher);
         }
         Load::Replies { to, replies: (replies, asked), .. } => {
             (1_u8, to).hash(&mut hasher);
@@ -172,7 +180,8 @@ fn hash_of(parcel: &Parcel, looks: &InstantViews) -> u64 {
     hasher.finish()
 }
 
-fn batch_of<H: Hasher>(batch: &Batch, store: &Lens, hasher: &mut H) {
+fn batch_of<H: Hasher>(batch: &Batch, looks: &InstantViews, hasher: &mut H) {
+    let store = &looks.store;
     let Batch { name: _, inbox, fence_seen, requests } = batch;
     (inbox, store.fence(Fence(*fence_seen))).hash(hasher);
     for request in requests {
@@ -193,6 +202,7 @@ fn batch_of<H: Hasher>(batch: &Batch, store: &Lens, hasher: &mut H) {
             Request::Attach(Attach { ticket, lease, not_after, .. }) => {
                 (ticket, lease, not_after.map(|at| store.exact(at))).hash(hasher);
             }
+            Request::Detach { ticket, fence, .. } => (ticket, looks.fence(*fence)).hash(hasher),
             other => other.hash(hasher),
         }
     }

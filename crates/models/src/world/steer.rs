@@ -13,7 +13,10 @@ use super::{
     asking,
     step::{fence_of, is_ended_by},
 };
-use crate::bounds::{Bounds, Rule, Steer};
+use crate::{
+    bounds::{Bounds, Rule, Steer},
+    traffic::Load,
+};
 
 impl World {
     pub(super) fn actions_to(&self, steer: Steer, actions: &mut Vec<Action>) {
@@ -57,7 +60,23 @@ impl World {
     fn is_strange(&self, who: usize, ticket: Ticket) -> bool {
         let client = &self.clients[who];
         let has = client.held.iter().map(|held| &held.ticket).chain(&client.wanted);
-        client.life == Life::Alive && !has.into_iter().any(|known| *known == ticket)
+        let is_known = has.into_iter().any(|known| *known == ticket);
+        client.life == Life::Alive && !is_known && !self.is_being_ended_by(who, ticket)
+    }
+
+    /// Returns whether a request of the client is under way that ends the ticket. It names no
+    /// grant, so if the client attaches to the ticket again meanwhile, the request ends that hold,
+    /// too. This is not promised (decision 28).
+    fn is_being_ended_by(&self, who: usize, ticket: Ticket) -> bool {
+        let ends = |request: &Request| match request {
+            Request::Release { ticket: ended, .. } => *ended == ticket,
+            Request::Cancel { ticket: ended, attach: None, .. } => *ended == ticket,
+            _ => false,
+        };
+        self.parcels.iter().any(|parcel| match &parcel.load {
+            Load::Request { from, batch, .. } => *from == who && batch.requests.iter().any(ends),
+            _ => false,
+        })
     }
 
     pub(super) fn attach(&mut self, who: usize, ticket: Ticket, bounds: &Bounds) {

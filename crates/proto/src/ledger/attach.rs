@@ -2,7 +2,7 @@
 
 use super::{Contacts, Ledger};
 use crate::{
-    id::{LeaseId, Ticket},
+    id::{Fence, LeaseId, Ticket},
     planted::{Bug, planted},
     reply::{Cause, Reply, What},
     request::Attach,
@@ -78,16 +78,20 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn detach(
         &mut self,
         ticket: Ticket,
+        fence: Fence,
         ttl: Micros,
         margin: Micros,
     ) -> Result<Reply, S::Error> {
         let Some(entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
-        if matches!(entry.standing, Standing::Waiting { .. }) {
+        let Standing::Holding { fence: granted, .. } = entry.standing else {
             return Ok(Reply::Unknown { ticket });
-        }
+        };
+        // Each attach is a grant of its own. A late copy of this request must not take the ticket
+        // from a client that has detached it, attached to it again, and believes to hold it.
+        let is_late = granted > fence;
         // A ticket without an owner is detached already. The same request again is answered alike
         // (rule 9).
-        if entry.inbox.is_some() && entry.inbox != self.asker {
+        if is_late || entry.inbox.is_some() && entry.inbox != self.asker {
             return Ok(Reply::Ended { ticket, cause: Cause::Attached });
         }
         self.move_under(entry, LeaseId::from(ticket), None, ttl, margin)?;

@@ -7,7 +7,7 @@ use super::{
     desk::Desk,
     event::Wish,
     lease::LeaseDesk,
-    record::{Record, Validity},
+    record::{Record, TicketExit, Validity},
     repetition::Repetition,
     sent::Sent,
 };
@@ -24,7 +24,7 @@ impl Session {
         shelf.iter().for_each(|kept| kept.hash(hasher));
         for (name, desk) in desks {
             name.hash(hasher);
-            desk_of(desk, own, hasher);
+            desk_of(desk, own, store, hasher);
         }
         for Sent { at, name: _, items, overtakes } in calls.values() {
             (own.exact(*at), items, overtakes).hash(hasher);
@@ -37,7 +37,7 @@ impl Session {
     }
 }
 
-fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
+fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
     let Desk {
         records,
         outbox,
@@ -56,7 +56,7 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
         must_settle,
         agenda_at,
     } = desk;
-    records.values().for_each(|record| record_of(record, own, hasher));
+    records.values().for_each(|record| record_of(record, own, store, hasher));
     outbox.tickets().for_each(|ticket| ticket.hash(hasher));
     (places, uncertain, shared_leases, waiter_lease).hash(hasher);
     for (id, lease) in leases.iter() {
@@ -81,13 +81,15 @@ fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
     }
 }
 
-fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
+fn record_of<H: Hasher>(record: &Record, own: &Lens, store: &Lens, hasher: &mut H) {
     let Record { ticket, lease, wish, phase, exit, is_attaching, is_doubted, granted, .. } = record;
     let Wish { permits, kind, wishes, limit, ttl, deadline, .. } = wish;
     (ticket, lease, permits, kind, wishes, limit, ttl, phase, exit, is_attaching, is_doubted)
         .hash(hasher);
     own.due(*deadline, hasher);
-    // The fence was told to the program and counts in `fence_seen`.
+    // The fence was told to the program and counts in `fence_seen`. A detach also means it.
+    let detached = granted.as_ref().filter(|_| *exit == TicketExit::Detach);
+    detached.map(|granted| store.fence(granted.fence)).hash(hasher);
     granted.as_ref().map(|granted| (&granted.slots, &granted.names, granted.limit)).hash(hasher);
     beliefs_of(record, own, hasher);
     let Record { sent_at, silent_since, leave_by, giving, asks, told_asks, .. } = record;

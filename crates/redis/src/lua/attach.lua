@@ -1,6 +1,6 @@
 -- attach: hands a ticket to the client that attaches to it, or leaves it without a client (detach).
 -- keys   records order
--- args   attach: ticket lease ttl margin not_after about; detach: ticket ttl margin
+-- args   attach: ticket lease ttl margin not_after about; detach: ticket fence ttl margin
 -- reply  attach: granted too-late ended unknown; detach: renewed ended unknown
 -- cost   HGET of head, entry, leases and memory, one HSET, ZREM and ZADD, one PUBLISH to the old
 --        holder
@@ -49,10 +49,14 @@ function ledger.attach(ask)
   return ledger.told(entry)
 end
 
-function ledger.detach(ticket, renew)
+-- Each attach is a grant of its own. A late copy of this request changes nothing once somebody has
+-- attached, also if that was the sender itself.
+function ledger.detach(ticket, fence, renew)
   local entry, refusal = ledger.held_entry(ticket)
   if refusal then return refusal end
-  if entry.inbox and entry.inbox ~= ledger.me then return 'ended ' .. ticket .. ' attached' end
+  if entry.fence > fence or (entry.inbox and entry.inbox ~= ledger.me) then
+    return 'ended ' .. ticket .. ' attached'
+  end
   ledger.move_under(entry, renew, nil)
   local lease = ledger.lease_of(ticket)
   if lease then ledger.extend(lease, renew, nil) end
@@ -81,11 +85,12 @@ ledger.operations.attach = function(text)
 end
 
 ledger.operations.detach = function(text)
-  local ticket, ttl, margin = match(text, '^(%S+) (%S+) (%S+)$')
+  local ticket, fence, ttl, margin = match(text, '^(%S+) (%S+) (%S+) (%S+)$')
+  fence = ledger.number(fence, 0, UNBOUNDED, 'the fence')
   local renew = {
     lease = ledger.id(ticket, 'the ticket'),
     ttl = ledger.ttl_of(ttl, 'ttl'),
     margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
   }
-  return function() return ledger.detach(ticket, renew) end
+  return function() return ledger.detach(ticket, fence, renew) end
 end

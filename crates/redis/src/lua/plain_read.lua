@@ -44,7 +44,9 @@
   -- got something.
   local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies =
     nil, nil, false, false, nil, nil, 0, {}
-  local is_growth, i, at = true, 4, nil
+  -- of_first: the field of the first request's record. If the first waiter is served before that
+  -- request, field is the waiter's by then.
+  local is_growth, i, at, of_first = true, 4, nil, field
 
   while i <= #ARGV or (waiting > 0 and held < limit and not is_blocked) do
     if waiting > 0 and held < limit and not is_blocked then
@@ -90,11 +92,11 @@
         ticket, number, is_own, asked_kind, permits, rule, asked_limit, ttl, margin, not_after,
           most, priority, place_ttl, at = read(ASK, line, 9)
         if is_own ~= 1 or now > not_after then break end
-        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
+        want = i == 4 and of_first or 'r' .. sub(ticket, 1, 24) .. '00000000'
       elseif operation == 108 then -- release
         if #line ~= 44 or sub(line, 41) ~= ' all' then break end
         ticket = sub(line, 9, 40)
-        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
+        want = i == 4 and of_first or 'r' .. sub(ticket, 1, 24) .. '00000000'
       else
         want, ttl, margin, whom = match(line, '^renew ([0-9a-f]+) (%d+) (%d+) (%l+ .*)$')
         if not want or #want ~= 32 then break end

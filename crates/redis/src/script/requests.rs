@@ -191,8 +191,9 @@ pub(crate) fn line(request: &Request) -> String {
         // With a comma, so that no slots at all are still an argument.
         Request::Release { ticket, slots: Some(slots) } => format!("release {ticket} {slots},"),
         Request::Attach(attach) => format!("attach {}", attach_words(attach)),
-        Request::Detach { ticket, ttl, margin } => {
-            format!("detach {ticket} {ttl} {}", (*margin).min(MOST_EXACT))
+        Request::Detach { ticket, fence, ttl, margin } => {
+            let fence = fence.0.min(MOST_EXACT);
+            format!("detach {ticket} {fence} {ttl} {}", (*margin).min(MOST_EXACT))
         }
         Request::Cancel { ticket, remember, attach } => {
             let attach = attach.map_or_else(|| "-".to_owned(), |lease| lease.to_string());

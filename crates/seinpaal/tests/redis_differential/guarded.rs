@@ -1,23 +1,26 @@
 //! The scripts and the ledger under a restart guard, and the mistakes that are planted in it.
 
+use std::iter;
+
 use super::{
     bench::Bench,
     histories,
     history::{Event, SMALL, guarded_history},
-    line, lone,
+    line, lone, made,
 };
 
 /// A guard short enough to end, and to begin, often in one history.
 pub(super) const GUARD: u64 = 1_500_000;
 
-/// Histories of many clients, and of one or two, by turns. Those of few take the lean path once the
-/// guard is over.
+/// One that is made, and then histories of many clients, and of one or two, by turns. Those of few
+/// take the lean path once the guard is over.
 pub(super) fn guarded_histories() -> impl Iterator<Item = Vec<Event>> {
-    (0..histories()).flat_map(|seed| {
+    let drawn = (0..histories()).flat_map(|seed| {
         let alone = lone::guarded_history(seed, 1, GUARD);
         let nearly = lone::guarded_history(seed, 2, GUARD);
         [guarded_history(seed, SMALL), alone, nearly, line::guarded_history(seed, 3, GUARD)]
-    })
+    });
+    iter::once(made::asked_when_a_guard_ends(GUARD)).chain(drawn)
 }
 
 #[tokio::test]
@@ -43,6 +46,14 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("if about or granted then", "if about then"),
         ("not known or #known < 54", "not known"),
         ("guarded_for == 0 and line or ''", "line"),
+        (
+            "9, 40)\n        want = i == 4 and of_first or",
+            "9, 40)\n        want = i == 4 and field or",
+        ),
+        (
+            "not_after then break end\n        want = i == 4 and of_first or",
+            "not_after then break end\n        want = i == 4 and field or",
+        ),
         ("granted, from = true, LINE_SIZE + 1", "from = LINE_SIZE + 1"),
         ("=\n      1, nil, waiting > 0, nil,", "= 1, nil, false, nil,"),
     ];

@@ -13,9 +13,9 @@ mod many;
 use calls::{acquire, another, ask, by, call, look, release, renew, ticket};
 use many::{
     alone_with_gaps_that_another_left, asked_to_hand_over, few_left_of_many_and_then_many_again,
-    many_of_one_lease_renewed_again_and_again, many_renewed_beside_a_lease_that_ends,
-    many_renewed_otherwise_than_they_are, many_renewed_too_late, more_is_due_than_one_call_ends,
-    renewed_by_hand_beside_one_of_a_client,
+    left_by_somebody_else, many_of_one_lease_renewed_again_and_again,
+    many_renewed_beside_a_lease_that_ends, many_renewed_otherwise_than_they_are,
+    many_renewed_too_late, more_is_due_than_one_call_ends, renewed_by_hand_beside_one_of_a_client,
 };
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, LeaseId, Limit, LimitRule, OnMismatch, Permits, Ticket,
@@ -23,6 +23,18 @@ use seinpaal_proto::{
 };
 
 use super::history::{Ask, Event, inbox};
+
+/// A client waits while a guard lasts, and asks under another lease in the call that ends the
+/// guard. That call serves the waiter first. The limit is pinned, so the name is kept as rows.
+pub(super) fn asked_when_a_guard_ends(guard: u64) -> Vec<Event> {
+    let lasting = |acquire| Acquire { ttl: 5 * SECOND, waiter_ttl: 5 * SECOND, ..acquire };
+    let waits = lasting(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..another() });
+    let pinned = call(1, [Ask::Configure(Configure::Limit(Limit::new(5).unwrap()))]);
+    let fifth = guard / 5;
+    let begun = [Event::Listen(inbox(0)), pinned, call(1, [ask(waits)])];
+    let end = [call(fifth as i64, [ask(lasting(acquire(2)))]), look(1)];
+    begun.into_iter().chain((0..4).map(|_| look(fifth))).chain(end).collect()
+}
 
 pub(super) fn all() -> Vec<Vec<Event>> {
     vec![
@@ -47,6 +59,8 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         more_is_due_than_one_call_ends(),
         one_parked_and_one_in_line(),
         held_with_no_limit_stated(),
+        left_by_somebody_else(2),
+        left_by_somebody_else(70),
         asked_to_hand_over(1, 1),
         asked_to_hand_over(2, 3),
         asked_to_hand_over(60, 70),

@@ -78,8 +78,8 @@ pub(super) const NO_LINES: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDE
 
 /// Counts the renewals that read and write no tickets.
 pub(super) const TALLIES_OF_RENEWALS: (&str, &str) = (
-    "      value = pack(PACK_RENEWED, form, owner",
-    "      if form >= APART_VERSION then try('incr', 'tally') end\n      value = pack(PACK_RENEWED, form, owner",
+    "      value = pack(PACK_RENEWED_WHOLE, form, owner",
+    "      if form >= APART_VERSION then try('incr', 'tally') end\n      value = pack(PACK_RENEWED_WHOLE, form, owner",
 );
 
 /// Counts what is done at a line.

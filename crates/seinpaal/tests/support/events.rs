@@ -51,8 +51,10 @@ pub enum Ask {
         attach: Attach,
         not_after: Option<i64>,
     },
+    /// `is_late`: it means a grant before the one that there is.
     Detach {
         ticket: Ticket,
+        is_late: bool,
         ttl: u64,
         margin: u64,
     },

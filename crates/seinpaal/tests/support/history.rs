@@ -134,7 +134,8 @@ fn ask(draw: &mut Draw, scale: Scale) -> Ask {
         40..43 => attach(draw, scale),
         43 => {
             let (ttl, margin) = terms(draw);
-            Ask::Detach { ticket: ticket(draw, scale), ttl, margin }
+            let is_late = draw.one_in(4);
+            Ask::Detach { ticket: ticket(draw, scale), is_late, ttl, margin }
         }
         34 => Ask::Evict { ticket: ticket(draw, scale) },
         35 | 36 => Ask::Configure(configure(draw)),

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use seinpaal_proto::{
-    AskHolder, Batch, Contact, Contacts, HandOverAsk, Inbox, MemoryState, Name, Renew, Request,
-    State, Whom,
+    AskHolder, Batch, Contact, Contacts, Fence, HandOverAsk, Inbox, MemoryState, Name, Renew,
+    Request, Standing, State, Whom,
 };
 
 use super::history::{Ask, FenceSeen};
@@ -87,7 +87,14 @@ impl Model {
                 attach.not_after = not_after.map(|by| now.saturating_add_signed(by));
                 Request::Attach(attach)
             }
-            Ask::Detach { ticket, ttl, margin } => Request::Detach { ticket, ttl, margin },
+            Ask::Detach { ticket, is_late, ttl, margin } => {
+                let Ok(entry) = self.state.entry(ticket);
+                let fence = entry.and_then(|entry| match entry.standing {
+                    Standing::Holding { fence, .. } => Some(fence.0 - u64::from(is_late)),
+                    Standing::Waiting { .. } => None,
+                });
+                Request::Detach { ticket, fence: Fence(fence.unwrap_or_default()), ttl, margin }
+            }
             Ask::Cancel { ticket, remember, attach } => {
                 Request::Cancel { ticket, remember, attach }
             }

@@ -133,6 +133,19 @@ fn a_detached_permit_lasts_its_ttl_whatever_becomes_of_its_client_and_is_taken_u
 }
 
 #[test]
+fn a_late_copy_of_a_detach_takes_the_ticket_from_nobody_who_has_attached_since() {
+    for taker in [1, 2] {
+        let mut world = World::limited(1);
+        let fence = world.take(1, ask(1)).fence;
+        assert_eq!(world.one(1, detach_grant(1, fence)), Reply::Renewed { valid_for: Some(TTL) });
+        world.attach(taker, attach(1, 70));
+        assert_eq!(world.one(1, detach_grant(1, fence)), ended(1, Cause::Attached));
+        let renewed = world.one(taker, renew_all(70, &[1], TTL));
+        assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    }
+}
+
+#[test]
 fn a_renewal_as_nobody_extends_what_was_detached() {
     let mut world = World::limited(1);
     world.take(1, ask(1));

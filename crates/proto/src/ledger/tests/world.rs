@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use crate::{
-    Acquire, Attach, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, Kind,
-    LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew,
-    Reply, Request, SlotNames, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
-    time::{Micros, SECOND, WAITER_TTL, margin},
+    Acquire, Attach, Batch, Cause, Configure, Contact, Contacts, Enqueue, Fence, Grant, Inbox,
+    Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority,
+    Renew, Reply, Request, SlotNames, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
+    time::{Micros, SECOND, UNBOUNDED, WAITER_TTL, margin},
 };
 
 /// Tickets are numbers here, each the first of a series of its own.
@@ -215,8 +215,13 @@ pub(super) fn attach(ticket: u128, lease: u128) -> Attach {
     }
 }
 
+/// A request to leave the last grant of the ticket to itself.
 pub(super) fn detach(ticket: u128) -> Request {
-    Request::Detach { ticket: ticket_of(ticket), ttl: TTL, margin: margin(TTL) }
+    detach_grant(ticket, Fence(UNBOUNDED))
+}
+
+pub(super) fn detach_grant(ticket: u128, fence: Fence) -> Request {
+    Request::Detach { ticket: ticket_of(ticket), fence, ttl: TTL, margin: margin(TTL) }
 }
 
 pub(super) fn evict(ticket: u128) -> Request {

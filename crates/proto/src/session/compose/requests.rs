@@ -12,10 +12,10 @@ use super::{
     Draft,
 };
 use crate::{
-    id::LeaseId,
+    id::{Fence, LeaseId},
     name::Name,
     request::{Acquire, Attach, Request},
-    time::{Micros, SECOND},
+    time::{Micros, SECOND, UNBOUNDED},
 };
 
 impl Session {
@@ -74,7 +74,8 @@ fn request_for(
         }
         (Phase::Leaving, TicketExit::Detach) => {
             let (ttl, margin) = (record.full_ttl, config.stated_margin(record.full_ttl));
-            (BatchPart::Detach(ticket), Request::Detach { ticket, ttl, margin })
+            let fence = record.granted.as_ref().map_or(Fence(UNBOUNDED), |granted| granted.fence);
+            (BatchPart::Detach(ticket), Request::Detach { ticket, fence, ttl, margin })
         }
         (Phase::Leaving, TicketExit::Cancel) => {
             // Nobody knows whether the attach was executed. The store is to end the ticket only if

@@ -82,6 +82,14 @@ pub(super) fn more_is_due_than_one_call_ends() -> Vec<Event> {
     [1, 51, 101].map(taken).into_iter().chain(looks).collect()
 }
 
+/// Somebody releases what another client holds, beside what it holds itself.
+pub(super) fn left_by_somebody_else(most: u32) -> Vec<Event> {
+    let taken = (1..=most).map(|n| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(n) })]));
+    let other = by(1, 1, vec![ask(Acquire { limit: many_at_once(), ..another() })]);
+    let end = [other, by(1, 1, vec![release(1)]), by(1, 1, vec![release(most)]), look(1)];
+    taken.chain(end).collect()
+}
+
 /// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one
 /// that it gave back. It hears of that from a renewal by ticket, as often as it asks.
 pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
