@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use seinpaal_proto::queue::{
-    ItemId, Reply,
+    How, ItemId, Reply,
     session::{Answer, DeliveryEnd, Event},
 };
 
@@ -39,7 +39,13 @@ impl World {
                 let held = client.held.iter_mut().find(|held| held.delivery == delivery);
                 held.into_iter().for_each(|held| held.until = valid_until);
             }
-            Event::Lost { delivery, .. } => client.held.retain(|held| held.delivery != delivery),
+            Event::Lost { delivery, .. } => {
+                client.held.retain(|held| held.delivery != delivery);
+                // The delivery is over, and this frees its place in a wish that goes on. The
+                // library's workers end the work on what they lost, too.
+                let session = Arc::make_mut(&mut client.session);
+                session.finish(delivery, How::GiveBack { delay: 0 });
+            }
             Event::TimedOut { .. } | Event::Failed { .. } | Event::Drained { .. } => {
                 client.pop = None;
                 client.pops_left += 1;

@@ -193,3 +193,48 @@ impl World {
         clients.all(|client| client.life == Life::Gone || client.session.is_idle())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bounds::ModelFault,
+        queue::{bounds::Spec, list::explored},
+    };
+
+    fn after(bounds: &Bounds, actions: &[Action]) -> World {
+        let mut world = World::new(bounds);
+        actions.iter().for_each(|action| world.act(bounds, *action));
+        world
+    }
+
+    #[test]
+    fn a_worker_that_lost_its_only_item_while_it_was_paused_takes_it_again() {
+        let bounds = Bounds { workers: 1, items: &[Spec::PLAIN], ..Bounds::BASE };
+        let begins = [Action::Push, Action::Pop(1)].into_iter().chain([Action::Deliver(0); 4]);
+        let pauses = [Action::Befall(ModelFault::Pause, 1)].into_iter().chain([Action::Tick; 4]);
+        let story: Vec<_> = begins.chain(pauses).collect();
+        let mut world = after(&bounds, &story);
+        assert_eq!(world.clients[1].held.len(), 1, "it does not know yet");
+        world.act(&bounds, Action::Resume(1));
+        assert!(world.clients[1].held.is_empty(), "its time is over");
+        assert_eq!(world.broken(), None);
+        assert_eq!(world.quiet(&bounds).err(), None);
+    }
+
+    /// The exploration found this history: the step of the clock makes the renewal late, and the
+    /// only worker that is left gives back what it could not renew in time.
+    #[test]
+    fn the_last_worker_takes_what_it_lost_to_a_step_of_the_clock() {
+        let is_it = |bounds: &Bounds| bounds.name == "queue-everything-clock";
+        let bounds = explored().into_iter().find(is_it).unwrap();
+        let dies = Action::Befall(ModelFault::Vanish, 1);
+        let begins = [Action::Push, Action::Pop(1), dies, Action::Pop(2)].into_iter();
+        let begins = begins.chain([Action::Deliver(0); 4]);
+        let loses = [Action::Forward, Action::Deliver(0), Action::Tick, Action::Tick];
+        let loses = loses.into_iter().chain([Action::Deliver(0), Action::Deliver(0), Action::Tick]);
+        let world = after(&bounds, &begins.chain(loses).collect::<Vec<_>>());
+        assert!(world.clients[2].held.is_empty());
+        assert_eq!(world.quiet(&bounds).err(), None);
+    }
+}

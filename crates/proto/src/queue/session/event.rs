@@ -161,7 +161,8 @@ pub enum Event {
         /// Which delivery.
         delivery: Delivery,
     },
-    /// Somebody else may have the item from now on.
+    /// Somebody else may have the item from now on. A wish that goes on counts it as in hand until
+    /// the program ends it, too, by [`finish`](super::Session::finish).
     Lost {
         /// Which delivery.
         delivery: Delivery,
