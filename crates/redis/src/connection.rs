@@ -32,9 +32,6 @@ use status::{LinkOutage, Status};
 use upkeep::keep;
 pub(super) use upkeep::{pause_after, pause_of_callers};
 
-/// How often a script is loaded for one call at most, should somebody flush scripts all the time.
-const MOST_LOADS: u32 = 6;
-
 /// A connection that is made again when it is lost.
 pub(super) struct Connection {
     shared: Arc<ConnectionState>,
@@ -200,43 +197,47 @@ async fn run_script(
     room: usize,
 ) -> CommandAnswer<Value> {
     let mut answer = link.commands.send_for(evalsha, room).await;
-    for load in 0..MOST_LOADS {
-        if !is_missing_script(&answer) {
-            break;
-        }
-        // Plain first: a transaction helps only where somebody flushes scripts all the time.
-        answer = load_and_repeat(link, &source(), evalsha, room, load % 2 == 1).await;
+    if is_missing_script(&answer) {
+        answer = load_and_repeat(link, &source(), evalsha, room).await;
+    }
+    if is_missing_script(&answer) {
+        answer = link.commands.send_for(&with_source(evalsha, &source()), room).await;
     }
     answer
 }
 
 /// Loads a script and runs it again, in one go. Somebody's `SCRIPT FLUSH` can still come between
-/// the two commands, unless they are a transaction. But a server without memory refuses a
-/// transaction, and so the two ways take turns.
+/// the two commands.
 async fn load_and_repeat(
     link: &mut Link,
     source: &str,
     evalsha: &Cmd,
     room: usize,
-    as_transaction: bool,
 ) -> CommandAnswer<Value> {
     let mut both = redis::pipe();
     both.cmd("SCRIPT").arg("LOAD").arg(source);
     both.add_command(evalsha.clone());
-    let mut answers = if as_transaction {
-        // MULTI and the two commands are answered first, and EXEC has the answers.
-        let answer = link.commands.send_all(both.atomic(), 3, 1, room).await?.pop();
-        let Some(Value::Array(answers)) = answer else { return Ok(answer.unwrap_or_default()) };
-        answers
-    } else {
-        link.commands.send_all(&both, 0, 2, room).await?
-    };
+    let mut answers = link.commands.send_all(&both, 0, 2, room).await?;
     let (last, first) = (answers.pop(), answers.pop());
     match first {
         // That the script was not loaded says more than that it is still missing.
         Some(refused @ Value::ServerError(_)) => Ok(refused),
         _ => Ok(last.unwrap_or_default()),
     }
+}
+
+/// The same call with the script in it, which no flush can part from its call. A transaction would
+/// not do: before Redis 7.2 its answer has a message that the script publishes to this connection
+/// in the place of the script's answer, and all later answers are those to other calls.
+fn with_source(evalsha: &Cmd, source: &str) -> Cmd {
+    let mut eval = redis::cmd("EVAL");
+    eval.arg(source);
+    for argument in evalsha.args_iter().skip(2) {
+        if let redis::Arg::Simple(bytes) = argument {
+            eval.arg(bytes);
+        }
+    }
+    eval
 }
 
 pub(super) fn is_missing_script(answer: &CommandAnswer<Value>) -> bool {

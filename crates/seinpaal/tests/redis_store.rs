@@ -71,6 +71,30 @@ async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
     flusher.abort();
 }
 
+/// Each release hands over to a waiter of the same client, so its script publishes to the
+/// connection on which its answer is awaited.
+#[tokio::test]
+async fn a_wakeup_of_ones_own_is_no_answer_where_scripts_are_flushed_all_the_time() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
+    let flusher = tokio::spawn(async move {
+        loop {
+            say::<()>(&mut behind, cmd("SCRIPT").arg("FLUSH")).await;
+        }
+    });
+    for first in (1..600).step_by(2) {
+        assert!(is_granted(&client.acquire("n", first).await));
+        assert!(matches!(client.acquire("n", first + 1).await, Reply::Queued { .. }));
+        for ticket in [first, first + 1] {
+            let reply = client.release("n", ticket).await;
+            assert_eq!(reply, Reply::Released { ticket: Ticket(ticket), left: 0 });
+        }
+    }
+    assert!(!flusher.is_finished());
+    flusher.abort();
+}
+
 #[tokio::test]
 async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
     let server = RedisServer::with(&["--maxmemory-policy", "noeviction"]);

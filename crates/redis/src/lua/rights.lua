@@ -20,7 +20,7 @@ local tries = {
 }
 local more = {
   scan = { 'scan', '0' },
-  ping = { 'ping' }, info = { 'info', 'server' }, multi = { 'multi' }, exec = { 'exec' },
+  ping = { 'ping' }, info = { 'info', 'server' }, eval = { 'eval', 'return 1', '0' },
   wait = { 'wait', '0', '0' }, sunsubscribe = { 'sunsubscribe', channel }, asking = { 'asking' },
   myid = { 'cluster', 'myid' },
 }

@@ -31,15 +31,14 @@ const NEEDED: [&str; 16] = [
 
 /// Without these commands something is worse.
 #[rustfmt::skip]
-const WISHED: [(&str, &str); 10] = [
+const WISHED: [(&str, &str); 9] = [
     ("publish", "waiters are not woken, and look again only every few seconds"),
     ("spublish", "waiters are not woken, and look again only every few seconds"),
     ("pubsub", "a waiter whose process is gone is served all the same, and delays the others"),
     ("scan", "names cannot be listed"),
     ("ping", "a connection that has died silently is not noticed"),
     ("info", "version, mode, role and settings are not checked"),
-    ("multi", "a server whose scripts are flushed all the time cannot be used"),
-    ("exec", "a server whose scripts are flushed all the time cannot be used"),
+    ("eval", "a server whose scripts are flushed all the time cannot be used"),
     ("sunsubscribe", "subscriptions to names that are not used any more stay"),
     ("asking", "calls fail while a slot moves"),
 ];
@@ -69,7 +68,7 @@ fn asking(command: &str, script: &str, subject: &LookedAt<'_>) -> Cmd {
 fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
     let mut words = vec!["scan", "ping", "info"];
     match subject.kind {
-        ServerKind::Server => words.extend(["multi", "exec"]),
+        ServerKind::Server => words.push("eval"),
         ServerKind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
     }
     if subject.is_replicated {
