@@ -173,8 +173,8 @@ impl ConnectionState {
                 self.leave_a_replica(id, &refused);
                 Err(error::of_server(&refused))
             }
-            // A message stands in the place of an answer. What comes on this link from now on may be
-            // the answer to another call.
+            // A message stands in the place of an answer. What comes on this link from now on may
+            // be the answer to another call.
             Ok(value @ Value::Push { .. }) => {
                 self.lose(id);
                 Ok(value)
