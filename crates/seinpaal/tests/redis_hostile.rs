@@ -3,7 +3,12 @@
 #[path = "support/asks.rs"]
 mod asks;
 
-use std::{env, process::Command, time::Duration};
+use std::{
+    env,
+    process::Command,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use asks::{Client, acquire};
 use seinpaal::store::{Certainty, Store, StoreErrorKind};
@@ -126,6 +131,31 @@ async fn a_connection_that_is_lost_once_comes_back_at_once() {
     let error = client.ask("n", acquire(1)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     assert_eq!(server.connections(), 2);
+}
+
+/// In a transaction, a message that the script publishes to this client could stand in the place of
+/// its answer (Redis before 7.2).
+#[tokio::test]
+async fn a_script_that_is_flushed_twice_is_sent_with_its_call_and_in_no_transaction() {
+    let heard: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
+    let told = Arc::clone(&heard);
+    let server = FakeServer::start(move |words| {
+        told.lock().unwrap().push(words.to_vec());
+        match is_call(words) {
+            true => FakeAnswer::Say(b"-NOSCRIPT No matching script\r\n".to_vec()),
+            false => FakeAnswer::AsUsual,
+        }
+    });
+    let client = Client::connect(&server.url(), 1).await;
+    // The fake's answer cannot be read, but it is an answer.
+    let error = client.ask("n", acquire(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+    let heard = heard.lock().unwrap();
+    let heard: Vec<_> = heard.iter().skip_while(|words| !is_call(words)).collect();
+    let commands: Vec<&str> = heard.iter().map(|words| words[0].as_str()).collect();
+    assert_eq!(commands, ["EVALSHA", "SCRIPT", "EVALSHA", "EVAL"]);
+    assert_eq!(heard[3][1], heard[1][2], "the script that was loaded");
+    assert_eq!(heard[3][2..], heard[0][2..], "the keys and arguments of the call");
 }
 
 /// A row: what a server says, when, what kind of error that is, and words of what we say.

@@ -20,10 +20,20 @@ use seinpaal_proto::{
     time::{MAX_TTL, SECOND},
 };
 use seinpaal_rig::RedisServer;
-use tokio::time::timeout;
+use tokio::{task::JoinHandle, time::timeout};
 
 async fn say<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &mut Cmd) -> T {
     command.query_async(connection).await.unwrap()
+}
+
+/// Makes the server forget its scripts again and again.
+async fn start_flusher(server: &RedisServer) -> JoinHandle<()> {
+    let mut behind = plain(&server.socket_url("")).await;
+    tokio::spawn(async move {
+        loop {
+            say::<()>(&mut behind, cmd("SCRIPT").arg("FLUSH")).await;
+        }
+    })
 }
 
 /// Fences an hour ahead of the clock, as after a clock that was an hour ahead, are remembered for
@@ -53,12 +63,7 @@ async fn the_keys_of_a_name_outlive_its_last_fence() {
 async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    let flusher = tokio::spawn(async move {
-        loop {
-            say::<()>(&mut behind, cmd("SCRIPT").arg("FLUSH")).await;
-        }
-    });
+    let flusher = start_flusher(&server).await;
     for ticket in 1..300 {
         let name = ["a", "b"][(ticket % 2) as usize];
         assert!(is_granted(&client.acquire(name, ticket).await));
@@ -77,12 +82,7 @@ async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
 async fn a_wakeup_of_ones_own_is_no_answer_where_scripts_are_flushed_all_the_time() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    let flusher = tokio::spawn(async move {
-        loop {
-            say::<()>(&mut behind, cmd("SCRIPT").arg("FLUSH")).await;
-        }
-    });
+    let flusher = start_flusher(&server).await;
     for first in (1..600).step_by(2) {
         assert!(is_granted(&client.acquire("n", first).await));
         assert!(matches!(client.acquire("n", first + 1).await, Reply::Queued { .. }));

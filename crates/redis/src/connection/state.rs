@@ -173,12 +173,6 @@ impl ConnectionState {
                 self.leave_a_replica(id, &refused);
                 Err(error::of_server(&refused))
             }
-            // A message stands in the place of an answer. What comes on this link from now on may
-            // be the answer to another call.
-            Ok(value @ Value::Push { .. }) => {
-                self.lose(id);
-                Ok(value)
-            }
             Ok(value) => {
                 // Of a bundle each batch has an answer of its own, and a demoted server refuses all
                 // of them.
