@@ -196,14 +196,16 @@ async fn run_script(
     source: impl Fn() -> String,
     room: usize,
 ) -> CommandAnswer<Value> {
-    let mut answer = link.commands.send_for(evalsha, room).await;
-    if is_missing_script(&answer) {
-        answer = load_and_repeat(link, &source(), evalsha, room).await;
+    let answer = link.commands.send_for(evalsha, room).await;
+    if !is_missing_script(&answer) {
+        return answer;
     }
-    if is_missing_script(&answer) {
-        answer = link.commands.send_for(&with_source(evalsha, &source()), room).await;
+    let source = source();
+    let answer = load_and_repeat(link, &source, evalsha, room).await;
+    if !is_missing_script(&answer) {
+        return answer;
     }
-    answer
+    link.commands.send_for(&with_source(evalsha, &source), room).await
 }
 
 /// Loads a script and runs it again, in one go. Somebody's `SCRIPT FLUSH` can still come between
