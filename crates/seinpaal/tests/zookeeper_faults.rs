@@ -167,6 +167,9 @@ async fn lose_the_answer(scene: &Scene, client: &Client, path: &str, request: Re
     scene.relay.set_after(has_transaction, Mode::Swallow(Direction::Answer));
     let losing = async {
         until(async || written().await != before).await;
+        // The first cut comes before answers pass again: the relay may not have read this one yet.
+        // The second cuts a connection that was made in between, and was still deaf.
+        scene.relay.cut();
         scene.relay.set(Mode::Pass);
         scene.relay.cut();
     };
