@@ -80,7 +80,8 @@ impl PermittedCmd<'_> {
         let started = match fallen(&mut ties) {
             Some(failure) => Err(failure),
             None => {
-                let left = permits.as_ref().and_then(left_at_start);
+                let is_watcher = self.args.kept_for.is_some();
+                let left = permits.as_ref().and_then(|it| left_at_start(it, is_watcher));
                 self.start(grants, &held, counts, terminal.as_mut(), (&mut guard, left), signals)
             }
         };

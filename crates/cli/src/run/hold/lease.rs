@@ -108,10 +108,11 @@ impl HoldOfCmd<'_> {
 
 /// How long a CMD may go on that is about to begin: not at all if its permits are lost. The guard
 /// has no earlier time to act at then, and if we were stopped or killed now, CMD would go on
-/// without a lease. What was given back on purpose ends no CMD, as of `acquire --while-pid`.
-pub(in crate::run) fn left_at_start(permits: &PermitSet) -> Option<Duration> {
-    let left = permits.remaining();
-    left.filter(|_| permits.state() != PermitState::Lost(Lost::Ended(Ended::Released)))
+/// without a lease. Only the process of an `acquire --while-pid` goes on after its permits were
+/// given back on purpose. `is_watcher` tells that CMD watches such a process.
+pub(in crate::run) fn left_at_start(permits: &PermitSet, is_watcher: bool) -> Option<Duration> {
+    let goes_on = is_watcher && permits.state() == PermitState::Lost(Lost::Ended(Ended::Released));
+    permits.remaining().filter(|_| !goes_on)
 }
 
 /// How long CMD may go on; `None`: its permits do not run out by time, or they are lost. A guard
@@ -124,4 +125,26 @@ pub(in crate::run) fn left_for_cmd(permits: &PermitSet) -> Option<Duration> {
 
 fn worst(permits: &PermitSet) -> &str {
     permits.worst().map_or("", Permit::name)
+}
+
+#[cfg(test)]
+mod tests {
+    use seinpaal::Seinpaal;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_release_before_cmd_began_leaves_a_run_no_time_and_a_watcher_all() {
+        let seinpaal = Seinpaal::in_memory();
+        let semaphore = seinpaal.semaphore("n");
+        let permits = PermitSet::from(semaphore.acquire().await.unwrap());
+        let ticket = permits.permits()[0].ticket();
+        let is_some_time = |left: Option<Duration>| left.is_some_and(|left| !left.is_zero());
+        assert!(is_some_time(left_at_start(&permits, false)));
+        assert!(is_some_time(left_at_start(&permits, true)));
+        semaphore.release_ticket(ticket).await.unwrap();
+        permits.permits()[0].lost().await;
+        assert_eq!(left_at_start(&permits, false), Some(Duration::ZERO));
+        assert_eq!(left_at_start(&permits, true), None);
+    }
 }
