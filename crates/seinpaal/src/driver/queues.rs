@@ -160,8 +160,10 @@ impl QueueSessions {
         let waiters = self.by_name.get_mut(&name)?;
         waiters.session.handle_timeout(now);
         waiters.tell(&name);
+        let before = waiters.session.bearings().number;
         let call = waiters.session.poll_call(now);
-        if let Some(call) = &call {
+        // A batch that is sent again has the number of before.
+        if let Some(call) = call.as_ref().filter(|call| call.batch.number > before) {
             note_queue_batch(&name, &call.batch);
         }
         self.bearings = later(self.bearings, waiters.session.bearings());
