@@ -160,9 +160,8 @@ fn words(request: &Request) -> String {
         Request::Configure(Configure::Resume) => "configure resume ".into(),
         Request::Inspect { rows } => format!("inspect {rows}"),
         Request::List { after, rows } => format!("list {rows} {after}"),
-        // Should the ledger ever know a request that is unknown here, the script refuses it and
-        // says so.
-        _ => "unknown".into(),
+        // `put` packs these. The script would refuse the word.
+        Request::Push(_) | Request::Pop(_) | Request::Renew(_) => "packed".into(),
     }
 }
 
@@ -176,6 +175,7 @@ fn finish_line(Delivery { id, fence }: Delivery, how: &How) -> String {
         How::Fail { delay, reason } => {
             format!("fail {id} {fence} {} {}", delay.min(&MOST_EXACT), reason.as_str())
         }
-        _ => "unknown".into(),
+        // `put` packs it.
+        How::Acknowledge => "packed".into(),
     }
 }

@@ -288,9 +288,7 @@ impl From<RowState> for ListedState {
                 valid_for: valid_for.map(Duration::from_micros),
             },
             RowState::Dead { at } => Self::Dead { died_at: UNIX_EPOCH + Duration::from_micros(at) },
-            // `RowState::Ready`, which is the only one left. The type may grow, so it has no arm of
-            // its own.
-            _ => Self::Ready,
+            RowState::Ready => Self::Ready,
         }
     }
 }
