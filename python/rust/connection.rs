@@ -8,7 +8,7 @@ use crate::{
     failure::Failure,
     permit::permit_object,
     queue::{Letter, Pick, push, steer},
-    whole::{Whole, count},
+    whole::{self, Whole},
     wish::{Wish, seconds},
 };
 
@@ -164,7 +164,7 @@ impl Connection {
 }
 
 fn limit_of(limit: Option<Whole>) -> Result<Option<u32>, Failure> {
-    limit.map(|limit| count("a limit", &limit)).transpose()
+    limit.map(|limit| whole::limit(&limit)).transpose()
 }
 
 fn parsed(ticket: &str) -> Result<Ticket, Failure> {

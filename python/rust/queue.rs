@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
     locked::Locked,
     permit::{Held, Watches, take_out, until_lost, watched},
-    whole::{Whole, count, rank},
+    whole::{self, Whole},
     wish::seconds,
 };
 
@@ -54,7 +54,7 @@ macro_rules! described {
 
 impl Letter {
     fn push(self) -> Result<Push, Failure> {
-        let mut push = Push::new(self.payload).priority(rank(&self.priority)?);
+        let mut push = Push::new(self.payload).priority(whole::priority(&self.priority)?);
         if let Some(delay) = self.delay {
             push = push.delay(seconds("a delay", delay)?);
         }
@@ -65,7 +65,7 @@ impl Letter {
             push = push.dedup(key, seconds("a window", *window)?);
         }
         if let Some(deliveries) = &self.deliveries {
-            push = push.deliveries(count("deliveries", deliveries)?);
+            push = push.deliveries(whole::deliveries(deliveries)?);
         }
         for (key, value) in &self.labels {
             push = push.label(key, value);

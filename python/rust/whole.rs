@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pyo3::{exceptions::PyOverflowError, prelude::*};
+use seinpaal::{MAX_DELIVERIES, MAX_LIMIT};
 
 use crate::failure::Failure;
 
@@ -38,14 +39,33 @@ impl fmt::Display for Whole {
     }
 }
 
-/// How many, for the crate, which has bounds of its own.
-pub(crate) fn count(what: &str, number: &Whole) -> Result<u32, Failure> {
-    within(number).ok_or_else(|| refused(what, &format!("0 to {}", u32::MAX), number))
+// The words are those of the crate, which refuses what fits into its types and is out of range.
+
+pub(crate) fn limit(number: &Whole) -> Result<u32, Failure> {
+    let bad = || format!("a limit is 0 to {MAX_LIMIT}, not {number}");
+    within(number).ok_or_else(|| Failure::new("BadCount", bad()))
 }
 
-/// A rank, for the crate, which has bounds of its own.
-pub(crate) fn rank(number: &Whole) -> Result<i32, Failure> {
-    within(number).ok_or_else(|| refused("a priority", "-100 to 100", number))
+pub(crate) fn permits(number: &Whole) -> Result<u32, Failure> {
+    let bad = || format!("a request is for 1 to {MAX_LIMIT} permits, not {number}");
+    within(number).ok_or_else(|| Failure::new("BadCount", bad()))
+}
+
+/// How many others may wait. The crate takes every number that fits.
+pub(crate) fn max_waiting(number: &Whole) -> Result<u32, Failure> {
+    let bad = || format!("max_waiting is 0 to {}, not {number}", u32::MAX);
+    within(number).ok_or_else(|| Failure::new("BadCount", bad()))
+}
+
+/// How many deliveries an item is allowed.
+pub(crate) fn deliveries(number: &Whole) -> Result<u32, Failure> {
+    let bad = || format!("an item has 1 to {MAX_DELIVERIES} deliveries, not {number}");
+    within(number).ok_or_else(|| Failure::new("BadSetting", bad()))
+}
+
+pub(crate) fn priority(number: &Whole) -> Result<i32, Failure> {
+    let bad = || format!("a priority is -100 to 100, not {number}");
+    within(number).ok_or_else(|| Failure::new("BadCount", bad()))
 }
 
 fn within<T: TryFrom<i64>>(number: &Whole) -> Option<T> {
@@ -53,8 +73,4 @@ fn within<T: TryFrom<i64>>(number: &Whole) -> Option<T> {
         Whole::Small(number) => T::try_from(*number).ok(),
         Whole::Large(_) => None,
     }
-}
-
-fn refused(what: &str, range: &str, number: &Whole) -> Failure {
-    Failure::new("BadCount", format!("{what} is {range}, not {number}"))
 }

@@ -7,7 +7,7 @@ use seinpaal::{Acquire, Seinpaal, Semaphore, TryAcquire};
 
 use crate::{
     failure::Failure,
-    whole::{Whole, count, rank},
+    whole::{self, Whole},
 };
 
 /// A request for permits.
@@ -35,7 +35,7 @@ pub(crate) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
 /// The options that both kinds of requests have.
 macro_rules! described {
     ($request:expr, $wish:expr) => {{
-        let mut request = $request.priority(rank(&$wish.priority)?);
+        let mut request = $request.priority(whole::priority(&$wish.priority)?);
         if let Some(permits) = $wish.permits()? {
             request = request.permits(permits);
         }
@@ -73,7 +73,7 @@ impl Wish {
                     "a reader or a writer does not say how many permits it wants, or which";
                 Err(Failure::new("BadCount", message))
             }
-            _ => count("a number of permits", &self.permits).map(Some),
+            _ => whole::permits(&self.permits).map(Some),
         }
     }
 
@@ -86,7 +86,7 @@ impl Wish {
         };
         let request = described!(request, self);
         Ok(match &self.max_waiting {
-            Some(most) => request.max_waiting(count("max_waiting", most)?),
+            Some(most) => request.max_waiting(whole::max_waiting(most)?),
             None => request,
         })
     }
@@ -110,8 +110,8 @@ impl Wish {
         };
         Ok(match (&self.limit, self.exactly) {
             (None, _) => semaphore,
-            (Some(limit), false) => semaphore.limit(count("a limit", limit)?),
-            (Some(limit), true) => semaphore.limit_exactly(count("a limit", limit)?),
+            (Some(limit), false) => semaphore.limit(whole::limit(limit)?),
+            (Some(limit), true) => semaphore.limit_exactly(whole::limit(limit)?),
         })
     }
 }

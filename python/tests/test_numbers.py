@@ -38,6 +38,8 @@ OF_QUEUES: dict[str, Call] = {
     "deliveries": lambda store, name, n: store.queue(name).push("x", deliveries=n),
     "concurrency": lambda store, name, n: store.queue(name).worker(print, concurrency=n),
 }
+#: Those of queues whose numbers are no counts of permits.
+SETTINGS = {"deliveries", "concurrency"}
 #: Refused by all of them; -1 is a priority, and any number of workers above 0 is one.
 BAD = [-(2**31), -(2**31) - 1, -(2**63) - 1, -(10**400)]
 LARGE = [2**32, 2**63, 10**400]
@@ -45,8 +47,9 @@ LARGE = [2**32, 2**63, 10**400]
 
 def refuses(call: Callable[[Any], object], bad: list[int], error: type[Exception]) -> None:
     for number in bad:
-        with pytest.raises(error):
+        with pytest.raises(error) as refused:
             call(number)
+        assert type(refused.value) is error
     for wrong in (1.0, "1", b"1"):
         with pytest.raises(TypeError):
             call(wrong)
@@ -67,9 +70,21 @@ def test_a_number_outside_its_range_is_bad_input_for_a_queue(
     store: seinpaal.Seinpaal, name: str, argument: str
 ) -> None:
     bad = BAD if argument == "concurrency" else BAD + LARGE
-    refuses(lambda number: OF_QUEUES[argument](store, name, number), bad, errors.BadInput)
+    error = errors.BadSetting if argument in SETTINGS else errors.BadCount
+    refuses(lambda number: OF_QUEUES[argument](store, name, number), bad, error)
     seen = store.queue(name).snapshot()
     assert (seen.ready, seen.delayed, seen.limit) == (0, 0, None)
+
+
+@pytest.mark.parametrize("number", [-1, 1_000_000_001, 2**32, 2**64])
+def test_the_words_about_a_bad_number_are_the_same_however_large_it_is(
+    store: seinpaal.Seinpaal, name: str, number: int
+) -> None:
+    shown = f"{number:#x}" if number > 2**63 else str(number)
+    with pytest.raises(errors.BadCount, match=f"^a limit is 0 to 1000000000, not {shown}$"):
+        store.semaphore(name, number).acquire()
+    with pytest.raises(errors.BadCount, match=f"^a request is for 1 to .* permits, not {shown}$"):
+        store.semaphore(name).acquire(permits=number)
 
 
 @pytest.mark.needs("KeepsQueues")

@@ -208,7 +208,7 @@ def test_an_item_whose_end_was_not_confirmed_in_the_grace_counts_once_and_as_unk
     confirm = seinpaal.Item._confirm
 
     def silent(self: seinpaal.Item, how: str, ending: Any) -> Any:
-        # It was sent, and its answer does not come.
+        # The end is not confirmed until the worker has given up.
         worker.stop()
         answered.wait()
         return confirm(self, how, ending)

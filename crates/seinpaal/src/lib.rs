@@ -126,8 +126,8 @@ pub use rwlock::RwLock;
 pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto::queue::{
-    BadItemState, DeliveryHistory, Ending, FailureReason, ItemId, ItemState, MAX_PAYLOAD_BYTES,
-    PastDelivery,
+    BadItemState, DeliveryHistory, Ending, FailureReason, ItemId, ItemState, MAX_DELIVERIES,
+    MAX_PAYLOAD_BYTES, PastDelivery,
 };
 #[doc(inline)]
 pub use seinpaal_proto::why;

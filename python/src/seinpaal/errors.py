@@ -59,7 +59,7 @@ class BadCount(BadInput):
 
 
 class BadSetting(BadInput):
-    """A ttl, a time or a label outside its range."""
+    """A ttl, a time, a label or a number of deliveries or workers outside its range."""
 
 
 class TooLarge(BadInput):
