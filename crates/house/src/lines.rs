@@ -74,6 +74,8 @@ impl SourceFile<'_> {
 }
 
 /// Shows every file of Rust or Lua below this directory.
+///
+/// What cargo builds (`target`) is none of the source, and changes while it is read.
 pub(crate) fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(SourceFile<'_>)) {
     let entries = fs::read_dir(directory)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));
@@ -81,7 +83,7 @@ pub(crate) fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(Source
         let path = entry.path();
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let is_test = is_test || matches!(stem, "tests" | "benches" | "examples");
-        if path.is_dir() {
+        if path.is_dir() && stem != "target" {
             visit(&path, is_test, see);
         } else if path.extension().is_some_and(|end| end == "rs" || end == "lua") {
             let text = fs::read_to_string(&path)

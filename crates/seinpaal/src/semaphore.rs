@@ -149,6 +149,11 @@ impl Semaphore {
     /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by
     /// another process. If somebody still holds the ticket, that holder loses it and is told.
     ///
+    /// A permit is of the kind through which it was attached. So attach to the ticket of a writer
+    /// of an [`RwLock`](crate::RwLock) through
+    /// [`RwLock::as_semaphore`](crate::RwLock::as_semaphore); otherwise it cannot be
+    /// [downgraded](crate::Permit::downgrade).
+    ///
     /// # Examples
     /// ```
     /// # futures_executor::block_on(async {

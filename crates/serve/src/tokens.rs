@@ -119,7 +119,8 @@ impl Tokens {
 }
 
 /// Returns whether the mode of such a file says who can read the tokens. It does for a file and for
-/// a pipe with a name. A pipe without one, as a shell's `<(command)` makes it, has the mode 600.
+/// a pipe with a name. On Linux, a pipe without one, as a shell's `<(command)` makes it, has the
+/// mode 600.
 /// The mode of a device says who may use the device: `/dev/stdin` can be a terminal, which a group
 /// may write to, and what is typed there is nobody else's.
 fn tells_who_reads(file: &fs::Metadata) -> bool {
@@ -127,8 +128,8 @@ fn tells_who_reads(file: &fs::Metadata) -> bool {
 }
 
 /// The bits of a mode by which others have rights to our tokens. Through its group root lends us a
-/// file: systemd so passes on a credential, and Kubernetes a secret. Such a file is not ours to
-/// change.
+/// file: systemd so passes on a credential, and Kubernetes a secret that has the `defaultMode`
+/// 0440. Such a file is not ours to change.
 fn others(owner: u32, we: u32) -> u32 {
     if owner == 0 && we != 0 { OTHERS & !GROUP_READS } else { OTHERS }
 }

@@ -6,7 +6,8 @@ use clap::Args;
 
 pub(crate) const ABOUT: &str = "\
 Tokens:
-  Only its owner may be able to read the file. It has a token a line:
+  Only its owner may be able to read the file (and its group, if root
+  owns it and serve is not root). It has a token a line:
     read     TOKEN [WHO]    may look
     use      TOKEN [WHO]    may also take permits, with --api
     operate  TOKEN [WHO]    may also act, with --allow-actions

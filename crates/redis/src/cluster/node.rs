@@ -254,7 +254,8 @@ impl ClusterNode {
         match (refused.code(), to) {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
-            // The next map tells the address, or another node's map does.
+            // After MOVED the next map tells the address, or another node's map does. After ASK no
+            // map does until the slot has moved.
             ("MOVED" | "ASK", None) => {
                 TaskEnd::Later(self.later("sends this request to a node whose address it lacks"))
             }
