@@ -156,7 +156,7 @@ pub(crate) enum CliCommand {
     /// Admit new holders again
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Resume(OneName),
-    /// End a holder's lease or a waiter's place; its owner learns of it at once
+    /// End a holder's lease or a waiter's place; its client learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Evict(NameAndTicket),
     /// Ask a holder to hand over; it is told who asks and why, and decides

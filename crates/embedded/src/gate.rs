@@ -128,7 +128,8 @@ impl Gate {
         }
     }
 
-    /// Newcomers would meet at another gate, and hold what is held here.
+    /// The error if the gate's file was deleted: newcomers would make another gate, and could hold
+    /// what is held here.
     fn deleted(&self) -> StoreError {
         let message = format!(
             "{} was deleted while it was in use; start this program again",
@@ -164,14 +165,15 @@ impl InsideGate<'_> {
 
     /// Notes something for those who come in later. What is half written is no note.
     pub(super) fn note(&self, note: &str) {
-        // Without a note, everybody has more to do and comes to the same.
+        // If the note cannot be written, clients do more work with the same result.
         let _ = ftruncate(&self.0.fd, 0).and_then(|()| pwrite(&self.0.fd, note.as_bytes(), 0));
     }
 }
 
 impl Drop for InsideGate<'_> {
     fn drop(&mut self) {
-        // Unlocked and not closed: a process forked just now may have a copy of the descriptor.
+        // Closing is not enough: a process that was forked just now may have a copy of the
+        // descriptor, and would keep the lock.
         let _ = retry_on_intr(|| flock(&self.0.fd, FlockOperation::Unlock));
     }
 }

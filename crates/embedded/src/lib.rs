@@ -112,8 +112,8 @@ pub struct EmbeddedStore {
 const LOOK: Duration = Duration::from_secs(1);
 
 impl EmbeddedStore {
-    /// Opens the store in `dir` for one client, and makes both if they are not there. Whoever may
-    /// write the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`).
+    /// Opens the store in `dir` for one client, and makes the directory and the store if they are not
+    /// there. A user who may write to the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`).
     /// Waits up to five seconds for calls of others. A process may have any number of stores open,
     /// in one directory too.
     ///

@@ -60,8 +60,9 @@ pub enum Request {
         /// As in [`Acquire::margin`].
         margin: Micros,
     },
-    /// Give back the permits of a ticket, or only these slots of it. Who sends it as nobody,
-    /// without an inbox, gives back whole tickets, whoever holds them; the holder is told. Answers
+    /// Give back the permits of a ticket, or only these slots of it. A sender
+    /// without an inbox, such as an operator, gives back whole tickets of any holder, and the holder
+    /// is told. Answers
     /// `Released`, `Ended` or `Unknown`.
     Release {
         /// The ticket whose permits go back.
@@ -228,9 +229,9 @@ pub enum Whom {
     },
     /// These held tickets of the sender's, wherever they stand. Each moves under this lease, but
     /// one that was asked for stays under its own, which is renewed. One that changed hands is
-    /// [over](crate::Cause::Attached) for the sender. Who sends this as nobody, without an inbox,
-    /// renews what was left to itself; what a client keeps is left alone, since only that client
-    /// renews it. So are tickets that wait.
+    /// [over](crate::Cause::Attached) for the sender. A sender without an inbox renews what
+    /// was left to itself. What a client keeps is left alone, since only that client renews it, and
+    /// so are tickets that wait.
     Tickets(Vec<Ticket>),
 }
 

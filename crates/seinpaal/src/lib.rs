@@ -34,8 +34,8 @@
 //!
 //! # To end
 //! A permit that is dropped goes back in the background; [`Permit::release`] says how that went.
-//! [`Seinpaal::close`] ends everything: whoever waits gets an error `Closed` at once, what is held
-//! goes back. Dropping the last clone and the last permit does the same without a word; that drop
+//! [`Seinpaal::close`] ends everything: waiting requests fail with `Closed` at once, and held permits
+//! go back. Dropping the last clone and the last permit does the same without a word; that drop
 //! waits for nothing, but its thread waits up to a second when it ends. A program that is killed
 //! holds its permits until their leases end; on one machine (memory, embedded) they are free at
 //! once.

@@ -69,8 +69,8 @@ impl Semaphore {
     }
 
     /// States how many permits exist, from 0 to 1 000 000 000. The first caller that acquires
-    /// states the limit for all, and it goes with the last holder and waiter. Whoever says
-    /// otherwise meanwhile is [refused](crate::AcquireError::OtherLimit), unless
+    /// states the limit for all, and it goes with the last holder and waiter. A caller that
+    /// states another limit meanwhile is [refused](crate::AcquireError::OtherLimit), unless
     /// [`on_mismatch`](Self::on_mismatch) says what to do. A limit that an operator
     /// [set](Self::set_limit) is in force before it, without an error. Default: what the others
     /// stated, else 1, which then counts like a stated 1.

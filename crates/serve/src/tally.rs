@@ -16,7 +16,7 @@ use prometheus_client::{
 };
 use seinpaal::EndedHold;
 
-/// How many names may be counted. Each is read once a second, and has 30 series.
+/// How many names may be counted. Each is read once a second, and has 31 series.
 pub(crate) const MOST: usize = 100;
 
 /// Upper bounds in seconds: from what a reading each second can tell apart to a day.

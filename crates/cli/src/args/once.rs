@@ -49,7 +49,7 @@ pub(super) fn key(text: &str) -> Result<OncePer, String> {
         && text.ends_with(|c: char| c.is_ascii_alphabetic());
     match values::duration(&text) {
         Ok(length) if is_length && length >= LEAST => Ok(OncePer::Tick { text, length }),
-        Ok(_) if is_length => Err("a tick is at least 1s long".to_owned()),
+        Ok(_) if is_length => Err("a period is at least 1s long".to_owned()),
         _ => Ok(OncePer::Key(text)),
     }
 }

@@ -166,8 +166,8 @@ pub(crate) struct QueueItemsArgs {
     /// Only items in this state: ready, delayed, in-work or dead (default: all)
     #[arg(long, value_name = "STATE", value_parser = values::state())]
     pub(crate) state: Option<ItemState>,
-    /// Only items in which this text stands: in the number, the group, a label (KEY=VALUE), who
-    /// pushed it or works on it, how a delivery ended or the beginning of the payload
+    /// Only items that contain this text: in the number, the group, a label (KEY=VALUE), the client
+    /// that pushed it or works on it, the end of a delivery, or the beginning of the payload
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) matching: Option<String>,
     #[command(flatten)]
@@ -186,8 +186,8 @@ pub(crate) struct DeadArgs {
     /// Delete a dead letter; `all` deletes every one, and prints how many
     #[arg(long, value_name = "ID", value_parser = values::which)]
     pub(crate) drop: Option<Which>,
-    /// Only dead letters in which this text stands: in the number, the group, a label (KEY=VALUE),
-    /// who pushed it, how a delivery ended or the beginning of the payload
+    /// Only dead letters that contain this text: in the number, the group, a label (KEY=VALUE), the
+    /// client that pushed it, the end of a delivery, or the beginning of the payload
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) matching: Option<String>,
     #[command(flatten)]
@@ -231,7 +231,7 @@ pub(crate) struct QueueCancelArgs {
     /// `queue dead NAME --drop`
     #[arg(long, value_name = "STATE", value_parser = values::state())]
     pub(crate) state: Option<ItemState>,
-    /// Only items in which this text stands, as with `queue items`
+    /// Only items that contain this text, as with `queue items`
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) matching: Option<String>,
 }

@@ -38,7 +38,8 @@ pub(crate) struct ServeArgs {
     /// The private key of that certificate, a PEM file
     #[arg(long, value_name = "PATH", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Allow actions on the pages: set limits, pause, resume, evict, replay, drop, cancel and purge
+    /// Allow actions, on the pages and in the API: set limits and names of slots, pause, resume, ask,
+    /// reserve, evict, replay, drop, cancel and purge
     #[arg(long)]
     pub(crate) allow_actions: bool,
     /// Let programs take permits and items over HTTP; /v1/openapi.json describes how
@@ -47,7 +48,7 @@ pub(crate) struct ServeArgs {
     /// Append each change to this file as a line of JSON
     #[arg(long, value_name = "PATH")]
     pub(crate) audit: Option<PathBuf>,
-    /// Do not show the payloads of dead letters
+    /// Do not show the payloads of items, on the pages and in the API
     #[arg(long)]
     pub(crate) hide_payloads: bool,
     /// The prefix of every path, for use behind a proxy, such as /locks

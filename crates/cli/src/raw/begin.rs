@@ -18,10 +18,11 @@ use rustix::fs::{Mode, OFlags};
 extern "C" fn main(_count: c_int, _words: *const *const c_char) -> c_int {
     open_what_is_closed();
     super::ignore(Signal::SIGPIPE);
-    exit(crate::command::main().into()) // and not a return: what stands in a buffer is written
+    exit(crate::command::main().into()) // not a return, so that buffered output is written
 }
 
-/// Otherwise the first file that is opened would be taken for one of these. CMD has them, too.
+/// Opens the standard streams that were closed at the start. Otherwise the first file that this
+/// program opens would take the number of one, and CMD would inherit that file as its stream.
 fn open_what_is_closed() {
     for _ in (0..3).filter(|fd| super::was_closed_at_start(*fd)) {
         // The kernel takes the lowest number that is free.

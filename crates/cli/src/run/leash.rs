@@ -30,7 +30,7 @@ pub(super) struct Leash {
     guard: Option<RunGuard>,
     /// The sign for the runs inside CMD.
     sign: Option<Sign>,
-    /// CMD was told to end, and when it is told no more but killed.
+    /// When CMD, which was told to end, is killed.
     kill_at: Option<Instant>,
 }
 
@@ -115,7 +115,7 @@ impl Leash {
         self.terms.kill_after.min(left - left / 8) + self.terms.spare
     }
 
-    /// How long CMD may take to end whose lease is lost.
+    /// How long CMD may take to end after its lease is lost.
     pub(super) fn grace_after(&self, lost: Lost) -> Duration {
         match lost {
             // The lease ran out, so CMD works without one from here on.
@@ -157,11 +157,12 @@ impl Leash {
         self.kill_at = self.kill_at.map(|_| Instant::now() + AGAIN);
     }
 
-    /// If CMD was made to end, so is the rest of its group.
+    /// If this program ended CMD, it also ends the rest of CMD's group.
     pub(super) async fn sweep(&self) {
         let Some(kill_at) = self.kill_at else { return };
         while self.cmd.group_lives() {
-            // Where only the dead are left the KILL is for what was started while we looked.
+            // If only zombies are left, KILL still goes to processes that were started during the
+            // check.
             if Instant::now() >= kill_at || has_only_the_dead(self.cmd.pid()) {
                 return self.cmd.signal_group(Signal::KILL);
             }

@@ -120,8 +120,8 @@ fn no_signals(error: std::io::Error) -> Failure {
     Failure::internal(format!("cannot listen to signals: {error}"))
 }
 
-/// All signals are let through to us while we look after CMD; returns what was blocked before. Only
-/// TTOU is not, so that we can say something while CMD has the terminal.
+/// All signals are let through to us while we look after CMD; returns what was blocked before. TTOU
+/// stays blocked, so that we can say something while CMD has the terminal.
 fn unblock_signals() -> SigSet {
     let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
     let _ = SigSet::from(Number::SIGTTOU).thread_set_mask();

@@ -1,6 +1,6 @@
-//! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs,
-//! not for the disk. It does not look whether those who hold live either, so whatever would queue
-//! or be refused is left to the thread.
+//! A call on its caller's thread. The call never waits: neither at the gate, nor for foreign
+//! programs, nor for the disk. It does not check whether the holders are alive, so a request that
+//! would queue or be refused is left to the store's thread.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use seinpaal_proto::{Batch, Replies};
 use super::{Bell, LogNeed, StoreThread};
 use seinpaal_store::{StoreError, room::Room};
 
-/// Rings when it is dropped: the thread has something to do, or somebody has panicked in its place.
+/// Rings when it is dropped: the thread has something to do, or a caller has panicked in its place.
 struct RingOnDrop(Option<Arc<Bell>>);
 
 impl Drop for RingOnDrop {
@@ -20,7 +20,7 @@ impl Drop for RingOnDrop {
     }
 }
 
-/// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if
+/// Executes a batch. `None`: the batch cannot be executed here now, and nothing was done. `start` is called if
 /// the thread is to begin.
 pub(crate) fn call(
     room: &Room<StoreThread>,

@@ -205,7 +205,7 @@ fn cleaner(me: &mut Program, store: &mut RecipeStore) -> Option<String> {
                 store.zrem("owners", 0);
             }
             me.at = 2;
-            Some(String::from("ZREM: it removes who had run out."))
+            Some(String::from("ZREM: it removes the owners that had run out."))
         }
         _ if me.life == ProgramLife::Runs => admit(1, me, store),
         _ => None,

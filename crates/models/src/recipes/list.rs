@@ -58,7 +58,7 @@ pub(super) struct ListSetUp;
 
 impl Recipe for ListSetUp {
     fn title(&self) -> &'static str {
-        "A list of permits, made by whoever comes first"
+        "A list of permits, made by the first client"
     }
 
     fn sketch(&self) -> &'static str {

@@ -70,7 +70,7 @@ impl Recipe for DeleteBlindly {
     }
 
     fn sketch(&self) -> &'static str {
-        "SET NX PX takes the lock for 2. DEL gives it back, whoever has it by then. Every \
+        "SET NX PX takes the lock for 2. DEL gives it back, even if another client has it by then. Every \
          client stops in time by its own clock, but its DEL may be late."
     }
 

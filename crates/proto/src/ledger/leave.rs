@@ -112,7 +112,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
         }
-        // The first cause stays: who asks about the ticket learns how it ended, not that it was
+        // The first cause stays, so that the ledger tells how the ticket ended, and not that it was
         // cancelled afterwards.
         let is_over = self.over(ticket)?.is_some();
         self.raise(ticket, remember, |memory| {

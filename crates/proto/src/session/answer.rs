@@ -41,8 +41,8 @@ impl Session {
             let desk = self.desk(&name);
             if !desk.places.is_empty() {
                 let look_at = now + look_in;
-                // The bound of a lost wakeup: by then something about the line changes by time
-                // alone.
+                // By then the line changes by time alone. A wakeup that is lost therefore delays
+                // this client no longer than that.
                 desk.waiters_due = Some(desk.waiters_due.map_or(look_at, |due| due.min(look_at)));
             }
         }
@@ -251,7 +251,7 @@ impl Session {
     }
 }
 
-/// What a caller is told whose acquire the store has answered with something but a grant.
+/// The refusal that a caller is told if the store answered its acquire with anything but a grant.
 fn refusal_of(reply: Reply) -> AcquireRefusal {
     match reply {
         Reply::Busy { why, .. } => AcquireRefusal::Busy(why),

@@ -61,7 +61,7 @@ impl<'a> Left<'a> {
     }
 }
 
-/// Why it is not served at the ledger's next step; nothing if it is.
+/// The reasons why the waiter is not served at the ledger's next step; empty if it is.
 pub(super) fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let left = Left::by(seen, line);
     let is_wish_there = left.open.contains(&row.wishes);

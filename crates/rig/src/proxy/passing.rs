@@ -47,7 +47,7 @@ impl ProxyState {
         let (client, server) = (Arc::new(client), Arc::new(server));
         self.keep([&client, &server]);
         if *lock(&self.mode) == Mode::Refuse {
-            return; // looked at when whoever cuts all can see it
+            return; // checked after `keep`, so that `cut` already knows this connection
         }
         let connection =
             Arc::new(PassedConnection { number, client, server, is_cut: AtomicBool::new(false) });

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use seinpaal::{Item, Name, PopError, Push};
+use seinpaal::{Item, MAX_DELIVERIES, Name, PopError, Push};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -56,11 +56,11 @@ struct NewItem {
     /// A key. The item is not pushed if one with the same key was pushed within the last `dedup_ms`
     /// milliseconds. Default: no key.
     dedup: Option<String>,
-    /// For how long the key keeps out others, in milliseconds: a second to a day. Default: 300 000.
-    #[schema(minimum = 1000, maximum = 86_400_000)]
+    /// For how long the key keeps out others, in milliseconds: a second to a week. Default: an hour.
+    #[schema(minimum = 1000, maximum = 604_800_000)]
     dedup_ms: Option<u64>,
-    /// How often the item is given to a worker before it is dead, 1 to 1000. Default: 5.
-    #[schema(minimum = 1, maximum = 1000)]
+    /// How often the item is given to a worker before it is dead, 1 to 1 000 000. Default: 5.
+    #[schema(minimum = 1, maximum = 1_000_000)]
     deliveries: Option<u32>,
     /// Labels of the item that everybody can read. Default: none.
     labels: BTreeMap<String, String>,
@@ -76,10 +76,10 @@ enum Encoding {
 }
 
 /// For how long a key may keep others out.
-const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
-const DEDUP_MS: u64 = 300_000;
+const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(604_800);
+const DEDUP_MS: u64 = 3_600_000;
 const PRIORITIES: RangeInclusive<i32> = -100..=100;
-const DELIVERIES: RangeInclusive<u32> = 1..=1000;
+const DELIVERIES: RangeInclusive<u32> = 1..=MAX_DELIVERIES;
 
 /// The result of each item, in the order in which they were sent.
 #[derive(Serialize, ToSchema)]
@@ -151,7 +151,7 @@ impl NewItem {
             return Err(Problem::bad(format!("a priority is -100 to 100, not {}", self.priority)));
         }
         if self.deliveries.is_some_and(|number| !DELIVERIES.contains(&number)) {
-            return Err(Problem::bad("an item is delivered 1 to 1000 times"));
+            return Err(Problem::bad(format!("an item has 1 to {MAX_DELIVERIES} deliveries")));
         }
         for key in self.group.iter().chain(&self.dedup) {
             Name::new(key).map_err(Problem::bad)?;

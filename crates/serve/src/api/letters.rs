@@ -142,7 +142,7 @@ pub(super) async fn drop_one(
     make(&inner, &visitor, &name, deed, because.checked()?).await
 }
 
-/// Takes an item out of the queue, unless it is dead. Whoever works on it is told at once.
+/// Takes an item out of the queue, unless it is dead. Its worker is told at once.
 #[utoipa::path(
     post, path = "/queues/{name}/items/{item}/cancel", operation_id = "cancel", tag = "operate", params(OfItem), request_body = ReasonBody,
     responses((status = 204, description = "It is taken out."), Problem)

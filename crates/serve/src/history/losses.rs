@@ -4,8 +4,9 @@ use std::{collections::VecDeque, time::Duration};
 
 use seinpaal_words::text::age;
 
-/// For how long losses are told, and how many of them are counted.
+/// For how long losses are told.
 const LASTS: Duration = Duration::from_secs(3600);
+/// How many losses are remembered. Where there were more, the words say *or more*.
 const MOST: usize = 256;
 
 /// When the last losses were seen.
@@ -28,9 +29,12 @@ impl Losses {
         match lost {
             0 => None,
             1 => Some(format!("Lost {ago} ago: nobody renewed the lease.")),
-            times => Some(format!(
-                "Lost {times} times in the last hour, last {ago} ago: nobody renewed the lease."
-            )),
+            times => {
+                let more = if times == MOST { " or more" } else { "" };
+                Some(format!(
+                    "Lost {times}{more} times in the last hour, last {ago} ago: nobody renewed the lease."
+                ))
+            }
         }
     }
 }
@@ -51,5 +55,8 @@ mod tests {
         assert!(said.starts_with("Lost 2 times in the last hour, last 10m00s ago"), "{said}");
         assert!(losses.words(85 * minute).is_some_and(|said| said.starts_with("Lost 55m00s ago")));
         assert_eq!(losses.words(120 * minute), None);
+        (0..=MOST).for_each(|_| losses.push(121 * minute));
+        let said = losses.words(121 * minute).unwrap_or_default();
+        assert!(said.starts_with("Lost 256 or more times in the last hour"), "{said}");
     }
 }

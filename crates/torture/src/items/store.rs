@@ -59,7 +59,7 @@ impl ItemStore {
     ];
 
     /// Returns whether a fault may cost answered changes. Faults here kill processes, and never the
-    /// machine, whose loss docs/guarantees.md counts with.
+    /// machine. docs/guarantees.md covers the loss of a machine.
     #[must_use]
     pub fn may_forget(self) -> bool {
         match self {

@@ -115,11 +115,11 @@ pub(in crate::run) fn left_at_start(permits: &PermitSet, is_watcher: bool) -> Op
     permits.remaining().filter(|_| !goes_on)
 }
 
-/// How long CMD may go on; `None`: its permits do not run out by time, or they are lost. A guard
-/// that were told of a loss as of a lease without time would send TERM at once, whatever the cause.
+/// How long CMD may go on; `None`: its permits do not run out by time, or they are lost. If the
+/// guard took a loss for a lease without time, it would send TERM at once, whatever the cause.
 pub(in crate::run) fn left_for_cmd(permits: &PermitSet) -> Option<Duration> {
     let left = permits.remaining();
-    // In this order: what is not lost now was not lost when its time was read.
+    // The time is read first: permits that are not lost after that were not lost when it was read.
     left.filter(|_| !matches!(permits.state(), PermitState::Lost(_)))
 }
 

@@ -45,7 +45,7 @@ impl Bench {
         None
     }
 
-    /// The same, but nobody looks until the history is over. An inspection would turn the value of
+    /// Runs a history and lists only at its end. An inspection would turn the value of
     /// one ticket into rows.
     pub(in super::super) async fn list_difference_at_the_end(
         &mut self,
