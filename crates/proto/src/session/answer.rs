@@ -213,28 +213,41 @@ impl Session {
         };
         let desk = self.desk(name);
         let is_repeated = desk.uncertain.remove(&ticket);
-        let released = Event::Released { ticket, was_held, left, given: slots.clone() };
+        let phase = desk.records.get(&ticket).map(|record| record.phase);
+        // The program keeps the rest of a permit of which it gave back a part.
+        let keeps = slots.is_some() && phase == Some(Phase::Held);
+        let given = slots.clone().filter(|_| keeps || left > 0);
         // The call that was not answered may have released the ticket, and the store may have
         // forgotten it since. Then nobody can say how the release went.
         let is_known = !is_repeated || !matches!(reply, Reply::Unknown { .. });
-        self.events.push_back(if is_known { released } else { Event::Unanswered { ticket } });
+        self.events.push_back(match is_known {
+            true => Event::Released { ticket, was_held, left, given },
+            false => Event::Unanswered { ticket, given },
+        });
+        match (slots, reply) {
+            (Some(given), Reply::Released { left: 1.., .. }) => {
+                self.keep_rest(name, ticket, &given)
+            }
+            // The ticket is over at the store, and with it the rest that the program keeps.
+            (Some(_), Reply::Ended { cause, .. }) if keeps => {
+                self.lose(name, ticket, Loss::Ended(*cause));
+            }
+            (Some(_), _) if keeps => self.lose(name, ticket, Loss::Forgotten),
+            _ if phase.is_some() => self.forget(name, ticket),
+            _ => {}
+        }
+    }
+
+    /// A part of a permit went back. The permits that stay keep their ticket, their fence and their
+    /// lease.
+    fn keep_rest(&mut self, name: &Name, ticket: Ticket, given: &Slots) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        match slots {
-            Some(given) if was_held && left > 0 => {
-                record.giving.take(&given);
-                if let Some(granted) = &mut record.granted {
-                    // The permits that stay keep their ticket, their fence and their lease.
-                    granted.slots.take(&given);
-                }
-                desk.refile(ticket);
-            }
-            Some(_) if !was_held && record.phase == Phase::Held => {
-                // A part was to be given back, and the store knows nothing of the whole.
-                self.lose(name, ticket, Loss::Forgotten);
-            }
-            _ => self.forget(name, ticket),
+        record.giving.take(given);
+        if let Some(granted) = &mut record.granted {
+            granted.slots.take(given);
         }
+        desk.refile(ticket);
     }
 
     fn take_detached(&mut self, name: &Name, ticket: Ticket, reply: &Reply) {

@@ -71,7 +71,7 @@ impl Session {
     /// will never do as asked. No other ticket may join a lease under which this one may still
     /// stand, because that would keep it alive.
     pub(super) fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
-        self.events.push_back(Event::Unanswered { ticket });
+        self.events.push_back(Event::Unanswered { ticket, given: None });
         let desk = self.desk(name);
         if let Some(lease) = desk.records.get(&ticket).map(|record| record.lease) {
             desk.shared_leases.retain(|_, shared| shared.lease != lease);

@@ -161,7 +161,7 @@ pub enum Event {
         was_held: bool,
         /// How many permits of it are left.
         left: u32,
-        /// Which slots were given back; `None`: all.
+        /// Which slots were given back; `None`: all, and this is the last event about the ticket.
         given: Option<Slots>,
     },
     /// The store did not answer a release or a detach, and will not any more. Nobody can say
@@ -169,6 +169,8 @@ pub enum Event {
     Unanswered {
         /// Which ticket.
         ticket: Ticket,
+        /// Which slots were to go back; `None`: all, and this is the last event about the ticket.
+        given: Option<Slots>,
     },
     /// A ticket was detached. It lasts this long if nobody renews it or attaches to it.
     Detached {

@@ -55,6 +55,14 @@ impl WaitingCallers {
         self.releases.next_overdue()
     }
 
+    /// Whatever is held is lost to the program, because nobody renews it any more.
+    pub(super) fn lose_grants(&mut self) {
+        for (_, grant) in self.grants.drain() {
+            grant.set(PermitState::Lost(Lost::Closed));
+            grant.held.is_over();
+        }
+    }
+
     /// The connection was closed. Each caller that waits learns so because its channel ends.
     pub(super) fn close(&mut self) {
         *self = Self::default();
@@ -184,14 +192,14 @@ impl Driver {
             Event::Asked { ticket, ask } => self.on_grant(ticket, |grant| grant.hear(ask)),
             Event::Lost { ticket, loss } => self.lost(ticket, loss),
             Event::Refused { ticket, refusal } => self.refused(now, ticket, refusal),
-            Event::Released { ticket, was_held, left, given } => {
-                self.released(ticket, was_held, left, given);
+            Event::Released { ticket, was_held, given, .. } => {
+                self.released(ticket, was_held, given.as_ref());
             }
             Event::Detached { ticket, valid_for } => {
                 self.waiting.grants.remove(&ticket);
                 self.waiting.releases.answer_detach(ticket, Ok(valid_for));
             }
-            Event::Unanswered { ticket } => self.unanswered(ticket),
+            Event::Unanswered { ticket, given } => self.unanswered(ticket, given.as_ref()),
             Event::Answer { ask, reply } => {
                 // No reply: the call has failed, and `last_error` says how.
                 let answer = reply.ok_or_else(|| self.error());
@@ -239,7 +247,7 @@ impl Driver {
             self.statistics.lost();
         }
         if lost == Lost::Silence {
-            return self.unanswered(ticket);
+            return self.unanswered(ticket, None);
         }
         self.no_more_releases(ticket, &Err(ReleaseError::NotHeld));
         self.waiting.releases.answer_detach(ticket, Err(ReleaseError::NotHeld));

@@ -41,7 +41,7 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
         Event::Released { ticket, was_held, left, .. } => {
             tracing::debug!(target: "seinpaal", name = name(), %ticket, was_held, left, "released");
         }
-        Event::Unanswered { ticket } => {
+        Event::Unanswered { ticket, .. } => {
             tracing::warn!(target: "seinpaal", name = name(), %ticket, "not known to be released");
         }
         Event::Detached { ticket, .. } => {
@@ -109,7 +109,7 @@ pub(super) fn ticket_of(event: &Event) -> Option<Ticket> {
         | Event::Lost { ticket, .. }
         | Event::Refused { ticket, .. }
         | Event::Released { ticket, .. }
-        | Event::Unanswered { ticket }
+        | Event::Unanswered { ticket, .. }
         | Event::Detached { ticket, .. } => Some(*ticket),
         Event::Answer { .. } => None,
     }

@@ -10,10 +10,7 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use super::{Closing, DetachResult, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
-use crate::{
-    error::ReleaseError,
-    permit_state::{Lost, PermitState},
-};
+use crate::error::ReleaseError;
 
 /// How long the store may take to confirm a release, unless the caller says otherwise.
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
@@ -119,19 +116,23 @@ impl Driver {
         }
     }
 
-    pub(super) fn released(
+    /// A release was answered. `given`: only these slots went back, and the rest is told of later.
+    pub(super) fn released(&mut self, ticket: Ticket, was_held: bool, given: Option<&Slots>) {
+        let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
+        self.answer_releases(ticket, given, &answer);
+    }
+
+    fn answer_releases(
         &mut self,
         ticket: Ticket,
-        was_held: bool,
-        left: u32,
-        given: Option<Slots>,
+        given: Option<&Slots>,
+        answer: &Result<(), ReleaseError>,
     ) {
-        let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
-        match given.filter(|_| left > 0) {
+        match given {
             Some(given) => {
-                self.waiting.releases.answer(ticket, &answer, |it| given.contains(&it.slots));
+                self.waiting.releases.answer(ticket, answer, |it| given.contains(&it.slots));
             }
-            None => self.no_more_releases(ticket, &answer),
+            None => self.no_more_releases(ticket, answer),
         }
     }
 
@@ -142,9 +143,9 @@ impl Driver {
     }
 
     /// Tells the callers of a release or a detach that nobody can say whether it was executed.
-    pub(super) fn unanswered(&mut self, ticket: Ticket) {
+    pub(super) fn unanswered(&mut self, ticket: Ticket, given: Option<&Slots>) {
         let unknown = self.unknown(ticket);
-        self.no_more_releases(ticket, &Err(unknown.clone()));
+        self.answer_releases(ticket, given, &Err(unknown.clone()));
         self.waiting.releases.answer_detach(ticket, Err(unknown));
     }
 
@@ -186,10 +187,7 @@ impl Driver {
         let longest = ttls.max().unwrap_or(ttl);
         self.session.close(now);
         self.queues.close();
-        for (_, grant) in self.waiting.grants.drain() {
-            grant.set(PermitState::Lost(Lost::Closed));
-            grant.held.is_over();
-        }
+        self.waiting.lose_grants();
         self.waiting.close();
         self.asks.close();
         self.store_tasks.clear();

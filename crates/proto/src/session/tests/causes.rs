@@ -62,7 +62,7 @@ fn an_unanswered_release_is_not_reported_as_too_late() {
     net.release(0, ticket);
     net.run_for(3 * TTL);
     let said: Vec<_> = net.told.iter().map(|(_, _, event)| event).collect();
-    assert_eq!(said.last(), Some(&&Event::Unanswered { ticket }), "{said:?}");
+    assert_eq!(said.last(), Some(&&Event::Unanswered { ticket, given: None }), "{said:?}");
     let is_release = |event: &&&Event| matches!(event, Event::Released { .. });
     assert_eq!(said.iter().find(is_release), None);
 }
@@ -79,5 +79,5 @@ fn a_release_whose_answer_was_lost_and_that_the_store_has_forgotten_is_unknown()
     net.fate.lose_replies = 0;
     net.run_for(TTL);
     let last = net.told.last().map(|(_, _, event)| event);
-    assert_eq!(last, Some(&Event::Unanswered { ticket }));
+    assert_eq!(last, Some(&Event::Unanswered { ticket, given: None }));
 }

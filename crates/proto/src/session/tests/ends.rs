@@ -83,3 +83,53 @@ fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     assert!(cancels(&sent, ticket), "{sent:?}");
     assert!(session.is_idle());
 }
+
+/// A permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
+fn part_given_back() -> (Session, Ticket, crate::session::Call) {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(3, 3, TTL));
+    let call = session.poll_call(0).unwrap();
+    let Reply::Granted(grant) = granted(ticket) else { unreachable!() };
+    let grant = Grant { slots: Slots::range(0, 2), limit: 3, ..grant };
+    session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
+    events(&mut session);
+    session.release(SECOND, ticket, Some(Slots::range(0, 0)));
+    let call = session.poll_call(SECOND).unwrap();
+    (session, ticket, call)
+}
+
+#[test]
+fn a_part_that_the_store_no_longer_has_is_the_loss_of_the_rest() {
+    let given = Some(Slots::range(0, 0));
+    for (reply, was_held, loss) in [
+        (|ticket| Reply::Unknown { ticket }, false, Loss::Forgotten),
+        (ended_by(Cause::Evicted), false, Loss::Ended(Cause::Evicted)),
+        (ended_by(Cause::Released), true, Loss::Ended(Cause::Released)),
+    ] as [(fn(Ticket) -> Reply, bool, Loss); 3]
+    {
+        let (mut session, ticket, call) = part_given_back();
+        session.handle_replies(SECOND, call.id, replies(reply(ticket)));
+        let released = Event::Released { ticket, was_held, left: 0, given: given.clone() };
+        assert_eq!(events(&mut session), [released, Event::Lost { ticket, loss }]);
+        assert!(session.is_idle());
+    }
+}
+
+fn ended_by(cause: Cause) -> fn(Ticket) -> Reply {
+    match cause {
+        Cause::Evicted => |ticket| Reply::Ended { ticket, cause: Cause::Evicted },
+        _ => |ticket| Reply::Ended { ticket, cause: Cause::Released },
+    }
+}
+
+#[test]
+fn the_rest_of_a_part_that_went_back_is_kept() {
+    let (mut session, ticket, call) = part_given_back();
+    session.handle_replies(SECOND, call.id, replies(Reply::Released { ticket, left: 2 }));
+    let given = Some(Slots::range(0, 0));
+    let released = Event::Released { ticket, was_held: true, left: 2, given };
+    assert_eq!(events(&mut session), [released]);
+    session.release(SECOND, ticket, Some(Slots::range(1, 2)));
+    let call = session.poll_call(SECOND).unwrap();
+    assert_eq!(call.batch.requests, [Request::Release { ticket, slots: None }]);
+}

@@ -85,7 +85,7 @@ fn a_release_that_fails_for_good_is_known_to_be_unknown() {
     let (mut session, ticket) = held();
     session.release(SECOND, ticket, None);
     assert_eq!(fail_all(&mut session, SECOND).len(), 1);
-    assert_eq!(events(&mut session), [Event::Unanswered { ticket }]);
+    assert_eq!(events(&mut session), [Event::Unanswered { ticket, given: None }]);
     assert!(session.is_idle());
 }
 
@@ -94,7 +94,7 @@ fn a_detach_that_fails_for_good_is_known_to_be_unknown() {
     let (mut session, ticket) = held();
     session.detach(SECOND, ticket);
     assert_eq!(fail_all(&mut session, SECOND).len(), 1);
-    assert_eq!(events(&mut session), [Event::Unanswered { ticket }]);
+    assert_eq!(events(&mut session), [Event::Unanswered { ticket, given: None }]);
 }
 
 #[test]
