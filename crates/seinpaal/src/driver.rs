@@ -240,6 +240,11 @@ impl Driver {
         self.session.is_idle() && self.queues.is_idle()
     }
 
+    /// Returns whether the program has a permit or an item in hand.
+    fn holds(&self) -> bool {
+        self.waiting.held() > 0 || self.queues.holds()
+    }
+
     fn step_queues(&mut self, now: u64) {
         for (name, call) in self.queues.step(now) {
             let store = Arc::clone(&self.store);
@@ -273,6 +278,16 @@ impl Driver {
             taken += 1;
         }
         taken
+    }
+}
+
+impl Drop for Driver {
+    /// The driver's runtime may have ended, or code of the program may have panicked in it. Then
+    /// nobody renews any more, and holders have to hear that, as they do of any other loss. The
+    /// sessions are not asked: after a panic they may be in disorder.
+    fn drop(&mut self) {
+        self.waiting.lose_grants();
+        self.queues.lose_leases();
     }
 }
 

@@ -66,6 +66,10 @@ impl QueueWaiters {
         }
     }
 
+    pub(super) fn holds(&self) -> bool {
+        !self.leases.is_empty()
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.pops.is_empty() && self.leases.is_empty()
     }
@@ -80,13 +84,18 @@ impl QueueWaiters {
     /// Each caller that waits learns that the connection is closed because its channel ends.
     pub(super) fn close(&mut self) {
         self.session.close();
-        for (_, lease) in self.leases.drain() {
-            lease.set(PermitState::Lost(Lost::Closed));
-        }
+        self.lose_leases();
         self.asks.clear();
         self.pops.clear();
         self.numbers.clear();
         self.finishes.clear();
+    }
+
+    /// Whatever is in work is lost to the program, because nobody renews it any more.
+    pub(super) fn lose_leases(&mut self) {
+        for (_, lease) in self.leases.drain() {
+            lease.set(PermitState::Lost(Lost::Closed));
+        }
     }
 
     /// Passes on the session's events.

@@ -145,6 +145,11 @@ impl QueueSessions {
         self.touched.extend(self.by_name.keys().cloned());
     }
 
+    /// Whatever is in work is lost to the program.
+    pub(super) fn lose_leases(&mut self) {
+        self.by_name.values_mut().for_each(QueueWaiters::lose_leases);
+    }
+
     /// Lets time pass, tells what there is to tell, and says what calls are due.
     pub(super) fn step(&mut self, now: Micros) -> Vec<(Name, Call)> {
         while let Some((_, name)) = self.agenda.first().filter(|(at, _)| *at <= now) {
@@ -185,6 +190,10 @@ impl QueueSessions {
 
     pub(super) fn next_timeout(&self) -> Option<Micros> {
         self.agenda.first().map(|(at, _)| *at)
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        self.by_name.values().any(QueueWaiters::holds)
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::{
     future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use futures_util::StreamExt;
-use seinpaal_proto::time::Micros;
+use seinpaal_proto::time::{Micros, SECOND};
 use tokio::{runtime, time::Sleep};
 
 use super::{Driver, SharedDriver};
@@ -17,6 +18,10 @@ use crate::room::Room;
 
 /// After this many rounds the runtime gets its turn: it looks at timers and sockets on this thread.
 const MOST_ROUNDS: u32 = 64;
+
+/// The longest sleep while something is held. The runtime's timers stand still while the machine
+/// sleeps, and leases do not: after a suspend the task looks at them within this time.
+const LONGEST_SLEEP_OF_HOLDERS: Micros = SECOND;
 
 /// The most answers that are taken before anything else has its turn.
 const MOST_ANSWERS: u32 = 32;
@@ -87,9 +92,11 @@ impl Serving {
         if let Some(at) = at
             && self.sleep.as_ref().is_none_or(|(until, _)| at < *until)
         {
-            let left = at.saturating_sub(driver.clock.now());
+            let now = driver.clock.now();
+            let most = if driver.holds() { LONGEST_SLEEP_OF_HOLDERS } else { Micros::MAX };
+            let left = at.saturating_sub(now).min(most);
             let sleep = tokio::time::sleep(Duration::from_micros(left));
-            self.sleep = Some((at, Box::pin(sleep)));
+            self.sleep = Some((now + left, Box::pin(sleep)));
         }
         let Some((_, sleep)) = &mut self.sleep else { return Poll::Pending };
         ready!(sleep.as_mut().poll(context));
@@ -117,9 +124,10 @@ impl Driver {
     /// Takes what has come. Each round takes from every source. So a store whose answers are always
     /// ready delays neither news nor commands.
     fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
-        // Code of the program: it is called between rounds, when the session is in order.
+        // Code of the program: it is called between rounds, when the session is in order. If it
+        // panics, the panic hook says so, and the connection goes on for all others.
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
-            on_queued.0(waiting);
+            let _ = catch_unwind(AssertUnwindSafe(|| on_queued.0(waiting)));
         }
         // News before answers. A release may grant to another task of this client, and the same
         // call proves that grant. The session must have heard of it when it takes the answer

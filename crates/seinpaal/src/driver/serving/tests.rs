@@ -4,6 +4,7 @@ use std::{
     task::Wake,
 };
 
+use futures_util::FutureExt;
 use seinpaal_proto::{
     Inbox,
     session::{Session, SessionConfig},
@@ -11,11 +12,15 @@ use seinpaal_proto::{
 use tokio::sync::mpsc;
 
 use super::{
-    super::{DriverCommand, QueueSessions, start::makings},
+    super::{
+        DriverCommand, GrantInHand, OnQueued, QueueSessions, plain_request::plain_request,
+        start::makings,
+    },
     *,
 };
 use crate::{
     boottime::ClientClock,
+    permit_state::{Lost, PermitState},
     store::{
         Store,
         clock::Clock,
@@ -26,19 +31,38 @@ use crate::{
 /// More than is done in one poll.
 const MANY: usize = 10_000;
 
-/// A driver, and the way to it. It has many store_tasks, each of which is done at once.
-fn busy() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
+/// A driver, and the way to it.
+fn idle() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
     let (config, clock) = (SessionConfig::default(), ClientClock::Machine);
     let (makings, ends) = makings(config.clone(), clock, "memory:".into()).expect("made");
     let inbox = Inbox(1);
     let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
     let queues =
         QueueSessions::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
-    let driver = Driver::new(Session::new(inbox, config), queues, store, makings);
+    (Driver::new(Session::new(inbox, config), queues, store, makings), ends.commands)
+}
+
+/// A driver that has many store_tasks, each of which is done at once.
+fn busy() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
+    let (driver, commands) = idle();
     for _ in 0..MANY {
         driver.store_tasks.push(Box::pin(ready(())));
     }
-    (driver, ends.commands)
+    (driver, commands)
+}
+
+/// A driver at work whose program has been granted a permit.
+async fn holding() -> (Serving, Arc<GrantInHand>, mpsc::UnboundedSender<DriverCommand>) {
+    let (driver, commands) = idle();
+    let mut serving = Serving::new(Arc::new(Room::new()), driver);
+    let (request, mut answer) = plain_request("n", 1);
+    assert!(commands.send(DriverCommand::Acquire(request)).is_ok());
+    let grant = poll_fn(|context| {
+        let _ = serving.poll(context);
+        answer.poll_unpin(context)
+    });
+    let grant = grant.await.expect("the driver answers").expect("granted");
+    (serving, grant, commands)
 }
 
 #[derive(Default)]
@@ -77,4 +101,29 @@ fn a_driver_with_work_without_end_lets_its_runtime_have_a_turn() {
     let left = room.try_enter().expect("nobody is inside").driver.store_tasks.len();
     assert_eq!(left, MANY - MOST_ROUNDS as usize);
     assert!(wakes.0.load(Relaxed) > 0, "it comes back by itself");
+}
+
+#[tokio::test]
+async fn a_driver_of_a_holder_looks_at_its_clock_within_a_second() {
+    let (mut serving, _grant, _commands) = holding().await;
+    let waker = Arc::new(Wakes::default()).into();
+    assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
+    let until = serving.sleep.as_ref().expect("its lease is to be renewed").0;
+    assert!(until <= ClientClock::Machine.now() + SECOND);
+}
+
+#[tokio::test]
+async fn a_holder_whose_driver_ends_with_its_runtime_has_lost_its_permit() {
+    let (serving, grant, _commands) = holding().await;
+    assert_eq!(grant.noted(), PermitState::Held);
+    drop(serving);
+    assert_eq!(grant.noted(), PermitState::Lost(Lost::Closed));
+}
+
+#[test]
+fn a_callback_that_panics_leaves_the_driver_in_order() {
+    let (mut driver, _commands) = idle();
+    driver.queued.push((OnQueued(Box::new(|_| panic!("a callback of the program"))), 1));
+    let waker = Arc::new(Wakes::default()).into();
+    assert!(matches!(driver.poll_round(&mut Context::from_waker(&waker)), DriverInput::Nothing));
 }
