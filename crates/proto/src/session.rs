@@ -88,6 +88,8 @@ pub struct Session {
     draws: u64,
     /// The number of the last request. The outbox sends requests in the order of these numbers.
     numbers: u64,
+    /// The latest instant that the session was told.
+    latest: Micros,
     /// The highest fence that was seen at any name, or the latest reading of the store's clock if
     /// that is higher. Fences follow the clock, so this is a floor for the fences of every name.
     /// Every batch carries it: a store that has lost its memory then gives no fence twice.
@@ -116,6 +118,7 @@ impl Session {
             store_clock: None,
             draws: inbox.0 as u64,
             numbers: 0,
+            latest: 0,
             fence_seen: 0,
         }
     }
@@ -134,6 +137,7 @@ impl Session {
 
     /// The store answered a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {
+        self.latest = now;
         // A call ends once. What comes about it after that is dropped.
         if let Some(sent) = self.calls.remove(&call) {
             self.learn_clock(replies.now, sent.at);
@@ -143,6 +147,7 @@ impl Session {
 
     /// A call failed.
     pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: CallFailure) {
+        self.latest = now;
         if let Some(sent) = self.calls.remove(&call) {
             self.take_failure(now, sent, failure);
         }
@@ -151,6 +156,7 @@ impl Session {
     /// The store says that something happened. It may be late, repeated or about a ticket long
     /// gone.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: Wakeup) {
+        self.latest = now;
         match wakeup.what {
             What::Granted { .. } if !self.tickets.contains_key(&wakeup.ticket) => {
                 self.give_back(now, &wakeup.name, wakeup.ticket);
@@ -178,6 +184,7 @@ impl Session {
 
     /// Time has passed: sets off the alarms that are due.
     pub fn handle_timeout(&mut self, now: Micros) {
+        self.latest = now;
         while let Some(&(at, ticket)) = self.alarms.first()
             && at <= now
         {
@@ -190,8 +197,10 @@ impl Session {
 
     /// The next call to make. One call a name is under way, and only so many in all. A program that
     /// asks at very many names at once so waits here and not at the store; otherwise the session
-    /// would take its own backlog for a store that is silent. Renewals go first.
+    /// would take its own backlog for a store that is silent. Names have their turn in the order in
+    /// which they became due; names at which nothing is held and nobody waits come last.
     pub fn poll_call(&mut self, now: Micros) -> Option<Call> {
+        self.latest = now;
         while let Some(name) = self.next_name(now) {
             self.desk(&name).agenda_at = None;
             let call = self.compose(now, &name);

@@ -1,10 +1,12 @@
 //! When each name is to be looked at. A name may have to wait for its turn: a program that asks at
 //! very many names at once waits here and not at the store. Otherwise the session would take its
-//! own backlog for a store that is silent. Renewals go first.
+//! own backlog for a store that is silent. Names have their turn in the order in which they became
+//! due. Renewals that are to overtake a call go first, and names at which nothing is held or waits
+//! come last.
 
 use alloc::collections::BTreeSet;
 
-use super::{Session, compose::MOST_OVERTAKING};
+use super::{Session, compose::MOST_OVERTAKING, desk::AT_ONCE};
 use crate::{name::Name, time::Micros};
 
 /// The most calls under way. A store answers this many long before one of them is taken for lost.
@@ -133,7 +135,12 @@ impl Session {
                 self.shelf.put(name, desk.shared_leases);
             }
         } else {
-            let (before, due) = (desk.agenda_at, desk.next_due());
+            let before = desk.agenda_at;
+            // What is due at once has its turn in the order in which it became due, and behind
+            // renewals that have been due for longer. A busy name would else pass a quiet one for
+            // ever.
+            let ready_at = before.map_or(self.latest, |before| before.min(self.latest));
+            let due = desk.next_due().map(|due| if due == AT_ONCE { ready_at } else { due });
             if before != due || before.is_none() {
                 self.strike(before, name);
                 self.desk(name).agenda_at = None;

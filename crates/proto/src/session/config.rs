@@ -15,8 +15,9 @@ pub struct SessionConfig {
     pub longest_lease: Micros,
     /// How far the store's clock may jump.
     pub clock_bound: JumpBound,
-    /// How long the store may be silent before requests for permits fail. Permits that are held are
-    /// renewed however long it is silent, until they are lost.
+    /// How long the store may be silent before requests for permits fail. Requests that stand in
+    /// line already wait on, until their own timeout. Permits that are held are renewed however
+    /// long the store is silent, until they are lost.
     pub patience: Micros,
 }
 

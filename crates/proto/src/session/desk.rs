@@ -21,6 +21,11 @@ use crate::{
     time::Micros,
 };
 
+/// With so many ttls at one name, series that nothing stands under are dropped.
+const MANY_TTLS: usize = 64;
+/// No instant, but *as soon as it is the turn of the name*.
+pub(super) const AT_ONCE: Micros = 0;
+
 /// All of one name. The session makes a desk when something is wanted of the name, and clears it
 /// away when nothing is held, wanted or under way there.
 #[derive(Clone, Debug)]
@@ -82,6 +87,18 @@ impl Desk {
 
     pub(super) fn lease(&mut self, id: LeaseId, ttl: Micros) -> &mut LeaseDesk {
         self.leases.get_or_insert_with(id, || Box::new(LeaseDesk::new(ttl)))
+    }
+
+    /// Drops the series of ttls that nothing stands under, now and then. A program that works out
+    /// its ttls has another one for each request.
+    pub(super) fn make_room_for_series(&mut self, ttl: Micros) {
+        let Self { shared_leases, leases, .. } = self;
+        let count = shared_leases.len();
+        // At every doubling, so that it costs little even where all of them are in use.
+        let is_time = count >= MANY_TTLS && count.is_power_of_two();
+        if is_time && shared_leases.get(&ttl).is_none() {
+            shared_leases.retain(|_, shared| leases.get(&shared.lease).is_some());
+        }
     }
 
     pub(super) fn insert(&mut self, record: Record) {
@@ -208,8 +225,8 @@ impl Desk {
         }
     }
 
-    /// When to send something. While a call is under way only renewals count, since nothing else is
-    /// sent before its answer.
+    /// When to send something, or [`AT_ONCE`]. While a call is under way only renewals count, since
+    /// nothing else is sent before its answer.
     pub(super) fn next_due(&self) -> Option<Micros> {
         let leases = self.leases.values().filter_map(|lease| lease.next_renewal());
         if self.under_way.is_some() {
@@ -219,8 +236,8 @@ impl Desk {
         let is_unproved = self.leases.values().any(|lease| !lease.unproved.is_empty());
         let at_once =
             !self.outbox.is_empty() || !self.asks.is_empty() || self.must_settle || is_unproved;
-        // What goes out at once has been due for ever: only the pause after a failure delays it.
-        let due = if at_once { Some(0) } else { leases.chain(self.waiters_due).min() };
+        // Only the pause after a failure delays what goes out at once.
+        let due = if at_once { Some(AT_ONCE) } else { leases.chain(self.waiters_due).min() };
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }
 

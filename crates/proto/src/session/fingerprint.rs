@@ -65,7 +65,8 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
     }
     own.due(*waiters_due, hasher);
     own.due(retry_at.filter(|at| *at > own.now), hasher);
-    own.due(*agenda_at, hasher);
+    // How long a name has been due decides only which of several names has its turn first.
+    own.due(agenda_at.map(|at| at.max(own.now)), hasher);
     (hands_over_to_us, *nobodys_turn && !asks.is_empty()).hash(hasher);
     (asks.len(), under_way.is_some(), failures.min(&7), must_settle).hash(hasher);
 }

@@ -14,6 +14,7 @@ impl Session {
         self.desk(name);
         let Self { desks, source, .. } = self;
         let desk = desks.get_mut(name).unwrap_or_else(|| unreachable!("made above"));
+        desk.make_room_for_series(ttl);
         let shared =
             desk.shared_leases.get_or_insert_with(ttl, || SharedLease::new(source.lease()));
         let ticket = shared.draw(source);

@@ -39,7 +39,7 @@ impl Session {
         ticket: Ticket,
         wish: Wish,
     ) -> Result<(), AcquireRefusal> {
-        self.end_before_attach(ticket)?;
+        self.end_before_attach(name, ticket)?;
         let number = self.next_number();
         let longest = self.config.longest_lease;
         // A series of its own, which the ledger remembers as spent: a late copy of this request is
@@ -52,9 +52,12 @@ impl Session {
     /// Ends what this session itself has of a ticket that it is to attach to.
     ///
     /// # Errors
-    /// The ticket waits here, or is being given back.
-    fn end_before_attach(&mut self, ticket: Ticket) -> Result<(), AcquireRefusal> {
+    /// The ticket waits here, is being given back, or is one of another name.
+    fn end_before_attach(&mut self, to: &Name, ticket: Ticket) -> Result<(), AcquireRefusal> {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return Ok(()) };
+        if name != *to {
+            return Err(AcquireRefusal::Unknown);
+        }
         let Some(record) = self.desk(&name).records.get(&ticket) else { return Ok(()) };
         match (record.phase, record.is_delivered) {
             (Phase::Leaving, _) => return Err(AcquireRefusal::Ended(Cause::Released)),

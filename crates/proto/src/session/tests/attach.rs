@@ -9,6 +9,7 @@ use alloc::vec;
 
 use crate::{
     id::{Fence, Inbox, Ticket},
+    name::Name,
     reply::{Cause, Grant, Replies, Reply, TicketReply, Wakeup, What},
     request::Request,
     session::{AcquireRefusal, Event, Loss, Session, SessionConfig},
@@ -207,4 +208,16 @@ fn over_lossy_repeating_reordering_links_a_ticket_has_one_holder_in_the_end() {
         assert!(net.state.is_empty(), "seed {seed}: something is left: {:?}", net.state);
         assert!(net.sessions.iter().all(Session::is_idle), "seed {seed}");
     }
+}
+
+#[test]
+fn an_attach_by_the_wrong_name_ends_no_hold_of_another_name() {
+    let (mut net, ticket) = held(1);
+    let session = &mut net.sessions[0];
+    let other = Name::new("another").unwrap();
+    let refused = session.attach(net.now, &other, ticket, wish(1, 1, TTL));
+    assert_eq!(refused, Err(AcquireRefusal::Unknown));
+    assert!(session.poll_event().is_none());
+    net.run_for(TTL);
+    assert!(net.holds(0, ticket));
 }

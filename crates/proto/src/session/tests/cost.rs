@@ -1,13 +1,13 @@
 //! What permits cost in calls.
 
-use alloc::vec::Vec;
+use alloc::{collections::VecDeque, vec::Vec};
 use std::format;
 
 use super::{TTL, net::Net, replies, wish};
 use crate::{
-    id::{Fence, Inbox},
+    id::{Fence, Inbox, Ticket},
     name::Name,
-    reply::{Busy, Grant, Reply},
+    reply::{Busy, Grant, Replies, Reply},
     request::Request,
     session::{CallFailure, Session, SessionConfig},
     time::SECOND,
@@ -77,21 +77,17 @@ fn forty_thousand_permits_of_one_client_outlast_a_disagreement() {
     assert_eq!((held, net.largest <= crate::Batch::MOST), (39_999, true));
 }
 
+fn grant(ticket: Ticket) -> Grant {
+    let (fence, slots, names) = (Fence(1), "0".parse().unwrap(), crate::SlotNames::none());
+    Grant { ticket, fence, slots, names, limit: 1, valid_for: Some(TTL) }
+}
+
 #[test]
 fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());
     let held = session.acquire(0, &Name::new("held").unwrap(), wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
-    let slots = "0".parse().unwrap();
-    let grant = Grant {
-        ticket: held,
-        fence: Fence(1),
-        slots,
-        names: crate::SlotNames::none(),
-        limit: 1,
-        valid_for: Some(TTL),
-    };
-    session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
+    session.handle_replies(0, call.id, replies(Reply::Granted(grant(held))));
     for n in 0..5_000 {
         session.acquire(SECOND, &Name::new(&format!("n{n}")).unwrap(), wish(1, 1, TTL));
     }
@@ -109,4 +105,60 @@ fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     let next = session.poll_call(TTL / 3).unwrap();
     let [Request::Acquire(ask)] = &*next.batch.requests else { panic!("{next:?}") };
     assert_eq!(ask.not_after, Some((TTL / 3 - SECOND) + 10 * SECOND), "from when it was sent");
+}
+
+/// A session whose names all have a request that waits for its turn, and one that holds a permit
+/// whose renewal comes due meanwhile.
+#[test]
+fn a_quiet_name_is_renewed_while_thousands_of_busy_names_want_calls() {
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
+    let quiet = Name::new("quiet").unwrap();
+    let names: Vec<Name> = (0..5_000).map(|n| Name::new(&format!("n{n:04}")).unwrap()).collect();
+    for name in names.iter().chain([&quiet]) {
+        session.acquire(0, name, wish(1, 1, TTL));
+        let call = session.poll_call(0).unwrap();
+        let [Request::Acquire(ask)] = &*call.batch.requests else { panic!() };
+        session.handle_replies(0, call.id, replies(Reply::Granted(grant(ask.ticket))));
+    }
+    for name in &names {
+        session.acquire(SECOND, name, wish(1, 1, TTL));
+    }
+    let mut calls: VecDeque<_> = core::iter::from_fn(|| session.poll_call(SECOND)).collect();
+    assert!(
+        calls.len() > 4_000,
+        "the calls under way are as many as there may be: {}",
+        calls.len()
+    );
+    // Each answer finds the next request of its name waiting.
+    let mut is_renewed = false;
+    for now in (TTL / 3..).take(2 * names.len()) {
+        let call = calls.pop_front().unwrap();
+        let name = call.batch.name.clone();
+        is_renewed |= name == quiet;
+        let answers = call.batch.requests.iter().map(|request| match request {
+            Request::Acquire(ask) => {
+                let ticket = ask.ticket;
+                Reply::Busy { ticket, why: Busy::Full, limit: 1, held: 1, waiting: 0 }
+            }
+            _ => Reply::Renewed { valid_for: Some(TTL) },
+        });
+        let replies = answers.collect();
+        let answers = Replies { now: 0, replies, backlog: false, look_in: None };
+        session.acquire(now, &name, wish(1, 1, TTL));
+        session.handle_replies(now, call.id, answers);
+        calls.extend(core::iter::from_fn(|| session.poll_call(now)));
+    }
+    assert!(is_renewed);
+}
+
+#[test]
+fn ttls_that_were_used_once_leave_nothing_behind() {
+    let mut session = Session::new(Inbox(7), SessionConfig::default());
+    let name = Name::new("n").unwrap();
+    for n in 0..10_000 {
+        let ticket = session.acquire(0, &name, wish(1, 1, TTL + n));
+        session.cancel(0, ticket); // nothing was sent
+        let kept: usize = session.shelf.iter().map(|(_, kept)| kept.len()).sum();
+        assert!(kept <= 64, "{kept} series after {n} ttls");
+    }
 }
