@@ -1,12 +1,12 @@
 //! Pops. A program describes one by its methods and then awaits it.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use seinpaal_proto::{
     Name,
     queue::{Batch, session::Until},
 };
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TryRecvError};
 
 use super::{Item, PopError, Queue};
 use crate::{
@@ -214,9 +214,17 @@ impl PopWish {
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
         // The driver gives back what it hands over from here on, because nobody can take it.
         self.from.close();
-        while let Ok(handed) = self.from.try_recv() {
-            if let Got::Items(items) = self.got(handed) {
-                items.into_iter().for_each(Item::return_unseen);
+        loop {
+            match self.from.try_recv() {
+                Ok(handed) => {
+                    if let Got::Items(items) = self.got(handed) {
+                        items.into_iter().for_each(Item::return_unseen);
+                    }
+                }
+                // The driver began to hand something over before the channel was closed, and has
+                // not ended yet. It takes a few instructions more, on another thread.
+                Err(TryRecvError::Empty) => thread::yield_now(),
+                Err(TryRecvError::Disconnected) => return,
             }
         }
     }
