@@ -149,7 +149,8 @@ pub enum Event {
         /// The pop that this is about.
         pop: PopId,
     },
-    /// Believed until later than was said before; not in danger.
+    /// Believed until later than was said before. If the answer came late, danger may follow at
+    /// once.
     Renewed {
         /// Which delivery.
         delivery: Delivery,

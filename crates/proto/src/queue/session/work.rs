@@ -182,6 +182,11 @@ impl DeliveriesInHand {
         held.map(|(delivery, _)| *delivery).collect()
     }
 
+    /// The shortest ttl of all that is in hand.
+    pub(super) fn shortest_ttl(&self) -> Option<Micros> {
+        self.held.values().map(|held| held.ttl).min()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
