@@ -112,10 +112,10 @@ pub struct EmbeddedStore {
 const LOOK: Duration = Duration::from_secs(1);
 
 impl EmbeddedStore {
-    /// Opens the store in `dir` for one client, and makes the directory and the store if they are not
-    /// there. A user who may write to the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`).
-    /// Waits up to five seconds for calls of others. A process may have any number of stores open,
-    /// in one directory too.
+    /// Opens the store in `dir` for one client, and makes the directory and the store if they are
+    /// not there. A user who may write to the directory may use the store (for a group:
+    /// `chgrp GROUP DIR; chmod 2770 DIR`). Waits up to five seconds for calls of others. A process
+    /// may have any number of stores open, in one directory too.
     ///
     /// # Errors
     /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only,

@@ -60,9 +60,8 @@ pub enum Request {
         /// As in [`Acquire::margin`].
         margin: Micros,
     },
-    /// Give back the permits of a ticket, or only these slots of it. A sender
-    /// without an inbox, such as an operator, gives back whole tickets of any holder, and the holder
-    /// is told. Answers
+    /// Give back the permits of a ticket, or only these slots of it. A sender without an inbox,
+    /// such as an operator, gives back whole tickets of any holder, and the holder is told. Answers
     /// `Released`, `Ended` or `Unknown`.
     Release {
         /// The ticket whose permits go back.

@@ -34,11 +34,11 @@
 //!
 //! # To end
 //! A permit that is dropped goes back in the background; [`Permit::release`] says how that went.
-//! [`Seinpaal::close`] ends everything: waiting requests fail with `Closed` at once, and held permits
-//! go back. Dropping the last clone and the last permit does the same without a word; that drop
-//! waits for nothing, but its thread waits up to a second when it ends. A program that is killed
-//! holds its permits until their leases end; on one machine (memory, embedded) they are free at
-//! once.
+//! [`Seinpaal::close`] ends everything: waiting requests fail with `Closed` at once, and held
+//! permits go back. Dropping the last clone and the last permit does the same without a word; that
+//! drop waits for nothing, but its thread waits up to a second when it ends. A program that is
+//! killed holds its permits until their leases end; on one machine (memory, embedded) they are free
+//! at once.
 //!
 //! # After a fork
 //! The connection stays the parent's. In the child every request on it fails with an error that

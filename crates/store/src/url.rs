@@ -160,8 +160,8 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => {
                 write!(f, "file://{}", options::encode(&directory.to_string_lossy(), &[]))
             }
-            // The parser refuses a label with a path, or with what may be a password. So `/` and `@`
-            // are encoded.
+            // The parser refuses a label with a path, or with what may be a password. So `/` and
+            // `@` are encoded.
             Self::Memory(label) => write!(f, "memory:{}", options::encode(label, &['/', '@'])),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),

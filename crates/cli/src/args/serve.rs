@@ -38,8 +38,8 @@ pub(crate) struct ServeArgs {
     /// The private key of that certificate, a PEM file
     #[arg(long, value_name = "PATH", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Allow actions, on the pages and in the API: set limits and names of slots, pause, resume, ask,
-    /// reserve, evict, replay, drop, cancel and purge
+    /// Allow actions, on the pages and in the API: set limits and names of slots, pause, resume,
+    /// ask, reserve, evict, replay, drop, cancel and purge
     #[arg(long)]
     pub(crate) allow_actions: bool,
     /// Let programs take permits and items over HTTP; /v1/openapi.json describes how

@@ -20,8 +20,8 @@ impl Drop for RingOnDrop {
     }
 }
 
-/// Executes a batch. `None`: the batch cannot be executed here now, and nothing was done. `start` is called if
-/// the thread is to begin.
+/// Executes a batch. `None`: the batch cannot be executed here now, and nothing was done. `start`
+/// is called if the thread is to begin.
 pub(crate) fn call(
     room: &Room<StoreThread>,
     batch: &Batch,

@@ -58,7 +58,8 @@ impl Builder {
         self
     }
 
-    /// Sets how long the store may be silent before acquires fail. Default 30 s.
+    /// Sets how long the store may be silent before acquires fail. Default 30 s. An acquire that
+    /// stands in line already waits on, until its own timeout.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self

@@ -56,7 +56,8 @@ struct NewItem {
     /// A key. The item is not pushed if one with the same key was pushed within the last `dedup_ms`
     /// milliseconds. Default: no key.
     dedup: Option<String>,
-    /// For how long the key keeps out others, in milliseconds: a second to a week. Default: an hour.
+    /// For how long the key keeps out others, in milliseconds: a second to a week. Default: an
+    /// hour.
     #[schema(minimum = 1000, maximum = 604_800_000)]
     dedup_ms: Option<u64>,
     /// How often the item is given to a worker before it is dead, 1 to 1 000 000. Default: 5.

@@ -2,7 +2,8 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-/// The longest duration: a hundred years. Adding a duration to an instant therefore never overflows.
+/// The longest duration: a hundred years. Adding a duration to an instant therefore never
+/// overflows.
 pub const LONGEST_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 
 const NANOS_A_SECOND: u64 = 1_000_000_000;
