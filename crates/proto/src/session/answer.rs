@@ -226,7 +226,7 @@ impl Session {
         });
         match (slots, reply) {
             (Some(given), Reply::Released { left: 1.., .. }) => {
-                self.keep_rest(name, ticket, &given)
+                self.keep_rest(name, ticket, &given);
             }
             // The ticket is over at the store, and with it the rest that the program keeps.
             (Some(_), Reply::Ended { cause, .. }) if keeps => {
