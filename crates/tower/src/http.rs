@@ -38,12 +38,13 @@ where
     ) -> Result<Self::Response, Failure> {
         let lost = permit
             .map(|permit| -> LossFuture { Box::pin(async move { refuse(permit.lost().await) }) });
-        answer.map(|response| response.map(|inside| HeldBody { inside, lost }))
+        answer.map(|response| response.map(|inside| HeldBody { inside, lost, is_over: false }))
     }
 
     fn refused(&self, refusal: Refusal) -> Result<Self::Response, Failure> {
         let status = status(&refusal);
-        let body = HeldBody { inside: Inside::from(format!("{refusal}\n")), lost: None };
+        let body =
+            HeldBody { inside: Inside::from(format!("{refusal}\n")), lost: None, is_over: false };
         let mut response = Response::new(body);
         *response.status_mut() = status;
         let headers = response.headers_mut();
@@ -81,6 +82,8 @@ pin_project! {
         #[pin]
         inside: Inside,
         lost: Option<LossFuture>,
+        // The permit was lost, and nothing more may be sent.
+        is_over: bool,
     }
 }
 
@@ -99,11 +102,14 @@ impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, BoxError>>> {
         let this = self.project();
+        if *this.is_over {
+            return Poll::Ready(None);
+        }
         // First, because nothing more may be sent once the permit is another's.
         if let Some(lost) = this.lost
             && let Poll::Ready(refusal) = lost.as_mut().poll(context)
         {
-            *this.lost = None;
+            (*this.lost, *this.is_over) = (None, true);
             return Poll::Ready(Some(Err(Box::new(refusal))));
         }
         let frame = ready!(this.inside.poll_frame(context));
@@ -115,7 +121,7 @@ impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inside.is_end_stream()
+        self.is_over || self.inside.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -37,7 +37,7 @@ impl BackOff {
     /// Sets which share of each wait is left to chance, 0 to 1: with 0.5, something between a half
     /// and the whole.
     pub fn jitter(mut self, share: f64) -> Self {
-        self.jitter = share.clamp(0.0, 1.0);
+        self.jitter = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self
     }
 
@@ -47,7 +47,9 @@ impl BackOff {
         // More doublings than this do not fit into 32 bits.
         let doublings = attempt.saturating_sub(1).min(31);
         let full = self.base.saturating_mul(1 << doublings).min(self.most);
-        full.mul_f64(1.0 - self.jitter * chance())
+        let share = 1.0 - self.jitter * chance();
+        // The longest duration does not come back whole from a number with a point.
+        Duration::try_from_secs_f64(full.as_secs_f64() * share).unwrap_or(full)
     }
 }
 
@@ -70,6 +72,14 @@ fn chance() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_wait_is_too_long_and_no_share_too_odd() {
+        let longest = BackOff::constant(Duration::MAX);
+        assert_eq!(longest.delay(9), Duration::MAX);
+        let odd = BackOff::constant(Duration::from_secs(4)).jitter(f64::NAN);
+        assert_eq!(odd.delay(1), Duration::from_secs(4));
+    }
 
     #[test]
     fn jitter_takes_no_more_than_its_share() {

@@ -168,15 +168,16 @@ where
         let mut wish = self.wish()?;
         let (mut counts, mut running) = (Counts::default(), FuturesUnordered::new());
         let (mut shutdown, mut grace) = (pin!(shutdown), pin!(OptionFuture::from(None)));
-        let (mut goes_on, mut refusal) = (true, None);
+        let (mut goes_on, mut is_shut, mut refusal) = (true, false, None);
         while goes_on || !running.is_empty() {
             tokio::select! {
                 // In this order: no item is taken once the shutdown is done, and what has ended is
                 // counted before the grace period can end the loop.
                 biased;
-                () = &mut shutdown, if goes_on => {
+                // It also bounds handlers that are still at work after the last item was taken.
+                () = &mut shutdown, if !is_shut => {
                     wish.stop();
-                    goes_on = false;
+                    (goes_on, is_shut) = (false, true);
                     grace.set(Some(self.sleep()).into());
                 }
                 Some(outcome) = running.next(), if !running.is_empty() => counts.add(outcome),

@@ -227,6 +227,7 @@ on_every_store! {
     a_worker_never_has_more_in_hand_than_it_may
     a_worker_that_is_shut_down_gives_back_what_it_cannot_finish
     an_item_that_its_handler_has_ended_counts_by_that_end_after_the_grace
+    a_shutdown_ends_handlers_that_go_on_after_the_queue_is_empty
     an_item_that_was_lost_counts_as_lost_after_the_grace
     a_handler_is_dropped_when_its_delivery_is_lost
     a_worker_that_is_told_so_runs_on_when_its_delivery_is_lost

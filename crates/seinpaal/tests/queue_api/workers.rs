@@ -113,6 +113,30 @@ pub(super) async fn an_item_that_its_handler_has_ended_counts_by_that_end_after_
     Ok(())
 }
 
+pub(super) async fn a_shutdown_ends_handlers_that_go_on_after_the_queue_is_empty(
+    url: &str,
+) -> Result {
+    let queue = queue(url, "empty and at work").await;
+    queue.push("x").await?;
+    let (shut, shutdown) = tokio::sync::oneshot::channel::<()>();
+    let (shut, seen) = (std::sync::Mutex::new(Some(shut)), queue.clone());
+    let worker = queue.worker(2, |item| {
+        let (shut, seen) = (&shut, &seen);
+        async move {
+            item.acknowledge().await?;
+            // The worker wants no more: it has been told that the queue is empty.
+            eventually(seen, |seen| seen.idle == 0).await;
+            drop(shut.lock().expect("nobody panics").take());
+            std::future::pending::<std::result::Result<(), FinishError>>().await
+        }
+    });
+    let worker = worker.until_empty().grace(Duration::ZERO);
+    let working = worker.run_until(async { drop(shutdown.await) });
+    let counts = tokio::time::timeout(Duration::from_secs(60), working).await??;
+    assert_eq!(counts.acknowledged, 1, "{counts:?}");
+    Ok(())
+}
+
 pub(super) async fn an_item_that_was_lost_counts_as_lost_after_the_grace(url: &str) -> Result {
     let queue = queue(url, "lost and late").await;
     queue.push("x").await?;

@@ -253,4 +253,6 @@ async fn a_body_breaks_off_when_the_permit_is_lost() {
     evict(&seinpaal, "tenant/ann").await;
     let error = body.frame().await.unwrap().unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(Refusal::Lost { .. })), "{error}");
+    send.send("two").unwrap();
+    assert!(body.frame().await.is_none(), "nothing more is sent without the permit");
 }
