@@ -83,6 +83,7 @@ fn at(shown: &str, error: &StoreError) -> StoreError {
 }
 
 fn refused(code: &str, details: &str) -> StoreError {
+    let details = without_arguments(details);
     if let Some(denied) = denied(code, details) {
         return denied;
     }
@@ -165,7 +166,9 @@ fn of_fault_in_call(fault: &TransportFault, shown: &str) -> StoreError {
 /// Why there is no connection. Nothing was sent.
 pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
     let at = |kind, advice: &str| {
-        StoreError::new(kind, NotExecuted, format!("{shown}: {advice}")).caused_by(error.clone())
+        let at = StoreError::new(kind, NotExecuted, format!("{shown}: {advice}"));
+        // What a server answered may repeat what it was sent, the password too.
+        if is_answer(error) { at } else { at.caused_by(error.clone()) }
     };
     let error = match error {
         CallError::Fault(TransportFault::Refused(said)) => {
@@ -218,6 +221,14 @@ fn is_bad_database(error: &RedisError) -> bool {
     said.contains("DB index") || said.contains("database")
 }
 
+/// Returns whether an error is what a server answered.
+fn is_answer(error: &CallError) -> bool {
+    match error {
+        CallError::Fault(fault) => matches!(fault, TransportFault::Refused(_)),
+        CallError::Library(error) => error.code().is_some() && !is_local(error.kind()),
+    }
+}
+
 /// Returns whether an error arose on this side of the connection.
 fn is_local(kind: ErrorKind) -> bool {
     matches!(
@@ -228,6 +239,12 @@ fn is_local(kind: ErrorKind) -> bool {
             | ErrorKind::UnexpectedReturnType
             | ErrorKind::InvalidClientConfig
     )
+}
+
+/// What a server says, without the arguments of the command that it does not know. If it does not
+/// know HELLO, the password is among them.
+pub(super) fn without_arguments(said: &str) -> &str {
+    said.split_once(", with args beginning with").map_or(said, |(said, _)| said)
 }
 
 /// The text of a server in one line, without characters that a terminal would obey.

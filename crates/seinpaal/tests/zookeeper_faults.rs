@@ -71,6 +71,20 @@ async fn a_session_that_has_expired_is_a_loss_even_if_nobody_else_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_name_keeps_nobody_out_of_other_names_after_the_session_has_expired() {
+    let Scene { relay, relayed, .. } = scene("damaged", "1s");
+    let client = Client::connect(&relayed, 0xd1).await;
+    support::put("/faults/damaged/names/bad", b"not ours").await;
+    let error = client.ask("bad", acquire(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+    relay.set(Mode::Refuse);
+    until(async || !has_session(Inbox(0xd1))).await;
+    relay.set(Mode::Pass);
+    // A call fails until there is another session.
+    until(async || matches!(client.ask("n", acquire(2)).await, Ok(Reply::Granted(_)))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_client_held_whose_session_expired_goes_to_the_first_waiter() {
     let Scene { relay, relayed, direct } = scene("freed", "1s");
     let holder = Client::connect(&relayed, 0xf1).await;

@@ -18,7 +18,7 @@ use super::{
     core::{Core, SESSIONS_LOST},
     link::SessionLink,
 };
-use seinpaal_store::{News, StoreError};
+use seinpaal_store::{News, StoreError, StoreErrorKind};
 
 /// Between two tries to read the inbox, or to open a session.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -188,7 +188,13 @@ impl SessionKeeper {
         // alive.
         link.disappear().await?;
         for name in self.core.names() {
-            self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await?;
+            match self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await {
+                Err(error) if error.kind() == StoreErrorKind::Unreachable => return Err(error),
+                // One name that is damaged, or that this user may not read, must not keep this
+                // client out of all others.
+                Err(error) => tracing::warn!(target: crate::TARGET, %name, %error, "passed over"),
+                Ok(()) => {}
+            }
         }
         link.appear().await?;
         Ok(link)

@@ -48,3 +48,21 @@ fn a_lost_connection_leaves_the_outcome_unknown() {
     assert_eq!((error.kind(), error.certainty()), (Unreachable, Unknown));
     assert_eq!(of_connecting(&lost, "redis://a:1/0").certainty(), NotExecuted);
 }
+
+/// As a server says it that was told to forget HELLO.
+const REPEATED: &str =
+    "unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'ann' 's3cret' ";
+
+#[test]
+fn no_error_repeats_the_password_that_a_server_repeats() {
+    let answered = redis::make_extension_error("ERR".to_owned(), Some(REPEATED.to_owned()));
+    let said = format!("ERR {REPEATED}");
+    let fault = TransportFault::Refused(without_arguments(&said).to_owned());
+    for error in [CallError::from(answered), CallError::from(fault)] {
+        for told in [of_connecting(&error, "redis://a:1/0"), of_call(&error, "redis://a:1/0")] {
+            let shown = format!("{told} {told:?}");
+            assert!(shown.contains("unknown command"), "{shown}");
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+    }
+}

@@ -16,6 +16,7 @@ use super::{
     tls,
     watched::WatchedStream,
 };
+use crate::error::without_arguments;
 use seinpaal_store::url::RedisUrl;
 
 /// The first byte of an alert in TLS.
@@ -38,9 +39,10 @@ impl Stream {
         let room = self.watched.room();
         match self.frames.advance(bytes, room) {
             Ok(seen) => {
-                seen.refusal
-                    .into_iter()
-                    .for_each(|said| self.watched.note(TransportFault::Refused(said)));
+                if let Some(said) = seen.refusal {
+                    let said = without_arguments(&said).to_owned();
+                    self.watched.note(TransportFault::Refused(said));
+                }
                 Ok(())
             }
             Err(Stop::TooLarge) => {
