@@ -40,6 +40,7 @@ mod log;
 mod name_state;
 mod network;
 mod opening;
+mod pages;
 mod parts;
 mod presence;
 mod record;

@@ -14,6 +14,7 @@ use crate::{
     hangup::Watchers,
     inbox::{InboxAddress, InboxSocket},
     index,
+    pages::PageMarks,
     presence::{OwnPresence, Presences},
     stay::Stay,
     trouble,
@@ -105,6 +106,7 @@ impl FoundParts {
             stay,
             found_nothing_at: Cell::new(None),
             found_no_queue_at: Cell::new(None),
+            marks: PageMarks::default(),
         };
         (parts, Signs { presence, _address: address })
     }
