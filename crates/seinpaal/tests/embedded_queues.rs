@@ -277,6 +277,18 @@ async fn a_disk_that_fails_is_told_and_the_push_may_have_happened() {
     assert_eq!(texts(&hand.pop("q", 1).await), " x 1");
 }
 
+/// Its first push is what opens the log.
+#[test]
+fn a_push_while_no_file_can_be_opened_is_not_confirmed_and_the_next_one_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut producer = Client::start(dir.path());
+    assert_eq!(producer.order("most-files 3"), "allowed");
+    let said = producer.order("push q a");
+    assert!(said.starts_with("Unreachable ") && said.ends_with("try again"), "{said}");
+    assert_eq!(producer.order("most-files 1000"), "allowed");
+    assert_eq!(producer.order("push q b"), "pushed");
+}
+
 #[tokio::test]
 async fn queues_are_listed_in_order_if_there_is_anything_about_them() {
     let dir = tempfile::tempdir().unwrap();
