@@ -60,7 +60,7 @@ mod wire;
 mod worker;
 
 use std::{
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd},
     path::{Path, PathBuf},
     process,
     sync::{
@@ -190,6 +190,15 @@ impl EmbeddedStore {
     #[must_use]
     pub fn presence_fds(&self) -> [BorrowedFd<'_>; 2] {
         self.signs.presence.fds()
+    }
+
+    /// The descriptors that a child closes if it was forked and goes on without `exec`:
+    /// [`presence_fds`](Self::presence_fds), and that of the gate. A child that keeps the last one
+    /// open keeps every client out if this process is killed inside a call.
+    #[must_use]
+    pub fn fork_fds(&self) -> [BorrowedFd<'_>; 3] {
+        let [lock, listener] = self.presence_fds();
+        [lock, listener, self.signs.gate.as_fd()]
     }
 
     /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it
