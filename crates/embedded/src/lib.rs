@@ -4,8 +4,9 @@
 //! Every client opens the same directory. A call waits at a file lock, which serves waiters in
 //! order, unlike SQLite's own lock. It then runs the ledger over rows in one transaction, and tells
 //! the clients concerned by datagram. The death of a client's process, in whatever way, is noticed
-//! at once, and its permits go to the next in line. A reboot voids all leases. Items of queues
-//! stay, and a push is answered when its item is on the disk. Linux only.
+//! at once, and its permits go to the next in line. If the first in line die with it, that takes up
+//! to a second. A reboot voids all leases. Items of queues stay, and a push is answered when its
+//! item is on the disk. Linux only.
 //!
 //! A process that is stopped (`SIGSTOP`) while it is inside a call holds up the others until it
 //! goes on.

@@ -116,43 +116,6 @@ fn what_a_killed_worker_worked_on_goes_to_idle_workers_at_once() {
     assert_eq!(producer.order("work q 1"), "works on a 3");
 }
 
-/// The first idle worker is told when somebody begins to work. It dies before that one does.
-#[test]
-fn what_a_killed_worker_worked_on_is_given_out_though_the_first_idle_worker_was_killed_too() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut idle: Vec<Client> = (0..5).map(|_| Client::start(dir.path())).collect();
-    let mut last = Client::start(dir.path());
-    for client in idle.iter_mut().chain([&mut last]) {
-        assert_eq!(client.order("work q 1"), "works on");
-    }
-    let mut producer = Client::start(dir.path());
-    assert_eq!(producer.order("push q a"), "pushed");
-    assert_eq!(idle[0].line(), "news called");
-    assert_eq!(idle[0].order("work q 1"), "works on a 1");
-    idle.into_iter().rev().for_each(Client::kill);
-    assert_eq!(last.line(), "news called");
-    assert_eq!(last.order("work q 1"), "works on a 2");
-}
-
-/// These look only when they are told. The first idle worker goes to the end of the line.
-#[test]
-fn the_next_idle_worker_watches_when_the_first_one_has_asked_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let [mut works, mut first, mut next] = [(); 3].map(|()| Client::that_is_only_told(dir.path()));
-    for client in [&mut works, &mut first, &mut next] {
-        assert_eq!(client.order("work q 1"), "works on");
-    }
-    let mut producer = Client::start(dir.path());
-    assert_eq!(producer.order("push q a"), "pushed");
-    assert_eq!(works.line(), "news called");
-    assert_eq!(works.order("work q 1"), "works on a 1");
-    assert_eq!(first.order("work q 1"), "works on");
-    first.kill();
-    works.kill();
-    assert_eq!(next.line(), "news called");
-    assert_eq!(next.order("work q 1"), "works on a 2");
-}
-
 #[test]
 fn a_worker_that_will_not_wait_gets_what_a_dead_one_worked_on() {
     let dir = tempfile::tempdir().unwrap();
@@ -275,18 +238,6 @@ async fn a_disk_that_fails_is_told_and_the_push_may_have_happened() {
     );
     assert!(error.to_string().contains("look after that disk"), "{error}");
     assert_eq!(texts(&hand.pop("q", 1).await), " x 1");
-}
-
-/// Its first push is what opens the log.
-#[test]
-fn a_push_while_no_file_can_be_opened_is_not_confirmed_and_the_next_one_is() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut producer = Client::start(dir.path());
-    assert_eq!(producer.order("most-files 3"), "allowed");
-    let said = producer.order("push q a");
-    assert!(said.starts_with("Unreachable ") && said.ends_with("try again"), "{said}");
-    assert_eq!(producer.order("most-files 1000"), "allowed");
-    assert_eq!(producer.order("push q b"), "pushed");
 }
 
 #[tokio::test]
