@@ -43,11 +43,11 @@ impl Connection {
         self.0.address()
     }
 
-    /// The descriptors by which others see that this process lives, where the store goes by them.
+    /// The descriptors that a forked child closes, where the store has such ones.
     #[getter]
-    fn presence(&self) -> Option<[i32; 2]> {
+    fn fork_fds(&self) -> Option<[i32; 3]> {
         use std::os::fd::AsRawFd;
-        self.0.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()))
+        self.0.fork_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()))
     }
 
     fn acquire(&self, wish: Wish) -> PyResult<Call> {

@@ -249,6 +249,39 @@ def test_a_child_does_not_keep_a_dead_parents_permit(tmp_path: Path, name: str) 
             os.kill(child, signal.SIGKILL)
 
 
+#: Ends as if it was killed inside a call: with the gate locked.
+INSIDE = """
+import fcntl, os, signal, sys, time, seinpaal
+url, name, gate = sys.argv[1:]
+permit = seinpaal.connect(url).mutex(name).acquire()
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+at = lambda fd: os.path.realpath(f"/proc/self/fd/{fd}")
+own = next(int(fd) for fd in os.listdir("/proc/self/fd") if at(fd) == gate)
+fcntl.flock(own, fcntl.LOCK_EX)
+print("child", child, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_child_of_a_parent_that_was_killed_inside_a_call_keeps_nobody_out(
+    tmp_path: Path, name: str
+) -> None:
+    url, gate = url_of("file", tmp_path), os.path.realpath(tmp_path / "store" / "gate")
+    with subprocess.Popen(
+        [sys.executable, "-c", INSIDE, url, name, gate], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline().split()[1])
+        try:
+            parent.wait()
+            seinpaal.connect(url).mutex(name).acquire(timeout=60).release()
+            os.kill(child, 0)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_child_that_ends_gives_back_what_it_holds(
     method: str, redis: seinpaal.Seinpaal, name: str

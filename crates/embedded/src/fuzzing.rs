@@ -214,7 +214,7 @@ fn use_it(db: &Connection) -> rusqlite::Result<()> {
     let name = a_name();
     let rows = Rows::open(db, &name)?;
     rows.first_waiting(8)?;
-    rows.holding(8)?;
+    rows.holding(None, 8)?;
     for later in [20, 31, 50, 90, 300] {
         call(db, later, Vec::new())?;
     }

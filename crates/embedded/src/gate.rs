@@ -41,7 +41,7 @@ const MOST_NOTE: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Gate {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     dir: PathBuf,
     wait: Arc<GateWait>,
 }
@@ -66,10 +66,16 @@ impl Gate {
         unique: &str,
         wait: Arc<GateWait>,
     ) -> Result<Self, StoreError> {
-        let fd = dir.file("gate", unique)?;
+        let fd = Arc::new(dir.file("gate", unique)?);
         let file = fstat(&fd).map_err(trouble::at(&dir.path))?;
         wait.place.get_or_init(|| place(&file));
         Ok(Self { fd, dir: dir.path.clone(), wait })
+    }
+
+    /// The locked file. The lock belongs to what was opened: a child that was forked while this
+    /// process was inside has the gate locked, too, until it closes this.
+    pub(super) fn fd(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.fd)
     }
 
     /// Waits for those before us. A process stopped inside holds up everybody until it goes on.

@@ -41,7 +41,7 @@ impl<'a> Bystander<'a> {
     ) -> Result<Option<Replies>> {
         let Some(mut small) = SmallName::find(db, &batch.name)? else { return Ok(None) };
         let Ok(outcome) = execute(&mut small.state, self, now, batch);
-        let mut here = holding(&small.state, MOST_HOLDERS);
+        let mut here = holding(&small.state, None, MOST_HOLDERS);
         here.extend(waiting(&small.state, MOST_WAITERS));
         let is_clear = outcome.wakeups.is_empty() && !outcome.replies.backlog;
         let all_live = here.into_iter().all(|inbox| self.contact(inbox) != Contact::Dead);

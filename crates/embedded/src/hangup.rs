@@ -16,7 +16,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    net::{AddressFamily, SocketAddrUnix, SocketType, accept, bind, connect, listen},
+    net::{AddressFamily, SocketAddrUnix, SocketType, bind, connect, listen},
 };
 
 use super::{directory::Directory, socket};
@@ -70,7 +70,7 @@ impl Watchers {
 
     /// Accepts all that wait, and keeps those whose watchers are still there.
     pub(super) fn accept(&mut self) {
-        while let Ok(connection) = accept(&*self.listener) {
+        while let Ok(connection) = accept(&self.listener) {
             self.accepted.push(connection);
         }
         self.accepted.retain(is_up);
@@ -80,8 +80,21 @@ impl Watchers {
 
 fn is_up(connection: &OwnedFd) -> bool {
     let mut fds = [PollFd::new(connection, PollFlags::IN)];
-    // A connection about which nothing can be told counts as up, which costs a descriptor.
+    // A connection that cannot be polled counts as up. It is kept, and costs a descriptor.
     poll(&mut fds, Some(&Timespec::default())).is_err() || fds[0].revents().is_empty()
+}
+
+/// A connection that no other program inherits. Whoever inherited one would keep it up.
+#[cfg(target_os = "linux")]
+fn accept(listener: &HangupListener) -> rustix::io::Result<OwnedFd> {
+    rustix::net::accept_with(listener, rustix::net::SocketFlags::CLOEXEC)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn accept(listener: &HangupListener) -> rustix::io::Result<OwnedFd> {
+    let connection = rustix::net::accept(listener)?;
+    rustix::io::fcntl_setfd(&connection, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(connection)
 }
 
 /// A socket that never waits and that no other program inherits.
@@ -152,6 +165,16 @@ mod tests {
         assert!(is_up(&first) && is_up(&second));
         drop((listener, watchers));
         assert!(!is_up(&first) && !is_up(&second));
+    }
+
+    #[test]
+    fn no_program_inherits_a_connection_that_was_accepted() {
+        let place = place();
+        let mut watchers = Watchers::new(place.listen());
+        let _connection = place.watch().unwrap();
+        watchers.accept();
+        let flags = rustix::io::fcntl_getfd(&watchers.accepted[0]).unwrap();
+        assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
     }
 
     #[test]

@@ -24,12 +24,22 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 /// Where the answer to a caller goes.
 pub(super) type AnswerTo<T> = oneshot::Sender<Result<T, StoreError>>;
 
+/// Why it is not certain that the disk has something.
+#[derive(Debug)]
+pub(super) enum DiskFailure {
+    /// The disk was not asked: a file could not be opened. The next time may succeed.
+    NotAsked(io::Error),
+    /// The disk did not do it. The kernel reports a lost page once, and later says that all is
+    /// well; so from now on nothing is certain.
+    NotDone(io::Error),
+}
+
 /// The log, as far as it is on the disk.
 pub(super) trait Disk: Send {
     /// Waits until all that was written to the log is on the disk.
-    fn sync(&mut self) -> io::Result<()>;
+    fn sync(&mut self) -> Result<(), DiskFailure>;
     /// Writes the log back into the database, as far as nobody is in the way.
-    fn write_back(&mut self) -> io::Result<()>;
+    fn write_back(&mut self) -> Result<(), DiskFailure>;
 }
 
 /// A disk that a test watches.
@@ -38,12 +48,12 @@ pub(super) struct WatchedDisk<F>(pub(super) F);
 
 #[cfg(any(test, feature = "rigged"))]
 impl<F: FnMut() -> io::Result<()> + Send> Disk for WatchedDisk<F> {
-    fn sync(&mut self) -> io::Result<()> {
-        self.0()
+    fn sync(&mut self) -> Result<(), DiskFailure> {
+        self.0().map_err(DiskFailure::NotDone)
     }
 
-    fn write_back(&mut self) -> io::Result<()> {
-        self.0()
+    fn write_back(&mut self) -> Result<(), DiskFailure> {
+        self.0().map_err(DiskFailure::NotDone)
     }
 }
 
@@ -81,7 +91,7 @@ impl DiskKeeper {
     pub(super) fn answer_later(&mut self, answer: AnswerTo<Replies>, replies: Replies) {
         if let Some(DiskTask::Answer(answer, _)) = self.send(DiskTask::Answer(answer, replies)) {
             let error = io::Error::other("its thread could not be started");
-            let _ = answer.send(Err(not_kept(&self.dir, &error)));
+            let _ = answer.send(Err(not_kept(&self.dir, &DiskFailure::NotDone(error))));
         }
     }
 
@@ -113,10 +123,9 @@ impl std::fmt::Debug for DiskKeeper {
     }
 }
 
-/// Runs until the store is gone. After one failure every later answer is a failure, too: the kernel
-/// reports a lost page once, and later says that all is well.
+/// Runs until the store is gone. Once the disk has failed, every later answer is a failure, too.
 fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
-    let mut failure: Option<io::Error> = None;
+    let mut failure: Option<DiskFailure> = None;
     while let Ok(first) = tasks.recv() {
         let (mut answers, mut written_back) = (Vec::new(), Vec::new());
         for task in std::iter::once(first).chain(tasks.try_iter()) {
@@ -135,25 +144,31 @@ fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
             let error = disk.write_back().err();
             failure = failure.or(error);
         }
+        failure = failure.filter(|failure| matches!(failure, DiskFailure::NotDone(_)));
     }
 }
 
 /// An answer that nobody waits for any more is dropped. Its batch was executed all the same.
-fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&io::Error>, dir: &Path) {
+fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&DiskFailure>, dir: &Path) {
     for (answer, replies) in answers {
         let done = failure.map_or(Ok(replies), |error| Err(not_kept(dir, error)));
         let _ = answer.send(done);
     }
 }
 
-fn not_kept(dir: &Path, error: &io::Error) -> StoreError {
+fn not_kept(dir: &Path, failure: &DiskFailure) -> StoreError {
+    let (error, advice) = match failure {
+        DiskFailure::NotAsked(error) => (error, "try again"),
+        DiskFailure::NotDone(error) => {
+            (error, "look after that disk, and start this program again")
+        }
+    };
     let kind = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
         _ => StoreErrorKind::Unreachable,
     };
     let message = format!(
-        "cannot keep what was pushed in {} over a power loss: {error}; look after that disk, and start this \
-         program again",
+        "cannot keep what was pushed in {} over a power loss: {error}; {advice}",
         dir.display()
     );
     StoreError::new(kind, Certainty::Unknown, message)

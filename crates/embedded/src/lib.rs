@@ -4,8 +4,9 @@
 //! Every client opens the same directory. A call waits at a file lock, which serves waiters in
 //! order, unlike SQLite's own lock. It then runs the ledger over rows in one transaction, and tells
 //! the clients concerned by datagram. The death of a client's process, in whatever way, is noticed
-//! at once, and its permits go to the next in line. A reboot voids all leases. Items of queues
-//! stay, and a push is answered when its item is on the disk. Linux only.
+//! at once, and its permits go to the next in line. If the first in line die with it, that takes up
+//! to a second. A reboot voids all leases. Items of queues stay, and a push is answered when its
+//! item is on the disk. Linux only.
 //!
 //! A process that is stopped (`SIGSTOP`) while it is inside a call holds up the others until it
 //! goes on.
@@ -40,6 +41,7 @@ mod log;
 mod name_state;
 mod network;
 mod opening;
+mod pages;
 mod parts;
 mod presence;
 mod record;
@@ -59,7 +61,7 @@ mod wire;
 mod worker;
 
 use std::{
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd},
     path::{Path, PathBuf},
     process,
     sync::{
@@ -189,6 +191,15 @@ impl EmbeddedStore {
     #[must_use]
     pub fn presence_fds(&self) -> [BorrowedFd<'_>; 2] {
         self.signs.presence.fds()
+    }
+
+    /// The descriptors that a child closes if it was forked and goes on without `exec`:
+    /// [`presence_fds`](Self::presence_fds), and that of the gate. A child that keeps the last one
+    /// open keeps every client out if this process is killed inside a call.
+    #[must_use]
+    pub fn fork_fds(&self) -> [BorrowedFd<'_>; 3] {
+        let [lock, listener] = self.presence_fds();
+        [lock, listener, self.signs.gate.as_fd()]
     }
 
     /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it

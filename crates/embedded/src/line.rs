@@ -4,7 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup, queue};
 
-use super::watch::QueuePosition;
+/// Where a client stands in line.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum QueuePosition {
+    /// For permits of this name. Watched are those who hold some.
+    Permits(Name),
+    /// For items of this queue. Watched are those who work on some.
+    Items(Name),
+}
 
 /// The tickets of this client that wait, and the queues that it is idle at.
 #[derive(Debug, Default)]
@@ -60,6 +67,13 @@ impl WaitingHere {
     pub(super) fn note_queue_wakeup(&mut self, wakeup: &queue::Wakeup) {
         if wakeup.what == queue::What::Called {
             self.idle.remove(&wakeup.name);
+        }
+    }
+
+    pub(super) fn has(&self, site: &QueuePosition) -> bool {
+        match site {
+            QueuePosition::Permits(name) => self.tickets.contains_key(name),
+            QueuePosition::Items(name) => self.idle.contains(name),
         }
     }
 

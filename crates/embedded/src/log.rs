@@ -8,6 +8,7 @@
 
 use std::{
     ffi::c_int,
+    fs::File,
     io,
     path::{Path, PathBuf},
     ptr,
@@ -15,7 +16,10 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, Row, ffi};
 
-use super::{database, keeper::Disk};
+use super::{
+    database,
+    keeper::{Disk, DiskFailure},
+};
 
 /// Calls go on while the log is written back, and what they append is left to the next pass. Each
 /// is shorter than the one before it. The log begins anew once a pass leaves nothing.
@@ -39,7 +43,7 @@ impl LogConnection {
     }
 
     /// Waits until all that any connection has written to the log is on the disk.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
+    pub(super) fn sync(&mut self) -> Result<(), DiskFailure> {
         let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
         // SAFETY: `db` is open for as long as `self` is borrowed, and `&mut self` lets nobody else
         // use it meanwhile. For this operation SQLite writes one pointer to where the last argument
@@ -64,15 +68,15 @@ impl LogConnection {
         };
         match done {
             Some(ffi::SQLITE_OK) => Ok(()),
-            Some(_) => Err(io::Error::last_os_error()),
-            None => Err(io::Error::other("SQLite has no log open")),
+            Some(_) => Err(DiskFailure::NotDone(io::Error::last_os_error())),
+            None => Err(DiskFailure::NotAsked(io::Error::other("SQLite has no log open"))),
         }
     }
 
     /// Writes the log back into the database, as far as nobody is in the way. Returns
     /// whether nothing is left, or somebody else is at it.
-    fn write_back(&mut self) -> io::Result<bool> {
-        let mut pass = self.db.prepare_cached(WRITE_BACK).map_err(io::Error::other)?;
+    fn write_back(&mut self) -> Result<bool, DiskFailure> {
+        let mut pass = self.db.prepare_cached(WRITE_BACK).map_err(not_asked)?;
         let left = |row: &Row<'_>| {
             let (busy, pages, written): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(busy || pages == written)
@@ -80,15 +84,19 @@ impl LogConnection {
         match pass.query_row([], left) {
             // The kernel says once that it gave up pages, and it has said so here.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
-                Err(io::Error::other(error))
+                Err(DiskFailure::NotDone(io::Error::other(error)))
             }
             Err(error) => {
                 tracing::debug!(target: crate::TARGET, %error, "the log could not be written back");
                 Ok(true)
             }
-            done => done.map_err(io::Error::other),
+            Ok(is_done) => Ok(is_done),
         }
     }
+}
+
+fn not_asked(error: rusqlite::Error) -> DiskFailure {
+    DiskFailure::NotAsked(io::Error::other(error))
 }
 
 /// The log of a database at a path without symbolic links; opened when it is first needed.
@@ -105,25 +113,32 @@ impl LogOnDisk {
         Self { database, log: None, has_names: false }
     }
 
-    fn log(&mut self) -> io::Result<&mut LogConnection> {
-        if self.log.is_none() {
-            self.log = Some(LogConnection::open(&self.database)?);
-        }
-        self.log.as_mut().ok_or_else(|| io::Error::other("the log is not open"))
+    fn log(&mut self) -> Result<&mut LogConnection, DiskFailure> {
+        let log = match self.log.take() {
+            Some(log) => log,
+            None => LogConnection::open(&self.database).map_err(DiskFailure::NotAsked)?,
+        };
+        Ok(self.log.insert(log))
+    }
+
+    fn keep_names(&mut self) -> Result<(), DiskFailure> {
+        let dir = self.database.parent().unwrap_or_else(|| Path::new("/"));
+        let dir = File::open(dir).map_err(DiskFailure::NotAsked)?;
+        dir.sync_all().map_err(DiskFailure::NotDone)?;
+        self.has_names = true;
+        Ok(())
     }
 }
 
 impl Disk for LogOnDisk {
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&mut self) -> Result<(), DiskFailure> {
         if !self.has_names {
-            let dir = self.database.parent().unwrap_or_else(|| Path::new("/"));
-            std::fs::File::open(dir)?.sync_all()?;
-            self.has_names = true;
+            self.keep_names()?;
         }
         self.log()?.sync()
     }
 
-    fn write_back(&mut self) -> io::Result<()> {
+    fn write_back(&mut self) -> Result<(), DiskFailure> {
         let log = self.log()?;
         for _ in 0..PASSES {
             if log.write_back()? {

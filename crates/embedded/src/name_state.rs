@@ -10,7 +10,10 @@ use seinpaal_proto::{
 
 use seinpaal_store::examination::found_in_state;
 
-use super::{rows::Rows, small::SmallName};
+use super::{
+    rows::{Rows, first_distinct},
+    small::SmallName,
+};
 
 /// One name's state.
 pub(super) enum NameState<'a> {
@@ -99,10 +102,12 @@ impl<'a> NameState<'a> {
         Ok(())
     }
 
-    /// The clients of up to `most` waiters, in the order of service.
-    pub(super) fn first_waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+    /// The first `most` distinct clients in line, in the order of service.
+    pub(super) fn first_waiting(&self, most: usize) -> Result<Vec<Inbox>> {
         match self {
-            Self::Small(_, small) => Ok(inboxes(small.state.line().take(most as usize))),
+            Self::Small(_, small) => {
+                first_distinct(inboxes(small.state.line()).into_iter().map(Ok), most)
+            }
             Self::Large(_, rows) => rows.first_waiting(most),
         }
     }
@@ -115,11 +120,11 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// Up to `most` distinct clients that hold here.
-    pub(super) fn holding(&self, most: usize) -> Result<Vec<Inbox>> {
+    /// Up to `most` distinct clients that hold here, of those after this one.
+    pub(super) fn holding(&self, after: Option<Inbox>, most: usize) -> Result<Vec<Inbox>> {
         match self {
-            Self::Small(_, small) => Ok(holding(&small.state, most)),
-            Self::Large(_, rows) => rows.holding(most),
+            Self::Small(_, small) => Ok(holding(&small.state, after, most)),
+            Self::Large(_, rows) => rows.holding(after, most),
         }
     }
 
@@ -137,11 +142,11 @@ pub(super) fn waiting(state: &MemoryState, most: u32) -> Vec<Inbox> {
     inboxes(state.entries().filter(|entry| !holds(entry)).take(most as usize))
 }
 
-/// Up to `most` distinct clients that hold.
-pub(super) fn holding(state: &MemoryState, most: usize) -> Vec<Inbox> {
+/// Up to `most` distinct clients that hold, of those after this one.
+pub(super) fn holding(state: &MemoryState, after: Option<Inbox>, most: usize) -> Vec<Inbox> {
     let holding = inboxes(state.entries().filter(|entry| holds(entry)));
     let distinct: BTreeSet<Inbox> = holding.into_iter().collect();
-    distinct.into_iter().take(most).collect()
+    distinct.into_iter().filter(|inbox| Some(*inbox) > after).take(most).collect()
 }
 
 fn inboxes<'e>(entries: impl Iterator<Item = &'e Entry>) -> Vec<Inbox> {

@@ -15,6 +15,7 @@ use super::{
     glance::Bystander,
     hangup::Watchers,
     inbox::InboxSocket,
+    pages::PageMarks,
     presence::Presences,
     stay::Stay,
     trouble,
@@ -43,6 +44,8 @@ pub(super) struct Parts {
     pub(super) found_nothing_at: Cell<Option<Micros>>,
     /// As above, for queues.
     pub(super) found_no_queue_at: Cell<Option<Micros>>,
+    /// Where the looks at those who hold or work have stopped.
+    pub(super) marks: PageMarks,
 }
 
 impl Parts {
@@ -166,8 +169,9 @@ impl Parts {
     }
 
     fn around(&self) -> TurnParts<'_> {
-        let Self { presences, socket, me, stay, found_nothing_at, found_no_queue_at, .. } = self;
-        TurnParts { presences, socket, me: *me, stay: *stay, found_nothing_at, found_no_queue_at }
+        let Self { presences, socket, found_nothing_at, found_no_queue_at, marks, .. } = self;
+        let (me, stay) = (self.me, self.stay);
+        TurnParts { presences, socket, me, stay, found_nothing_at, found_no_queue_at, marks }
     }
 
     /// Reads without waiting at the gate. The result may be old by the time it is used.

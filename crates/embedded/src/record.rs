@@ -133,7 +133,8 @@ fn pid_namespace() -> Option<u64> {
 }
 
 /// A number may be in use again by another process, so the time of its start counts too. A process
-/// that only waits to be reaped is gone.
+/// that only waits to be reaped is gone. One whose main thread has ended lives on in its other
+/// threads.
 fn is_process_gone((pid, began): StartedProcess) -> bool {
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     if test_kill_process(id) == Err(Errno::SRCH) {
@@ -142,7 +143,8 @@ fn is_process_gone((pid, began): StartedProcess) -> bool {
     started(pid).is_ok_and(|start| start != began)
 }
 
-/// When a process started, in ticks since boot; 0 once it is dead and not reaped.
+/// When a process started, in ticks since boot; 0 once all its threads have ended and it is not
+/// reaped.
 fn started(pid: u32) -> io::Result<u64> {
     read_start(format!("/proc/{pid}/stat"))
 }
@@ -160,18 +162,24 @@ fn read_start(stat: impl Arg) -> io::Result<u64> {
     started_by(&stat[..length])
 }
 
-/// When the process of this line of `/proc` started, in ticks since boot; 0 once it is dead and not
-/// reaped.
+/// When the process of this line of `/proc` started, in ticks since boot; 0 once all its threads
+/// have ended and it is not reaped.
 fn started_by(stat: &[u8]) -> io::Result<u64> {
     // The name of the program stands in parentheses and may have anything in it.
     let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(stat.len(), |at| at + 1);
     let rest = str::from_utf8(&stat[after_name..]).unwrap_or_default();
     let mut fields = rest.split_ascii_whitespace();
-    if matches!(fields.next(), Some("Z" | "X")) {
-        return Ok(0);
+    // The state is that of the main thread, which may end before the others. It is counted as a
+    // thread until it is reaped.
+    let has_ended = matches!(fields.next(), Some("Z" | "X"));
+    let mut number_at = |at| fields.nth(at).and_then(|number| number.parse().ok());
+    let threads: Option<u64> = number_at(16);
+    let ticks = number_at(1);
+    match (threads, ticks) {
+        (Some(0 | 1), Some(_)) if has_ended => Ok(0),
+        (Some(_), Some(ticks)) => Ok(ticks),
+        _ => Err(io::ErrorKind::InvalidData.into()),
     }
-    let ticks = fields.nth(18).and_then(|ticks| ticks.parse().ok());
-    ticks.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]
@@ -187,7 +195,17 @@ mod tests {
     fn the_name_of_a_program_may_look_like_the_fields_after_it() {
         let stat = b"7 (a) Z 1) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21";
         assert_eq!(started_by(stat).unwrap(), 4242);
-        assert_eq!(started_by(b"7 (gone) Z 1 2").unwrap(), 0);
+    }
+
+    #[test]
+    fn a_process_is_gone_when_its_last_thread_has_ended_and_not_with_the_first() {
+        let stat = |threads: u32| {
+            format!("7 (a) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 {threads} 18 4242 20 21")
+        };
+        assert_eq!(started_by(stat(2).as_bytes()).unwrap(), 4242);
+        assert_eq!(started_by(stat(1).as_bytes()).unwrap(), 0);
+        assert_eq!(started_by(stat(0).as_bytes()).unwrap(), 0);
+        assert!(started_by(b"7 (half a line) Z 1 2").is_err());
     }
 
     #[test]

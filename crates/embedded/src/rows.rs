@@ -12,7 +12,7 @@ mod whole;
 
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, types::Type};
 use seinpaal_proto::{
-    Entry, Head, Lease, LeaseId, Memory, Name, Series, State, Ticket, time::Micros,
+    Entry, Head, Inbox, Lease, LeaseId, Memory, Name, Series, State, Ticket, time::Micros,
 };
 
 use self::head::HeadRow;
@@ -103,6 +103,24 @@ fn micros(row: &Row<'_>, column: usize) -> Result<Micros> {
 
 fn int(micros: Micros) -> i64 {
     i64::try_from(micros).unwrap_or(i64::MAX)
+}
+
+/// The first `most` distinct clients.
+pub(super) fn first_distinct(
+    inboxes: impl Iterator<Item = Result<Inbox>>,
+    most: usize,
+) -> Result<Vec<Inbox>> {
+    let mut first = Vec::new();
+    for inbox in inboxes {
+        let inbox = inbox?;
+        if !first.contains(&inbox) {
+            first.push(inbox);
+        }
+        if first.len() == most {
+            break;
+        }
+    }
+    Ok(first)
 }
 
 /// Sixteen bytes, in the order of the numbers.

@@ -111,6 +111,10 @@ impl Presence for EmbeddedStore {
         self.presence_fds()
     }
 
+    fn fork_descriptors(&self) -> [BorrowedFd<'_>; 3] {
+        self.fork_fds()
+    }
+
     fn record_child(&self, pid: u32) -> Result<(), StoreError> {
         self.presence_child(pid)
     }

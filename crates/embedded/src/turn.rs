@@ -20,12 +20,13 @@ pub(super) use tell::Tell;
 
 use super::{
     database::run,
+    line::QueuePosition,
     name_state::NameState,
     rows::{bytes, read_name},
     small,
     stay::Stay,
     tables,
-    watch::{MOST_HOLDERS, QueuePosition},
+    watch::MOST_HOLDERS,
 };
 
 /// The most waiters of one name that are looked at where somebody counts them.
@@ -178,9 +179,12 @@ impl<'a> Turn<'a> {
     }
 
     fn dead_holders(&mut self, name: &Name) -> Result<Vec<Inbox>> {
-        let mut holding = NameState::open(self.db, name)?.holding(MOST_HOLDERS)?;
-        holding.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
-        Ok(holding)
+        let state = NameState::open(self.db, name)?;
+        let (site, around) = (QueuePosition::Permits(name.clone()), self.known.around);
+        let list = |after, most| state.holding(after, most);
+        let mut page = around.marks.turn_page(&site, around.me, MOST_HOLDERS, list)?;
+        page.clients.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(page.clients)
     }
 
     fn dead_waiters(&mut self, name: &Name) -> Result<Vec<Inbox>> {

@@ -1,56 +1,104 @@
 //! The clients whose death this client waits for: those that hold where its waiter is among the
-//! first, and those that work at a queue where it is among the first idle workers.
+//! first, and those that work at a queue where it is among the first idle workers. Where it stands
+//! further back, it only looks whether those first ones live.
 
-use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::fd::OwnedFd,
+    sync::Arc,
+};
 
-use seinpaal_proto::{Inbox, Name};
+use seinpaal_proto::Inbox;
 
-use super::{name_state::NameState, presence::Presences, rows::queue::QueueRows};
+use super::{
+    line::QueuePosition,
+    name_state::NameState,
+    pages::{ClientPage, PageMarks},
+    presence::Presences,
+    rows::queue::QueueRows,
+};
 
 /// The most connections that are kept for this. Those beyond it are looked at once a second.
 const MOST_CONNECTIONS: usize = 256;
 
-/// The most distinct holders of one name that are looked at in one call.
-pub(super) const MOST_HOLDERS: usize = 64;
-/// In line so far ahead, a client watches the holders.
-const WATCHERS: u32 = 3;
+/// The most distinct holders of one name that are looked at in one call. The next call looks at the
+/// next ones.
+pub(super) const MOST_HOLDERS: usize = 256;
+/// So many clients at the head of a line watch the holders, and are looked at by those behind.
+pub(super) const WATCHERS: usize = 3;
 
-/// Where a client stands in line.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum QueuePosition {
-    /// For permits of this name. Watched are those who hold some.
-    Permits(Name),
-    /// For items of this queue. Watched are those who work on some.
-    Items(Name),
+/// What a client sees of a line.
+#[derive(Debug)]
+pub(super) struct Sight {
+    /// The first clients in line.
+    pub(super) first: Vec<Inbox>,
+    /// Some of the clients that hold or work.
+    pub(super) holders: ClientPage,
 }
 
 /// The holders that are watched.
 #[derive(Debug, Default)]
 pub(super) struct HolderWatches {
-    wanted: BTreeMap<QueuePosition, Vec<Inbox>>,
+    wanted: BTreeMap<QueuePosition, BTreeSet<Inbox>>,
     connections: BTreeMap<Inbox, Arc<OwnedFd>>,
+    marks: PageMarks,
 }
 
 impl HolderWatches {
-    /// Watches the holders at a site, and no others on its account; none at all forgets the site.
+    /// Looks who is first in line, and at the next page of those who hold or work there.
+    pub(super) fn look(
+        &self,
+        db: &rusqlite::Connection,
+        site: &QueuePosition,
+        me: Inbox,
+    ) -> rusqlite::Result<Sight> {
+        match site {
+            QueuePosition::Permits(name) => {
+                let rows = NameState::open(db, name)?;
+                let list = |after, most| rows.holding(after, most);
+                let holders = self.marks.turn_page(site, me, MOST_CONNECTIONS, list)?;
+                Ok(Sight { first: rows.first_waiting(WATCHERS)?, holders })
+            }
+            QueuePosition::Items(name) => {
+                let rows = QueueRows::open(db, name)?;
+                let list = |after, most| rows.workers(after, most);
+                let holders = self.marks.turn_page(site, me, MOST_CONNECTIONS, list)?;
+                Ok(Sight { first: rows.first_idle(WATCHERS)?, holders })
+            }
+        }
+    }
+
+    /// Watches the holders of a page at a site, and on its account no others that the page covers.
     /// Returns those to whom a connection failed. Beyond the most connections none is tried.
     pub(super) fn set(
         &mut self,
         site: &QueuePosition,
-        holders: Vec<Inbox>,
+        page: &ClientPage,
         presences: &Presences,
     ) -> Vec<Inbox> {
         let is_missed = |inbox: &Inbox| !self.connect(*inbox, presences);
-        let missed = holders.iter().copied().filter(is_missed).collect();
-        if holders.is_empty() {
-            self.wanted.remove(site);
-        } else {
-            self.wanted.insert(site.clone(), holders);
+        let missed = page.clients.iter().copied().filter(is_missed).collect();
+        let mut wanted = self.wanted.remove(site).unwrap_or_default();
+        wanted.retain(|inbox| !page.covers(*inbox));
+        let is_watched = |inbox: &Inbox| self.connections.contains_key(inbox);
+        wanted.extend(page.clients.iter().copied().filter(is_watched));
+        if !wanted.is_empty() {
+            self.wanted.insert(site.clone(), wanted);
         }
-        let wanted = &self.wanted;
-        // Another site may still want a client that is not wanted here any more.
-        self.connections.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
+        self.let_go();
         missed
+    }
+
+    /// Watches nobody on account of other sites than these.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&QueuePosition) -> bool) {
+        self.wanted.retain(|site, _| is_kept(site));
+        self.let_go();
+    }
+
+    /// Another site may still want a client that is not wanted at one any more.
+    fn let_go(&mut self) {
+        let wanted = &self.wanted;
+        self.connections.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
     }
 
     /// Returns whether a holder is watched, or there are too many to watch.
@@ -62,11 +110,6 @@ impl HolderWatches {
         connection.is_ok_and(|it| self.connections.insert(inbox, Arc::new(it)).is_none())
     }
 
-    /// Returns whether anybody at this site is watched.
-    pub(super) fn has(&self, site: &QueuePosition) -> bool {
-        self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
-    }
-
     /// The connections to poll. One becomes readable when it is hung up.
     pub(super) fn connections(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
         self.connections.iter().map(|(inbox, it)| (*inbox, Arc::clone(it))).collect()
@@ -75,31 +118,8 @@ impl HolderWatches {
     /// Lets go of those that hung up. Returns the sites where they were watched.
     pub(super) fn take_hung_up(&mut self, hung_up: &[Inbox]) -> Vec<QueuePosition> {
         hung_up.iter().for_each(|inbox| drop(self.connections.remove(inbox)));
-        let of_them = |holders: &[Inbox]| holders.iter().any(|inbox| hung_up.contains(inbox));
+        let of_them = |holders: &BTreeSet<Inbox>| hung_up.iter().any(|it| holders.contains(it));
         let sites = self.wanted.iter().filter(|(_, holders)| of_them(holders));
         sites.map(|(site, _)| site.clone()).collect()
     }
-}
-
-/// The clients that hold or work at a site, if this one is among the first in line there.
-pub(super) fn holders_to_watch(
-    db: &rusqlite::Connection,
-    site: &QueuePosition,
-    me: Inbox,
-) -> rusqlite::Result<Vec<Inbox>> {
-    let (line, mut holders) = match site {
-        QueuePosition::Permits(name) => {
-            let rows = NameState::open(db, name)?;
-            (rows.first_waiting(WATCHERS)?, rows.holding(MOST_HOLDERS)?)
-        }
-        QueuePosition::Items(name) => {
-            let rows = QueueRows::open(db, name)?;
-            (rows.first_idle(WATCHERS)?, rows.workers(MOST_HOLDERS)?)
-        }
-    };
-    if !line.contains(&me) {
-        return Ok(Vec::new());
-    }
-    holders.retain(|inbox| *inbox != me);
-    Ok(holders)
 }

@@ -9,7 +9,7 @@ mod queues;
 
 use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, queue, time::UNBOUNDED};
 
-use super::watch::QueuePosition;
+use super::line::QueuePosition;
 pub(super) use queues::encode_queue_wakeups;
 
 const VERSION: u8 = 1;

@@ -30,6 +30,11 @@ const PAGE: u64 = 4096 + 24;
 /// they may have appended until they noticed.
 const MOST_PAGES: u64 = 8192 + 512;
 
+#[test]
+fn a_client_process() {
+    processes::client::run();
+}
+
 struct Client {
     store: Arc<EmbeddedStore>,
     inbox: Inbox,
@@ -133,4 +138,16 @@ async fn a_log_that_calls_keep_writing_to_is_written_back_and_begins_anew() {
         before != fs::metadata(&database).unwrap().modified().unwrap(),
         "it was never written back"
     );
+}
+
+/// A client's first push opens the log.
+#[test]
+fn a_push_while_no_file_can_be_opened_is_not_confirmed_and_the_next_one_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut producer = processes::Client::start(dir.path());
+    assert_eq!(producer.order("most-files 3"), "allowed");
+    let said = producer.order("push q a");
+    assert!(said.starts_with("Unreachable ") && said.ends_with("try again"), "{said}");
+    assert_eq!(producer.order("most-files 1000"), "allowed");
+    assert_eq!(producer.order("push q b"), "pushed");
 }

@@ -199,6 +199,11 @@ pub trait Presence {
     /// keeps the client alive in the store's eyes after this process is gone.
     fn descriptors(&self) -> [BorrowedFd<'_>; 2];
 
+    /// The descriptors that a child closes that was forked and goes on without `exec`:
+    /// [`descriptors`](Self::descriptors), and the one by which this process keeps others out while
+    /// it is inside a call.
+    fn fork_descriptors(&self) -> [BorrowedFd<'_>; 3];
+
     /// Puts the child on record that inherits the [`descriptors`](Self::descriptors). Once this
     /// process and the child are both gone, the client is gone, even if others have inherited the
     /// descriptors as well.

@@ -169,14 +169,18 @@ class Seinpaal:
         return Seinpaal, (self._url, self._client, self._ttl, self._patience)
 
     def _after_fork(self) -> None:
-        """Never drops what was inherited, and closes what would show that the parent lives."""
+        """Never drops what was inherited.
+
+        Closes what would show that the parent lives, and what would keep others out if the parent
+        was killed inside a call.
+        """
         self._connecting, self._noting = threading.Lock(), threading.Lock()
         if self._connection is None:
             return
         self._inherited.append(self._connection)
-        presence = self._connection.presence
+        inherited = self._connection.fork_fds
         self._connection = None
-        for descriptor in presence or ():
+        for descriptor in inherited or ():
             os.close(descriptor)
 
 

@@ -89,7 +89,7 @@ pub(super) fn use_it(db: &Connection) -> Result<()> {
     send(db, 9, 6, vec![Request::Leave])?;
     list::queues(db, "")?;
     let name = a_name();
-    QueueRows::open(db, &name)?.workers(8)?;
+    QueueRows::open(db, &name)?.workers(None, 8)?;
     QueueRows::open(db, &name)?.first_idle(8)?;
     for later in [20, 31, 50, 90, 300] {
         send(db, later, 9, Vec::new())?;

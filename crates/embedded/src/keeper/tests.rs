@@ -82,6 +82,40 @@ fn after_a_disk_has_failed_once_nothing_is_confirmed() {
     }
 }
 
+/// A disk that is not asked the first time.
+struct NotAskedAtFirst(bool);
+
+impl Disk for NotAskedAtFirst {
+    fn sync(&mut self) -> Result<(), DiskFailure> {
+        match std::mem::replace(&mut self.0, true) {
+            true => Ok(()),
+            false => Err(DiskFailure::NotAsked(io::Error::other("too many open files"))),
+        }
+    }
+
+    fn write_back(&mut self) -> Result<(), DiskFailure> {
+        self.sync()
+    }
+}
+
+#[test]
+fn where_a_file_could_not_be_opened_only_the_answers_of_that_time_are_failures() {
+    let mut keeper = DiskKeeper::new(Path::new("/x"), Box::new(NotAskedAtFirst(false)));
+    let (answer, reply) = oneshot::channel();
+    keeper.answer_later(answer, replies());
+    let error = reply.blocking_recv().unwrap().unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Unknown);
+    assert!(error.to_string().ends_with("too many open files; try again"), "{error}");
+    let (answer, reply) = oneshot::channel();
+    keeper.answer_later(answer, replies());
+    assert_eq!(reply.blocking_recv().unwrap().unwrap(), replies());
+    let mut keeper = DiskKeeper::new(Path::new("/x"), Box::new(NotAskedAtFirst(false)));
+    assert_eq!(keeper.write_back().recv(), Err(RecvError));
+    let (answer, reply) = oneshot::channel();
+    keeper.answer_later(answer, replies());
+    assert_eq!(reply.blocking_recv().unwrap().unwrap(), replies());
+}
+
 #[test]
 fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
     let (disk, begins, finish) = slow_disk();

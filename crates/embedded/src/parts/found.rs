@@ -1,6 +1,6 @@
 //! The parts that are opened inside the gate, before others see this client as alive.
 
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::Inbox;
 use seinpaal_store::{Certainty, StoreError, clock::Clock};
@@ -14,6 +14,7 @@ use crate::{
     hangup::Watchers,
     inbox::{InboxAddress, InboxSocket},
     index,
+    pages::PageMarks,
     presence::{OwnPresence, Presences},
     stay::Stay,
     trouble,
@@ -24,6 +25,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Signs {
     pub(crate) presence: OwnPresence,
+    pub(crate) gate: Arc<OwnedFd>,
     _address: InboxAddress,
 }
 
@@ -93,6 +95,7 @@ impl FoundParts {
     pub(super) fn at(self, gate: Gate, me: Inbox, stay: Stay) -> (Parts, Signs) {
         let Self { database, presences, presence, watchers, socket, address, clock, keeps_index } =
             self;
+        let gate_fd = gate.fd();
         let parts = Parts {
             gate,
             database,
@@ -105,7 +108,8 @@ impl FoundParts {
             stay,
             found_nothing_at: Cell::new(None),
             found_no_queue_at: Cell::new(None),
+            marks: PageMarks::default(),
         };
-        (parts, Signs { presence, _address: address })
+        (parts, Signs { presence, gate: gate_fd, _address: address })
     }
 }

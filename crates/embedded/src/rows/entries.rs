@@ -6,7 +6,10 @@ use rusqlite::{
 };
 use seinpaal_proto::{Entry, Fence, Inbox, LeaseId, Slots, Standing, Ticket};
 
-use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
+use super::{Rows, bytes, damaged, first_distinct, int, micros, must_be_one, must_stand_there};
+
+/// The most places of one line that are read to find its first clients.
+const MOST_PLACES: u32 = 256;
 
 macro_rules! columns {
     ($rest:literal) => {
@@ -115,13 +118,14 @@ impl Rows<'_> {
         self.db.prepare_cached(sql)?.query_map((self.id(), rows), read)?.collect()
     }
 
-    /// The clients of up to `most` waiters, in the order of service.
-    pub(in super::super) fn first_waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+    /// The first `most` distinct clients in line, in the order of service. One client may have so
+    /// many places at the head of the line that no others are looked at.
+    pub(in super::super) fn first_waiting(&self, most: usize) -> Result<Vec<Inbox>> {
         let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
                    ORDER BY rank, ticket LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
-        let inboxes = find.query_map((self.id(), most), |row| read_inbox(row, 0))?;
-        inboxes.filter_map(Result::transpose).collect()
+        let inboxes = find.query_map((self.id(), MOST_PLACES), |row| read_inbox(row, 0))?;
+        first_distinct(inboxes.filter_map(Result::transpose), most)
     }
 
     /// The clients of up to `most` waiters, those that were passed over among them.
@@ -135,14 +139,20 @@ impl Rows<'_> {
         inboxes.filter_map(Result::transpose).collect()
     }
 
-    /// Up to `most` distinct clients that hold here, one step in the index each.
-    pub(in super::super) fn holding(&self, most: usize) -> Result<Vec<Inbox>> {
+    /// Up to `most` distinct clients that hold here, of those after this one; one step in the index
+    /// each.
+    pub(in super::super) fn holding(
+        &self,
+        after: Option<Inbox>,
+        most: usize,
+    ) -> Result<Vec<Inbox>> {
         let sql = "SELECT min(inbox) FROM entry WHERE name = ?1 AND fence IS NOT NULL
                    AND inbox IS NOT NULL AND inbox > ?2";
         let mut next = self.db.prepare_cached(sql)?;
         let mut found: Vec<Inbox> = Vec::new();
         while found.len() < most {
-            let last = found.last().map_or(Vec::new(), |inbox| bytes(inbox.0).to_vec());
+            let last = found.last().copied().or(after);
+            let last = last.map_or(Vec::new(), |inbox| bytes(inbox.0).to_vec());
             let inbox = next.query_row((self.id(), last), |row| read_inbox(row, 0))?;
             let Some(inbox) = inbox else { break };
             found.push(inbox);

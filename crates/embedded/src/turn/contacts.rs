@@ -4,7 +4,7 @@ use std::{cell::Cell, collections::BTreeMap};
 
 use seinpaal_proto::{Contact, Contacts, Inbox, time::Micros};
 
-use crate::{inbox::InboxSocket, presence::Presences, stay::Stay};
+use crate::{inbox::InboxSocket, pages::PageMarks, presence::Presences, stay::Stay};
 
 /// The parts of the store that a turn uses besides its database.
 #[derive(Clone, Copy)]
@@ -17,6 +17,8 @@ pub(crate) struct TurnParts<'a> {
     pub(crate) found_nothing_at: &'a Cell<Option<Micros>>,
     /// As above, for queues.
     pub(crate) found_no_queue_at: &'a Cell<Option<Micros>>,
+    /// Where the looks at those who hold or work have stopped.
+    pub(crate) marks: &'a PageMarks,
 }
 
 /// What this turn has found out about clients. Inside the gate a dead client stays dead, and a

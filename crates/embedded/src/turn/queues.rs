@@ -11,9 +11,9 @@ use seinpaal_proto::{
 
 use super::{MOST_CALLS, MOST_HOLDERS, Turn, read_name};
 use crate::{
+    line::QueuePosition,
     rows::{bytes, queue::QueueRows},
     tables,
-    watch::QueuePosition,
 };
 
 /// Queues of which only sessions are remembered are looked at this long after their last use. With
@@ -85,9 +85,12 @@ impl Turn<'_> {
     }
 
     fn dead_workers(&mut self, name: &Name) -> Result<Vec<Inbox>> {
-        let mut workers = QueueRows::open(self.db, name)?.workers(MOST_HOLDERS)?;
-        workers.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
-        Ok(workers)
+        let rows = QueueRows::open(self.db, name)?;
+        let (site, around) = (QueuePosition::Items(name.clone()), self.known.around);
+        let list = |after, most| rows.workers(after, most);
+        let mut page = around.marks.turn_page(&site, around.me, MOST_HOLDERS, list)?;
+        page.clients.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(page.clients)
     }
 
     fn dead_idle(&mut self, name: &Name) -> Result<Vec<Inbox>> {

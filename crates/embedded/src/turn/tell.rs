@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seinpaal_proto::{Inbox, Name, Wakeup, queue};
 
-use crate::watch::QueuePosition;
+use crate::line::QueuePosition;
 
 /// The news that the turn has for each client once it is over.
 #[derive(Debug, Default)]

@@ -30,16 +30,20 @@ impl StoreThread {
         }
     }
 
-    pub(super) fn bury(&mut self, dead: &[Inbox]) {
+    /// Returns whether all of them are buried.
+    pub(super) fn bury(&mut self, dead: &[Inbox]) -> bool {
+        let mut are_buried = true;
         for some in dead.chunks(MOST_BURIED) {
             let buried = self.turn(|turn| some.iter().try_for_each(|inbox| turn.bury(*inbox)));
             match buried {
                 Ok(((), tell)) => self.pass_on(tell),
                 Err(error) => {
+                    are_buried = false;
                     tracing::warn!(target: crate::TARGET, %error, "the dead could not be cleared away");
                 }
             }
         }
+        are_buried
     }
 
     pub(super) fn tidy_if_due(&mut self) {

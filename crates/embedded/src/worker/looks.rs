@@ -1,15 +1,13 @@
 //! A client that is among the first in line looks whether those who hold are alive: soon after it
-//! has come there, when a connection to one of them hangs up, and once a second.
+//! has come there, when a connection to one of them hangs up, and once a second. Clients further
+//! back look once a second whether the first ones are alive.
 
-use std::mem;
+use std::{collections::BTreeSet, mem};
 
 use seinpaal_proto::Inbox;
 
 use super::{Duration, Instant, StoreThread};
-use crate::{
-    watch::{QueuePosition, holders_to_watch},
-    wire,
-};
+use crate::{line::QueuePosition, pages::ClientPage, watch::Sight, wire};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -27,11 +25,14 @@ pub(super) struct DueLooks {
     pub(super) all_at: Option<Instant>,
     /// How long until the next look where somebody could not be watched.
     retry: Duration,
+    /// The queues that are looked at once a second: somebody works there, or other workers are
+    /// ahead of this one.
+    busy: BTreeSet<QueuePosition>,
 }
 
 impl Default for DueLooks {
     fn default() -> Self {
-        Self { soon: Vec::new(), soon_at: None, all_at: None, retry: CALM }
+        Self { soon: Vec::new(), soon_at: None, all_at: None, retry: CALM, busy: BTreeSet::new() }
     }
 }
 
@@ -64,6 +65,7 @@ impl StoreThread {
             self.looks.all_at = None;
             // Those that were due soon are among them, as far as this client still waits there.
             sites = self.line.sites();
+            self.let_go();
         }
         sites.iter().for_each(|site| self.look_at_holders(site));
         if looks_at_all && self.has_somebody_to_watch() {
@@ -71,25 +73,61 @@ impl StoreThread {
         }
     }
 
-    /// An idle worker looks again only while somebody works: it is told when somebody begins.
-    fn has_somebody_to_watch(&self) -> bool {
-        self.line.waits_for_permits() || self.line.sites().iter().any(|site| self.watches.has(site))
+    /// A place that this client has left costs no connections, which other places may need.
+    fn let_go(&mut self) {
+        self.watches.retain(|site| self.line.has(site));
+        self.looks.busy.retain(|site| self.line.has(site));
     }
 
-    /// Watches those who hold where this client is among the first in line, and buries the dead.
+    /// The first idle worker looks again only while somebody works: it is told when somebody
+    /// begins.
+    fn has_somebody_to_watch(&self) -> bool {
+        self.line.waits_for_permits() || !self.looks.busy.is_empty()
+    }
+
+    /// Where this client is among the first in line, watches those who hold. Buries the dead among
+    /// them and among the first in line.
     fn look_at_holders(&mut self, site: &QueuePosition) {
-        let holders = match self.parts.read(|db| holders_to_watch(db, site, self.parts.me)) {
-            Ok(holders) => holders,
+        let sight = match self.parts.read(|db| self.watches.look(db, site, self.parts.me)) {
+            Ok(sight) => self.as_seen_by_me(site, sight),
             Err(error) => {
                 return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
             }
         };
         // Connected first, tested then: a death between the two is told by the connection.
-        let missed = self.watches.set(site, holders.clone(), &self.parts.presences);
+        let missed = self.watches.set(site, &sight.holders, &self.parts.presences);
         let is_dead = |inbox: &Inbox| self.parts.presences.is_dead(*inbox);
-        let (dead, alive): (Vec<_>, Vec<_>) = holders.into_iter().partition(is_dead);
+        let (dead, alive): (Vec<_>, Vec<_>) = sight.holders.clients.into_iter().partition(is_dead);
+        let dead_ahead: Vec<_> = sight.first.into_iter().filter(is_dead).collect();
         self.try_again(site, alive.iter().filter(|inbox| missed.contains(inbox)));
         self.bury(&dead);
+        // Others are the first in line now, perhaps this client.
+        if !dead_ahead.is_empty() && self.bury(&dead_ahead) {
+            self.look_soon(site.clone());
+        }
+    }
+
+    /// Leaves of what was seen what concerns this client: all of it where it is among the first in
+    /// line, only the first ones where it is further back, and nothing where it is not in line.
+    fn as_seen_by_me(&mut self, site: &QueuePosition, mut sight: Sight) -> Sight {
+        let me = self.parts.me;
+        let is_among_first = sight.first.contains(&me);
+        let is_first = sight.first.first() == Some(&me);
+        if !is_among_first {
+            sight.holders = ClientPage::of_nobody();
+        }
+        sight.holders.clients.retain(|inbox| *inbox != me);
+        match self.line.has(site) {
+            true => sight.first.retain(|inbox| *inbox != me),
+            false => sight.first.clear(),
+        }
+        let is_busy = !sight.holders.clients.is_empty() || !is_first;
+        if matches!(site, QueuePosition::Items(_)) && is_busy && self.line.has(site) {
+            self.looks.busy.insert(site.clone());
+        } else {
+            self.looks.busy.remove(site);
+        }
+        sight
     }
 
     /// Looks again soon where somebody lives and cannot be watched: either there is no room for

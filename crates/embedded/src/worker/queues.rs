@@ -5,8 +5,8 @@ use seinpaal_proto::{Name, queue};
 use super::StoreThread;
 use crate::{
     keeper::{self, AnswerTo},
+    line::QueuePosition,
     list,
-    watch::QueuePosition,
 };
 use seinpaal_store::{News, StoreError};
 
@@ -52,6 +52,9 @@ impl StoreThread {
     pub(super) fn pass_on_queue_wakeups(&mut self, wakeups: Vec<queue::Wakeup>) {
         for wakeup in wakeups {
             self.line.note_queue_wakeup(&wakeup);
+            if let queue::What::Watch { .. } = wakeup.what {
+                self.look_soon(QueuePosition::Items(wakeup.name.clone()));
+            }
             self.tell(News::Queue(wakeup));
         }
     }

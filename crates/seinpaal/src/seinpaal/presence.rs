@@ -16,6 +16,17 @@ impl Seinpaal {
         self.handle.store().presence().map(Presence::descriptors)
     }
 
+    /// Returns the descriptors that a child closes if it was forked and goes on without `exec`;
+    /// `None` on stores other than the embedded one. They are [`presence_fds`](Self::presence_fds),
+    /// with which the child keeps the permits of this process alive, and the one by which this
+    /// process keeps other clients out while it is inside a call. If this process is killed at such
+    /// a moment, a child that has that one open keeps them out for good. The child closes them by
+    /// number, and drops nothing of this connection.
+    #[must_use]
+    pub fn fork_fds(&self) -> Option<[BorrowedFd<'_>; 3]> {
+        self.handle.store().presence().map(Presence::fork_descriptors)
+    }
+
     /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds). Once this
     /// process and that child are both gone, the permits are free, even if a grandchild has
     /// inherited the descriptors as well.

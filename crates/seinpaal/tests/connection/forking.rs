@@ -1,5 +1,11 @@
 //! A child that goes on after a fork is refused, and its parent keeps what it holds.
 
+#[cfg(feature = "embedded")]
+use std::{
+    fs,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    path::Path,
+};
 use std::{
     io,
     os::unix::process::CommandExt,
@@ -75,6 +81,36 @@ fn a_forked_child_can_end_neither_an_item_nor_the_connection() {
 fn a_forked_child_is_refused_and_gives_back_nothing_of_its_parents() {
     let server = RedisServer::start();
     refuses_a_child(&server.socket_url(""));
+}
+
+/// How many locks of the store in this directory this process has open: the gate, and the file
+/// that shows that a client lives.
+#[cfg(feature = "embedded")]
+fn open_locks(directory: &Path) -> usize {
+    let open = fs::read_dir("/proc/self/fd").expect("listed").flatten();
+    let files = open.flat_map(|file| fs::read_link(file.path()));
+    let (gate, presence) = (directory.join("gate"), directory.join("presence"));
+    files.filter(|file| *file == gate || file.parent() == Some(&presence)).count()
+}
+
+#[cfg(feature = "embedded")]
+#[test]
+fn a_forked_child_that_closes_what_it_is_told_has_no_lock_of_its_parent_open() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().canonicalize().expect("there");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let url = format!("file://{}", path.display());
+    let connection = runtime.block_on(seinpaal::Seinpaal::connect(&url)).expect("connected");
+    let fds = connection.fork_fds().expect("the store has some").map(|fd| fd.as_raw_fd());
+    let childs = path.clone();
+    let closes = move || {
+        let before = open_locks(&childs);
+        // SAFETY: these are the child's own copies, and it uses the connection for nothing.
+        fds.iter().for_each(|fd| drop(unsafe { OwnedFd::from_raw_fd(*fd) }));
+        (before, open_locks(&childs)) == (2, 0)
+    };
+    assert!(is_well_in_a_child(closes));
+    assert_eq!(open_locks(&path), 2, "the parent keeps its own");
 }
 
 #[cfg(feature = "embedded")]

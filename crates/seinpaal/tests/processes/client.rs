@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
 use seinpaal::{
     Seinpaal,
     store::{News, Store, StoreError, embedded::EmbeddedStore},
@@ -147,6 +147,11 @@ impl Servant {
                 self.ask(name, Request::Configure(pause)).await
             }
             ["push", queue, text] => self.hand.push(queue, text.into()).await,
+            ["most-files", most] => {
+                let most = Rlimit { current: most.parse().ok(), ..getrlimit(Resource::Nofile) };
+                setrlimit(Resource::Nofile, most).unwrap();
+                "allowed".to_owned()
+            }
             ["push-large", queue] => self.hand.push(queue, vec![0; 1 << 20]).await,
             ["work", queue, items] => self.hand.work(queue, items.parse().unwrap()).await,
             ["acknowledge", queue] => self.hand.acknowledge(queue).await,

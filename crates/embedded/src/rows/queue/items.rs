@@ -154,12 +154,18 @@ impl QueueRows<'_> {
         self.db.prepare_cached(sql)?.query_map(values, read)?.collect()
     }
 
-    /// Up to `most` distinct clients that work here, one step in the index each.
-    pub(in super::super::super) fn workers(&self, most: usize) -> Result<Vec<Inbox>> {
+    /// Up to `most` distinct clients that work here, of those after this one; one step in the index
+    /// each.
+    pub(in super::super::super) fn workers(
+        &self,
+        after: Option<Inbox>,
+        most: usize,
+    ) -> Result<Vec<Inbox>> {
         let mut next = self.db.prepare_cached(NEXT_WORKER)?;
         let mut found: Vec<Inbox> = Vec::new();
         while found.len() < most {
-            let last = found.last().map_or(Vec::new(), |inbox| bytes(inbox.0).to_vec());
+            let last = found.last().copied().or(after);
+            let last = last.map_or(Vec::new(), |inbox| bytes(inbox.0).to_vec());
             let worker: Option<[u8; 16]> = next.query_row((self.id(), last), |row| row.get(0))?;
             let Some(worker) = worker else { break };
             found.push(inbox_of(worker));

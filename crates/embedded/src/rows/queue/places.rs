@@ -57,9 +57,9 @@ impl QueueRows<'_> {
     }
 
     /// The clients of up to `most` idle workers, first in line first.
-    pub(in super::super::super) fn first_idle(&self, most: u32) -> Result<Vec<Inbox>> {
+    pub(in super::super::super) fn first_idle(&self, most: usize) -> Result<Vec<Inbox>> {
         let mut find = self.db.prepare_cached(IN_LINE)?;
-        let inboxes = find.query_map((self.id(), most), |row| inbox(row, 0))?;
+        let inboxes = find.query_map((self.id(), most as u32), |row| inbox(row, 0))?;
         inboxes.collect()
     }
 
