@@ -1,5 +1,5 @@
 //! Gives the same key the same answer, so that a client that got no answer can repeat its request
-//! and has one permit.
+//! and has one permit, or pushes an item once.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 use axum::http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync;
 
 use crate::problem::Problem;
 
@@ -37,38 +37,64 @@ struct Question {
 struct KeptAnswer {
     since: Instant,
     body: String,
-    answer: Arc<OnceCell<Value>>,
+    answer: Answer,
 }
 
+/// The answer, once there is one. Whoever makes it has the lock meanwhile.
+type Answer = Arc<sync::Mutex<Option<Result<Value, Problem>>>>;
+
 impl ReplayedAnswers {
-    /// The answer to a request. If it has no key, the answer is made in any case.
-    pub(crate) async fn once(
+    /// The answer to a request. Without a key it is made in any case.
+    ///
+    /// `wait` ends with the connection, and must leave nothing behind then. `make` gets what `wait`
+    /// has brought. With a key, `make` is carried through even if the client leaves, so the same
+    /// request finds its answer later and does nothing twice.
+    pub(crate) async fn once<T, F>(
         &self,
         who: String,
         headers: &HeaderMap,
         what: String,
         body: &impl Serialize,
-        make: impl Future<Output = Result<Value, Problem>>,
-    ) -> Result<Value, Problem> {
-        let Some(key) = key(headers)? else { return make.await };
+        wait: impl Future<Output = Result<T, Problem>>,
+        make: impl FnOnce(T) -> F,
+    ) -> Result<Value, Problem>
+    where
+        F: Future<Output = Result<Value, Problem>> + Send + 'static,
+    {
+        let Some(key) = key(headers)? else { return make(wait.await?).await };
         // Only maps with other keys than text cannot be written, and there are none here.
         let body = serde_json::to_string(body).unwrap_or_default();
-        self.answer(Question { who, what, key, body }, make).await
+        self.answer(Question { who, what, key, body }, wait, make).await
     }
 
-    /// The answer to this question: the one that was given before, the one for which another
-    /// request with the same key is waiting, or a new one. Problems are not kept, so asking again
-    /// tries again.
-    async fn answer(
+    /// The answer to this question: the one that was given before, the one that another request
+    /// with the same key is making, or a new one.
+    async fn answer<T, F>(
         &self,
         question: Question,
-        make: impl Future<Output = Result<Value, Problem>>,
-    ) -> Result<Value, Problem> {
-        let cell = self.cell(question)?;
-        cell.get_or_try_init(|| make).await.cloned()
+        wait: impl Future<Output = Result<T, Problem>>,
+        make: impl FnOnce(T) -> F,
+    ) -> Result<Value, Problem>
+    where
+        F: Future<Output = Result<Value, Problem>> + Send + 'static,
+    {
+        let mut answer = self.cell(question)?.lock_owned().await;
+        if let Some(known) = &*answer {
+            return known.clone();
+        }
+        let making = make(wait.await?);
+        let made = tokio::spawn(async move {
+            let made = making.await;
+            if is_final(&made) {
+                *answer = Some(made.clone());
+            }
+            made
+        });
+        let broke = |_| Err(Problem::unknown("this program broke off; look whether it was done"));
+        made.await.unwrap_or_else(broke)
     }
 
-    fn cell(&self, question: Question) -> Result<Arc<OnceCell<Value>>, Problem> {
+    fn cell(&self, question: Question) -> Result<Answer, Problem> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Old answers are thrown away only when there is no more room, which takes one pass for
         // thousands of requests.
@@ -99,6 +125,13 @@ impl ReplayedAnswers {
     }
 }
 
+/// Returns whether this is the answer to each later request with the same key. After another
+/// problem the next request tries again, because nothing was done. If nobody knows whether it was
+/// done, to try again could do it twice.
+fn is_final(made: &Result<Value, Problem>) -> bool {
+    made.as_ref().err().is_none_or(Problem::is_unknown)
+}
+
 /// The key of a request, if it has one.
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
@@ -106,3 +139,6 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let bad = || Problem::bad("an Idempotency-Key has 1 to 200 printable characters");
     text.map(|text| Some(text.to_owned())).ok_or_else(bad)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use seinpaal::{Item, Name, PopError, Push};
+use seinpaal::{Item, Name, PopError, Push, Queue};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -102,7 +102,9 @@ struct PushedItem {
 
 /// Pushes items. Each is kept on its own: where some could not be, the others are there.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
+/// With an `Idempotency-Key` the same request gets the same answer for ten minutes, and pushes
+/// nothing again, even if its client left before the first answer. A restart of the program forgets
+/// the keys.
 #[utoipa::path(
     post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
     params(OfName, Keyed),
@@ -116,17 +118,27 @@ pub(super) async fn push(
     headers: HeaderMap,
     Body(pushes): Body<Pushes>,
 ) -> Result<Response, Problem> {
-    let (what, pushing) = (format!("push {name}"), push_all(&inner, &name, &pushes));
-    let pushed = inner.answers.once(visitor.who, &headers, what, &pushes, pushing).await?;
+    let (what, checking) = (format!("push {name}"), async { checked(&inner, &name, &pushes) });
+    let pushed =
+        inner.answers.once(visitor.who, &headers, what, &pushes, checking, push_all).await?;
     Ok(Json(pushed).into_response())
 }
 
-async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<Value, Problem> {
+/// The items, so that a mistake in one is told before any is pushed.
+fn checked(
+    inner: &HandlerState,
+    name: &str,
+    pushes: &Pushes,
+) -> Result<(Queue, Vec<Push>), Problem> {
     if !(1..=MOST_ITEMS).contains(&pushes.items.len()) {
         return Err(Problem::bad(format!("1 to {MOST_ITEMS} items can be pushed at once")));
     }
     let pushes = pushes.items.iter().map(NewItem::push).collect::<Result<Vec<_>, _>>()?;
-    let all = queue(inner, name)?.push_all(pushes).await;
+    Ok((queue(inner, name)?, pushes))
+}
+
+async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<Value, Problem> {
+    let all = queue.push_all(pushes).await;
     // If some were pushed, the answer has to say which. If none was, the request has failed.
     let is_done = all.iter().any(Result::is_ok);
     let mut items = Vec::new();
@@ -242,22 +254,30 @@ pub(super) async fn pop(
     Body(pop): Body<PopBody>,
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
-    let (what, popping) = (format!("pop {name}"), take(&inner, &name, &pop));
-    let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping).await?;
+    let (what, popping) = (format!("pop {name}"), pop.items(&inner, &name));
+    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
+    let holder = Arc::clone(&inner);
+    let held = |items| async move { hold(&holder, items, ttl) };
+    let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping, held).await?;
     Ok(Json(popped).into_response())
 }
 
-async fn take(inner: &HandlerState, name: &str, pop: &PopBody) -> Result<Value, Problem> {
-    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
-    let wait = duration("wait_ms", pop.wait_ms, WAITS)?;
-    let items = pop.items.unwrap_or(1);
-    let queue = queue(inner, name)?;
-    let items = match (items, wait) {
-        (1, Duration::ZERO) => {
-            queue.try_pop().await?.map(|item| vec![item]).ok_or(PopError::TimedOut)?
+impl PopBody {
+    async fn items(&self, inner: &HandlerState, name: &str) -> Result<Vec<Item>, Problem> {
+        let wait = duration("wait_ms", self.wait_ms, WAITS)?;
+        let queue = queue(inner, name)?;
+        match (self.items.unwrap_or(1), wait) {
+            (1, Duration::ZERO) => {
+                let item = queue.try_pop().await?.ok_or(PopError::TimedOut)?;
+                Ok(vec![item])
+            }
+            (items, wait) => Ok(queue.pop_many(items).timeout(wait).await?),
         }
-        (items, wait) => queue.pop_many(items).timeout(wait).await?,
-    };
+    }
+}
+
+/// Holds these items for a client.
+fn hold(inner: &HandlerState, items: Vec<Item>, ttl: Duration) -> Result<Value, Problem> {
     let items: Vec<_> = items.into_iter().map(|item| ItemInHand::new(inner, item, ttl)).collect();
     serde_json::to_value(PoppedItems { items }).map_err(Problem::unknown)
 }

@@ -122,7 +122,8 @@ pub(super) enum Renewer {
 /// it before `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave
 /// the line.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
+/// With an `Idempotency-Key` the same request gets the same answer for ten minutes, even if its
+/// client left while it was handed the permits. A restart of the program forgets the keys.
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
     params(OfName, Keyed),
@@ -137,19 +138,21 @@ pub(super) async fn acquire(
     Body(wanted): Body<AcquireBody>,
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
-    let (what, taking) = (format!("acquire {name}"), take(&inner, &name, &wanted));
-    let taken = inner.answers.once(visitor.who, &headers, what, &wanted, taking).await?;
+    let (what, waiting) = (format!("acquire {name}"), wanted.get(&inner, &name, Renewer::Caller));
+    let (who, of) = (visitor.who, name.clone());
+    let handed = |permit| hand_over(of, permit);
+    let taken = inner.answers.once(who, &headers, what, &wanted, waiting, handed).await?;
     Ok(Json(taken).into_response())
 }
 
-async fn take(inner: &HandlerState, name: &str, wanted: &AcquireBody) -> Result<Value, Problem> {
-    let permit = wanted.get(inner, name, Renewer::Caller).await?;
+/// Gives a permit to the client, which renews it from now on.
+async fn hand_over(name: String, permit: Permit) -> Result<Value, Problem> {
     let slot_names = names_of(&permit);
-    // If this fails, the permits may be held by a ticket of which nobody was told, until its lease
-    // ends.
-    let detached = permit.detach().await.map_err(Problem::unknown)?;
+    // If this fails, the permits were lost, or they are given back once the store can be told. So
+    // the client may ask again, with the same key, too.
+    let detached = permit.detach().await.map_err(Problem::unavailable)?;
     let acquired = Acquired {
-        name,
+        name: &name,
         ticket: detached.ticket.to_string(),
         fence: detached.fence.0,
         slots: slots(&detached.slots),
