@@ -26,6 +26,7 @@ mod act;
 mod api;
 mod assets;
 mod audit;
+mod carry;
 mod counting;
 mod dashboard;
 mod deed;
@@ -48,6 +49,7 @@ mod stream_room;
 mod tally;
 mod tls;
 mod tokens;
+mod under_way;
 mod view;
 mod watch;
 

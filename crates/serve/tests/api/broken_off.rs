@@ -6,6 +6,7 @@ use axum::{
     Router,
     body::{Body, to_bytes},
     http::Request,
+    response::Response,
 };
 use futures_util::{FutureExt, poll};
 use seinpaal::{Seinpaal, Semaphore, Snapshot};
@@ -42,9 +43,14 @@ impl Programs {
 
     async fn call(&self, address: &str, body: &str) -> Result<Value, Box<dyn std::error::Error>> {
         let answer = self.0.clone().call(keyed(address, body)).await?;
-        let bytes = to_bytes(answer.into_body(), usize::MAX).await?;
-        Ok(serde_json::from_slice(&bytes)?)
+        Ok(serde_json::from_str(&text_of(answer).await?)?)
     }
+}
+
+/// The body of an answer.
+pub(crate) async fn text_of(answer: Response) -> Result<String, Box<dyn std::error::Error>> {
+    let bytes = to_bytes(answer.into_body(), usize::MAX).await?;
+    Ok(String::from_utf8(bytes.into())?)
 }
 
 /// How many permits of a name are held, and how many tickets wait.
