@@ -35,6 +35,7 @@ mod escape;
 mod fields;
 mod glances;
 mod history;
+mod json_text;
 mod listen;
 mod lists;
 mod live;

@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
-    Json,
     extract::State,
     http::HeaderMap,
     response::{IntoResponse, Response},
@@ -11,7 +10,6 @@ use axum::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use seinpaal::{Item, Name, PopError, Push, Queue};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
@@ -21,7 +19,7 @@ use super::{
     permits::{DELAYS, RenewBody, WAITS},
     queues::queue,
 };
-use crate::{problem::Problem, shared::HandlerState};
+use crate::{json_text::JsonText, problem::Problem, shared::HandlerState};
 
 /// How many items may be pushed by one request.
 const MOST_ITEMS: usize = 100;
@@ -102,9 +100,9 @@ struct PushedItem {
 
 /// Pushes items. Each is kept on its own: where some could not be, the others are there.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer for ten minutes, and pushes
-/// nothing again, even if its client left before the first answer. A restart of the program forgets
-/// the keys.
+/// With an `Idempotency-Key` the same request gets the same answer until ten minutes after it, and
+/// pushes nothing again, even if its client left before the first answer. A restart of the program
+/// forgets the keys.
 #[utoipa::path(
     post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
     params(OfName, Keyed),
@@ -121,7 +119,7 @@ pub(super) async fn push(
     let (what, checking) = (format!("push {name}"), async { checked(&inner, &name, &pushes) });
     let pushed =
         inner.answers.once(visitor.who, &headers, what, &pushes, checking, push_all).await?;
-    Ok(Json(pushed).into_response())
+    Ok(pushed.into_response())
 }
 
 /// The items, so that a mistake in one is told before any is pushed.
@@ -137,7 +135,7 @@ fn checked(
     Ok((queue(inner, name)?, pushes))
 }
 
-async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<Value, Problem> {
+async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<JsonText, Problem> {
     let all = queue.push_all(pushes).await;
     // If some were pushed, the answer has to say which. If none was, the request has failed.
     let is_done = all.iter().any(Result::is_ok);
@@ -153,7 +151,7 @@ async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<Value, Problem>
             Err(error) => return Err(error.into()),
         });
     }
-    serde_json::to_value(PushedItems { items }).map_err(Problem::unknown)
+    JsonText::of(&PushedItems { items })
 }
 
 impl NewItem {
@@ -259,7 +257,7 @@ pub(super) async fn pop(
     let holder = Arc::clone(&inner);
     let held = |items| async move { hold(&holder, items, ttl) };
     let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping, held).await?;
-    Ok(Json(popped).into_response())
+    Ok(popped.into_response())
 }
 
 impl PopBody {
@@ -277,9 +275,9 @@ impl PopBody {
 }
 
 /// Holds these items for a client.
-fn hold(inner: &HandlerState, items: Vec<Item>, ttl: Duration) -> Result<Value, Problem> {
+fn hold(inner: &HandlerState, items: Vec<Item>, ttl: Duration) -> Result<JsonText, Problem> {
     let items: Vec<_> = items.into_iter().map(|item| ItemInHand::new(inner, item, ttl)).collect();
-    serde_json::to_value(PoppedItems { items }).map_err(Problem::unknown)
+    JsonText::of(&PoppedItems { items })
 }
 
 impl ItemInHand {

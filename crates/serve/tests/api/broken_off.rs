@@ -113,3 +113,15 @@ async fn a_client_that_leaves_the_line_holds_nothing_though_it_has_a_key() -> Ou
     assert!(taken["ticket"].is_string(), "{taken}");
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_request_was_refused_is_free_for_another_body() -> Outcome {
+    let seinpaal = Seinpaal::in_memory_here();
+    let programs = Programs::of(&seinpaal)?;
+    let address = "/v1/queues/mails/items";
+    let refused = programs.call(address, r#"{"items": [{"priority": 1000}]}"#).await?;
+    assert_eq!(refused["status"], 400, "{refused}");
+    let pushed = programs.call(address, r#"{"items": [{"priority": 100}]}"#).await?;
+    assert!(pushed["items"][0]["id"].is_u64(), "{pushed}");
+    Ok(())
+}
