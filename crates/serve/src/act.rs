@@ -21,6 +21,7 @@ use seinpaal_words::{
 
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
+    carry::carry_out,
     deed::{NameDeed, Undone, WebDeed, is_reason},
     fields::{FieldMap, field},
     page::{self, PageFrame, named, notice},
@@ -117,7 +118,8 @@ pub(crate) async fn act(
         Ok(wish) => wish,
         Err((status, words)) => return refuse(status, &words),
     };
-    let done = match wish.deed.clone().carry_out(&inner, &visitor, &wish.name, &wish.reason).await {
+    let deed = wish.deed.clone();
+    let done = match carry_out(deed, &inner, &visitor, &wish.name, &wish.reason).await {
         Ok(done) => done,
         Err(Undone::Unwritten(error)) => {
             let words = format!("It was done, but the audit could not be written: {error}.");

@@ -22,6 +22,7 @@ use crate::{
     shared::HandlerState,
     source::StoreSource,
     tally,
+    under_way::ChangesUnderWay,
     watch::PageWatches,
 };
 
@@ -58,6 +59,7 @@ impl Dashboard {
             source: Arc::new(StoreSource::new(seinpaal, options)),
             watches: PageWatches::default(),
             audit,
+            changes: ChangesUnderWay::default(),
             streams,
             answers: ReplayedAnswers::default(),
             deliveries: Deliveries::default(),
@@ -91,6 +93,19 @@ impl Dashboard {
             // Around all routes, so that requests for unknown addresses are checked, too.
             .layer(middleware::from_fn_with_state(Arc::clone(&self.0), access::check))
             .with_state(Arc::clone(&self.0))
+    }
+
+    /// Waits until each change that was begun is made, or has failed, and is in the audit. A
+    /// program waits for this before it ends, for as long as it may: a change that is dropped with
+    /// the runtime is listed as one whose outcome nobody knows.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    ///
+    /// # If the store is unreachable
+    /// A change fails after a while without an answer: 5 s for each of its calls to the store.
+    pub async fn changes_are_noted(&self) {
+        self.0.changes.none().await;
     }
 }
 

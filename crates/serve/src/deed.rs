@@ -1,4 +1,4 @@
-//! Changes by a page or a program: each is executed and recorded.
+//! Changes by a page or a program, and how each is made.
 
 use std::{fmt, io, time::Duration};
 
@@ -9,11 +9,7 @@ use seinpaal::{
 };
 use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
-use crate::{
-    access::Visitor,
-    audit::{self, AuditEntry},
-    shared::HandlerState,
-};
+use crate::{access::Visitor, shared::HandlerState};
 
 /// The longest reason: in characters, and in bytes, of which a store keeps so many.
 const MOST_REASON: usize = 200;
@@ -74,6 +70,8 @@ pub(crate) enum Undone {
     NotFree(String),
     /// The change was made, but not written down.
     Unwritten(io::Error),
+    /// This program ended, or failed, while the store had the change.
+    BrokenOff,
 }
 
 impl fmt::Display for Undone {
@@ -85,6 +83,9 @@ impl fmt::Display for Undone {
             Self::NotFree(words) => f.write_str(words),
             Self::Unwritten(error) => {
                 write!(f, "it was done, but the audit could not be written: {error}")
+            }
+            Self::BrokenOff => {
+                f.write_str("nobody knows whether it was done: this program ended meanwhile")
             }
         }
     }
@@ -104,31 +105,8 @@ impl WebDeed {
         }
     }
 
-    /// Makes the change, and writes down who made it and why, or that it could not be made.
-    pub(crate) async fn carry_out(
-        self,
-        inner: &HandlerState,
-        visitor: &Visitor,
-        name: &str,
-        reason: &str,
-    ) -> Result<Done, Undone> {
-        let (kind, what) = (self.kind(), self.to_string());
-        let done = self.make(inner, visitor, name, reason).await;
-        let noted = inner.audit.note(AuditEntry {
-            at: audit::now(),
-            who: visitor.who.clone(),
-            kind,
-            name: name.to_owned(),
-            what: with_count(what, done.as_ref().ok().copied().flatten()),
-            reason: reason.to_owned(),
-            result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
-        });
-        // Why a change was not made says more than that this was not written down either.
-        let done = done?;
-        noted.map(|()| done).map_err(Undone::Unwritten)
-    }
-
-    async fn make(
+    /// Makes the change. [`carry_out`](crate::carry::carry_out) writes it down, too.
+    pub(crate) async fn make(
         self,
         inner: &HandlerState,
         visitor: &Visitor,
@@ -158,14 +136,6 @@ impl WebDeed {
                 deed.make(&inner.seinpaal.queue(name), reason).await.map_err(Undone::Queue)
             }
         }
-    }
-}
-
-fn with_count(what: String, done: Done) -> String {
-    match done {
-        Some(1) => format!("{what}: 1 item"),
-        Some(items) => format!("{what}: {items} items"),
-        None => what,
     }
 }
 

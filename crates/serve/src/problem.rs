@@ -21,7 +21,7 @@ use utoipa::{
 const LATER: &str = "1";
 
 /// Why a request failed, or why its outcome is unknown.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// The kind of the problem: `urn:seinpaal:` and a word that programs may go by.
     #[serde(rename = "type")]
@@ -73,6 +73,11 @@ impl Problem {
 
     pub(crate) fn conflict(title: &'static str, detail: impl ToString) -> Self {
         Self::new(StatusCode::CONFLICT, title, detail)
+    }
+
+    /// Returns whether nobody knows if the request was carried out.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.status == StatusCode::GATEWAY_TIMEOUT.as_u16()
     }
 
     /// Returns whether the only remedy is to ask again.
@@ -213,7 +218,7 @@ const STATUSES: [(&str, &str); 16] = [
     ("429", "Others were in the way, or the name is paused: ask again later."),
     ("500", "The store is set up in a way that cannot work, or refuses this program."),
     ("503", "The store does not answer, or too much is open here: ask again later."),
-    ("504", "It may have happened: ask again with the same key or ticket."),
+    ("504", "It may have happened: ask again with the same ticket, or look first."),
     ("507", "The store has no room."),
 ];
 

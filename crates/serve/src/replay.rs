@@ -1,102 +1,76 @@
 //! Gives the same key the same answer, so that a client that got no answer can repeat its request
-//! and has one permit.
+//! and has one permit, or pushes an item once.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+mod known;
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use serde::Serialize;
-use serde_json::Value;
-use tokio::sync::OnceCell;
 
-use crate::problem::Problem;
+use crate::{json_text::JsonText, problem::Problem};
+pub(crate) use known::ReplayedAnswers;
+use known::{Question, digest};
 
-/// For how long an answer is kept.
-const KEPT: Duration = Duration::from_secs(600);
-/// How many answers are kept.
-const MOST: usize = 10_000;
 /// The longest key, in bytes.
 const MOST_KEY: usize = 200;
 
-/// Answers by what was asked: by whom, where, with which key.
-#[derive(Default)]
-pub(crate) struct ReplayedAnswers(Mutex<HashMap<Question, KeptAnswer>>);
-
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Question {
-    who: String,
-    what: String,
-    key: String,
-    /// The body of the request. Another body under the same key is a mistake of the client.
-    body: String,
-}
-
-struct KeptAnswer {
-    since: Instant,
-    body: String,
-    answer: Arc<OnceCell<Value>>,
-}
-
 impl ReplayedAnswers {
-    /// The answer to a request. If it has no key, the answer is made in any case.
-    pub(crate) async fn once(
+    /// The answer to a request. Without a key it is made in any case.
+    ///
+    /// `wait` ends with the connection, and must leave nothing behind then. `make` gets what `wait`
+    /// has brought. With a key, `make` is carried through even if the client leaves, so the same
+    /// request finds its answer later and does nothing twice.
+    pub(crate) async fn once<T, F>(
         &self,
         who: String,
         headers: &HeaderMap,
         what: String,
         body: &impl Serialize,
-        make: impl Future<Output = Result<Value, Problem>>,
-    ) -> Result<Value, Problem> {
-        let Some(key) = key(headers)? else { return make.await };
-        // Only maps with other keys than text cannot be written, and there are none here.
-        let body = serde_json::to_string(body).unwrap_or_default();
-        self.answer(Question { who, what, key, body }, make).await
+        wait: impl Future<Output = Result<T, Problem>>,
+        make: impl FnOnce(T) -> F,
+    ) -> Result<JsonText, Problem>
+    where
+        F: Future<Output = Result<JsonText, Problem>> + Send + 'static,
+    {
+        let Some(key) = key(headers)? else { return make(wait.await?).await };
+        self.answer(Question { who, what, key }, digest(body), wait, make).await
     }
 
-    /// The answer to this question: the one that was given before, the one for which another
-    /// request with the same key is waiting, or a new one. Problems are not kept, so asking again
-    /// tries again.
-    async fn answer(
+    /// The answer to this question: the one that was given before, the one that another request
+    /// with the same key is making, or a new one.
+    async fn answer<T, F>(
         &self,
         question: Question,
-        make: impl Future<Output = Result<Value, Problem>>,
-    ) -> Result<Value, Problem> {
-        let cell = self.cell(question)?;
-        cell.get_or_try_init(|| make).await.cloned()
-    }
-
-    fn cell(&self, question: Question) -> Result<Arc<OnceCell<Value>>, Problem> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Old answers are thrown away only when there is no more room, which takes one pass for
-        // thousands of requests.
-        if all.len() >= MOST {
-            all.retain(|_, kept| kept.since.elapsed() < KEPT);
+        body: [u8; 32],
+        wait: impl Future<Output = Result<T, Problem>>,
+        make: impl FnOnce(T) -> F,
+    ) -> Result<JsonText, Problem>
+    where
+        F: Future<Output = Result<JsonText, Problem>> + Send + 'static,
+    {
+        let claim = self.claim(question, body)?;
+        let mut answer = claim.answer().lock_owned().await;
+        if let Some(known) = &*answer {
+            return known.clone();
         }
-        let body = question.body.clone();
-        // The body is no part of the question, because the same key with another body has to be
-        // found, and refused.
-        let question = Question { body: String::new(), ..question };
-        let is_known = all.get(&question).is_some_and(|kept| kept.since.elapsed() < KEPT);
-        if !is_known {
-            if all.len() >= MOST {
-                return Err(Problem::unavailable("too many keys are in use; ask again later"));
+        let making = make(wait.await?);
+        let made = tokio::spawn(async move {
+            let made = making.await;
+            if is_final(&made) {
+                claim.keep(made.as_ref().map_or(0, JsonText::bytes));
+                *answer = Some(made.clone());
             }
-            let answer = Arc::default();
-            all.insert(
-                question.clone(),
-                KeptAnswer { since: Instant::now(), body: body.clone(), answer },
-            );
-        }
-        let kept = &all[&question];
-        if kept.body != body {
-            let words = "this Idempotency-Key was sent before with another body; take a new one";
-            return Err(Problem::new(StatusCode::CONFLICT, "key in use", words));
-        }
-        Ok(Arc::clone(&kept.answer))
+            made
+        });
+        let broke = |_| Err(Problem::unknown("this program broke off; look whether it was done"));
+        made.await.unwrap_or_else(broke)
     }
+}
+
+/// Returns whether this is the answer to each later request with the same key. After another
+/// problem the next request tries again, because nothing was done. If nobody knows whether it was
+/// done, to try again could do it twice.
+fn is_final(made: &Result<JsonText, Problem>) -> bool {
+    made.as_ref().err().is_none_or(Problem::is_unknown)
 }
 
 /// The key of a request, if it has one.
@@ -106,3 +80,6 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let bad = || Problem::bad("an Idempotency-Key has 1 to 200 printable characters");
     text.map(|text| Some(text.to_owned())).ok_or_else(bad)
 }
+
+#[cfg(test)]
+mod tests;

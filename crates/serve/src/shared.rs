@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers, source::StoreSource,
-    watch::PageWatches,
+    under_way::ChangesUnderWay, watch::PageWatches,
 };
 
 /// What all handlers share.
@@ -14,6 +14,7 @@ pub(crate) struct HandlerState {
     pub(crate) source: Arc<StoreSource>,
     pub(crate) watches: PageWatches,
     pub(crate) audit: Audit,
+    pub(crate) changes: ChangesUnderWay,
     /// The places for streams, and for requests of programs that wait or hold.
     pub(crate) streams: Arc<Semaphore>,
     /// Answers that are kept for clients that may repeat their request.

@@ -1,5 +1,9 @@
 //! The HTTP API, asked for over a real port.
 
+#[path = "api/audit.rs"]
+mod audit;
+#[path = "api/broken_off.rs"]
+mod broken_off;
 #[path = "api/document.rs"]
 mod document;
 mod support;

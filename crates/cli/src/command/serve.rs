@@ -22,8 +22,10 @@ pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Resul
 
 #[cfg(feature = "serve")]
 mod with_pages {
+    use std::time::Duration;
+
     use seinpaal_serve::{Certificate, Dashboard, Options, StreamRoom, Tokens};
-    use tokio::net::TcpListener;
+    use tokio::{net::TcpListener, time::timeout};
 
     use super::*;
     use crate::{
@@ -32,6 +34,9 @@ mod with_pages {
         run::{Signals, ends_waiting},
         settings,
     };
+
+    /// How long changes that are under way may take once a signal has come.
+    const LAST_CHANGES: Duration = Duration::from_secs(5);
 
     pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<Exit, Failure> {
         let mut options = options(args)?;
@@ -54,10 +59,12 @@ mod with_pages {
                     Some(own) => seinpaal_serve::serve_tls(listener, router, most, own).await,
                 }
             };
-            tokio::select! {
-                exit = until_ended(&mut signals) => Ok(exit),
-                served = serving => served.map(|()| Exit::Success).map_err(Failure::internal),
-            }
+            let exit = tokio::select! {
+                exit = until_ended(&mut signals) => exit,
+                served = serving => served.map(|()| Exit::Success).map_err(Failure::internal)?,
+            };
+            finish(&dashboard, &mut signals).await;
+            Ok(exit)
         });
         ended.map_err(|failure| failure.about(subject))
     }
@@ -126,6 +133,15 @@ mod with_pages {
         let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
         voice.say(format!("serving on {scheme}://{address}{}/", args.base_path));
         Ok(())
+    }
+
+    /// Lets the changes that are under way end, until time is up or another signal comes. Those
+    /// that are left are in the audit as changes of which nobody knows the outcome.
+    async fn finish(dashboard: &Dashboard, signals: &mut Signals) {
+        tokio::select! {
+            _ = timeout(LAST_CHANGES, dashboard.changes_are_noted()) => {}
+            _ = until_ended(signals) => {}
+        }
     }
 
     /// A signal is the normal end of `serve`, so INT and TERM are a success.

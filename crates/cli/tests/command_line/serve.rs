@@ -32,3 +32,50 @@ fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody
     assert!(said.contains("its page says why one waits"), "{said}");
     assert!(said.contains("Full: 1 of 1 held. 1 has waited for"), "{said}");
 }
+
+/// The store is shut, as if another process were stopped inside. So the change is under way for as
+/// long as the test likes.
+#[cfg(feature = "serve")]
+#[test]
+fn a_change_that_is_under_way_when_serve_ends_is_in_the_audit() {
+    use std::{
+        fs::{self, File},
+        io::{BufRead, BufReader, Write},
+        net::TcpStream,
+        os::unix::fs::MetadataExt,
+    };
+
+    use rustix::fs::{FlockOperation, flock};
+
+    use super::support::{Held, until};
+
+    let world = World::embedded();
+    let listen = ["--listen", "127.0.0.1:0", "--audit", "audit"];
+    let args = [&["serve", "--api", "--allow-actions"], &listen[..]].concat();
+    let mut serve = Held::start(world.command(&args));
+    let said = BufReader::new(serve.process.stderr.as_mut().unwrap());
+    let line = said.lines().map(Result::unwrap).find(|line| line.contains("serving on")).unwrap();
+    let address = line.split_once("http://").unwrap().1.trim_end_matches('/').to_owned();
+
+    let gate = File::open(world.path("store/gate")).unwrap();
+    flock(&gate, FlockOperation::LockExclusive).unwrap();
+    let inode = format!(":{} ", gate.metadata().unwrap().ino());
+    let mut socket = TcpStream::connect(&address).unwrap();
+    let evict = "/v1/names/deploy/tickets/00000000000000000000000000000001/evict";
+    let head = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 19\r\n";
+    write!(socket, "POST {evict} HTTP/1.1\r\n{head}\r\n{{\"reason\": \"hangs\"}}").unwrap();
+    until("the change is at the store", || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("->") && line.contains(&inode))
+    });
+
+    serve.signal("TERM");
+    until("the port is closed", || TcpStream::connect(&address).is_err());
+    serve.signal("TERM");
+    assert_eq!(serve.end().code, 0);
+    let audit: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(world.path("audit")).unwrap()).unwrap();
+    assert_eq!(audit["reason"], "hangs", "{audit}");
+    // The store did not answer in time, or nobody was left to hear it.
+    assert_ne!(audit["error"], "", "{audit}");
+}

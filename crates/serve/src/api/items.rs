@@ -3,15 +3,13 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
-    Json,
     extract::State,
     http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use seinpaal::{Item, MAX_DELIVERIES, Name, PopError, Push};
+use seinpaal::{Item, MAX_DELIVERIES, Name, PopError, Push, Queue};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
@@ -21,7 +19,7 @@ use super::{
     permits::{DELAYS, RenewBody, WAITS},
     queues::queue,
 };
-use crate::{problem::Problem, shared::HandlerState};
+use crate::{json_text::JsonText, problem::Problem, shared::HandlerState};
 
 /// How many items may be pushed by one request.
 const MOST_ITEMS: usize = 100;
@@ -103,7 +101,9 @@ struct PushedItem {
 
 /// Pushes items. Each is kept on its own: where some could not be, the others are there.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
+/// With an `Idempotency-Key` the same request gets the same answer until ten minutes after it, and
+/// pushes nothing again, even if its client left before the first answer. A restart of the program
+/// forgets the keys.
 #[utoipa::path(
     post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
     params(OfName, Keyed),
@@ -117,17 +117,27 @@ pub(super) async fn push(
     headers: HeaderMap,
     Body(pushes): Body<Pushes>,
 ) -> Result<Response, Problem> {
-    let (what, pushing) = (format!("push {name}"), push_all(&inner, &name, &pushes));
-    let pushed = inner.answers.once(visitor.who, &headers, what, &pushes, pushing).await?;
-    Ok(Json(pushed).into_response())
+    let (what, checking) = (format!("push {name}"), async { checked(&inner, &name, &pushes) });
+    let pushed =
+        inner.answers.once(visitor.who, &headers, what, &pushes, checking, push_all).await?;
+    Ok(pushed.into_response())
 }
 
-async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<Value, Problem> {
+/// The items, so that a mistake in one is told before any is pushed.
+fn checked(
+    inner: &HandlerState,
+    name: &str,
+    pushes: &Pushes,
+) -> Result<(Queue, Vec<Push>), Problem> {
     if !(1..=MOST_ITEMS).contains(&pushes.items.len()) {
         return Err(Problem::bad(format!("1 to {MOST_ITEMS} items can be pushed at once")));
     }
     let pushes = pushes.items.iter().map(NewItem::push).collect::<Result<Vec<_>, _>>()?;
-    let all = queue(inner, name)?.push_all(pushes).await;
+    Ok((queue(inner, name)?, pushes))
+}
+
+async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<JsonText, Problem> {
+    let all = queue.push_all(pushes).await;
     // If some were pushed, the answer has to say which. If none was, the request has failed.
     let is_done = all.iter().any(Result::is_ok);
     let mut items = Vec::new();
@@ -142,7 +152,7 @@ async fn push_all(inner: &HandlerState, name: &str, pushes: &Pushes) -> Result<V
             Err(error) => return Err(error.into()),
         });
     }
-    serde_json::to_value(PushedItems { items }).map_err(Problem::unknown)
+    JsonText::of(&PushedItems { items })
 }
 
 impl NewItem {
@@ -243,24 +253,32 @@ pub(super) async fn pop(
     Body(pop): Body<PopBody>,
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
-    let (what, popping) = (format!("pop {name}"), take(&inner, &name, &pop));
-    let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping).await?;
-    Ok(Json(popped).into_response())
+    let (what, popping) = (format!("pop {name}"), pop.items(&inner, &name));
+    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
+    let holder = Arc::clone(&inner);
+    let held = |items| async move { hold(&holder, items, ttl) };
+    let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping, held).await?;
+    Ok(popped.into_response())
 }
 
-async fn take(inner: &HandlerState, name: &str, pop: &PopBody) -> Result<Value, Problem> {
-    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
-    let wait = duration("wait_ms", pop.wait_ms, WAITS)?;
-    let items = pop.items.unwrap_or(1);
-    let queue = queue(inner, name)?;
-    let items = match (items, wait) {
-        (1, Duration::ZERO) => {
-            queue.try_pop().await?.map(|item| vec![item]).ok_or(PopError::TimedOut)?
+impl PopBody {
+    async fn items(&self, inner: &HandlerState, name: &str) -> Result<Vec<Item>, Problem> {
+        let wait = duration("wait_ms", self.wait_ms, WAITS)?;
+        let queue = queue(inner, name)?;
+        match (self.items.unwrap_or(1), wait) {
+            (1, Duration::ZERO) => {
+                let item = queue.try_pop().await?.ok_or(PopError::TimedOut)?;
+                Ok(vec![item])
+            }
+            (items, wait) => Ok(queue.pop_many(items).timeout(wait).await?),
         }
-        (items, wait) => queue.pop_many(items).timeout(wait).await?,
-    };
+    }
+}
+
+/// Holds these items for a client.
+fn hold(inner: &HandlerState, items: Vec<Item>, ttl: Duration) -> Result<JsonText, Problem> {
     let items: Vec<_> = items.into_iter().map(|item| ItemInHand::new(inner, item, ttl)).collect();
-    serde_json::to_value(PoppedItems { items }).map_err(Problem::unknown)
+    JsonText::of(&PoppedItems { items })
 }
 
 impl ItemInHand {

@@ -222,7 +222,7 @@ pub(super) async fn purge(
 
 /// Makes a change, and answers how many items it concerned.
 async fn touch(
-    inner: &HandlerState,
+    inner: &Arc<HandlerState>,
     visitor: &Visitor,
     name: &str,
     deed: QueueDeed,

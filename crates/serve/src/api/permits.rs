@@ -11,7 +11,6 @@ use axum::{
 use seinpaal::{Acquire, Name, OnMismatch, Permit, TryAcquire};
 use seinpaal_words::json::{Acquired, Renewed, slots};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
@@ -19,7 +18,7 @@ use super::{
     body::{Body, FromPath, User, duration, ticket},
     names::{place, semaphore},
 };
-use crate::{problem::Problem, shared::HandlerState};
+use crate::{json_text::JsonText, problem::Problem, shared::HandlerState};
 
 /// For how long one request may wait.
 pub(super) const WAITS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
@@ -122,7 +121,8 @@ pub(super) enum Renewer {
 /// it before `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave
 /// the line.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
+/// With an `Idempotency-Key` the same request gets the same answer until ten minutes after it, even
+/// if its client left while it was handed the permits. A restart of the program forgets the keys.
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
     params(OfName, Keyed),
@@ -137,19 +137,21 @@ pub(super) async fn acquire(
     Body(wanted): Body<AcquireBody>,
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
-    let (what, taking) = (format!("acquire {name}"), take(&inner, &name, &wanted));
-    let taken = inner.answers.once(visitor.who, &headers, what, &wanted, taking).await?;
-    Ok(Json(taken).into_response())
+    let (what, of) = (format!("acquire {name}"), name.clone());
+    let waiting = wanted.get(&inner, &name, Renewer::Caller);
+    let handed = |permit| hand_over(of, permit);
+    let taken = inner.answers.once(visitor.who, &headers, what, &wanted, waiting, handed).await?;
+    Ok(taken.into_response())
 }
 
-async fn take(inner: &HandlerState, name: &str, wanted: &AcquireBody) -> Result<Value, Problem> {
-    let permit = wanted.get(inner, name, Renewer::Caller).await?;
+/// Gives a permit to the client, which renews it from now on.
+async fn hand_over(name: String, permit: Permit) -> Result<JsonText, Problem> {
     let slot_names = names_of(&permit);
-    // If this fails, the permits may be held by a ticket of which nobody was told, until its lease
-    // ends.
-    let detached = permit.detach().await.map_err(Problem::unknown)?;
-    let acquired = Acquired {
-        name,
+    // If this fails, the permits were lost, or they are given back once the store can be told. So
+    // the client may ask again, with the same key, too.
+    let detached = permit.detach().await.map_err(Problem::unavailable)?;
+    JsonText::of(&Acquired {
+        name: &name,
         ticket: detached.ticket.to_string(),
         fence: detached.fence.0,
         slots: slots(&detached.slots),
@@ -157,8 +159,7 @@ async fn take(inner: &HandlerState, name: &str, wanted: &AcquireBody) -> Result<
         permits: detached.slots.count(),
         limit: detached.limit,
         valid_for_ms: detached.valid_for.map(|left| left.as_millis()),
-    };
-    serde_json::to_value(acquired).map_err(Problem::unknown)
+    })
 }
 
 /// The names of a permit's slots.
@@ -192,10 +193,7 @@ impl AcquireBody {
         if renewer == Renewer::Caller {
             waited = waited.to_detach();
         }
-        if let Some(waiting) = self.max_waiting {
-            waited = waited.max_waiting(waiting);
-        }
-        Ok(waited.await?)
+        Ok(self.max_waiting.into_iter().fold(waited, Acquire::max_waiting).await?)
     }
 
     fn tried(&self, inner: &HandlerState, name: &str) -> Result<TryAcquire, Problem> {

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     access::Visitor,
+    carry::carry_out,
     deed::{NameDeed, QueueDeed, Undone, WebDeed, is_reason},
     problem::Problem,
     shared::HandlerState,
@@ -79,7 +80,7 @@ pub(super) struct ReserveBody {
 
 /// Makes a change, and answers without words.
 pub(super) async fn make(
-    inner: &HandlerState,
+    inner: &Arc<HandlerState>,
     visitor: &Visitor,
     name: &str,
     deed: WebDeed,
@@ -90,20 +91,20 @@ pub(super) async fn make(
 
 /// As [`make`], and returns how many items were concerned, or 0 if the change does not say.
 pub(super) async fn make_counted(
-    inner: &HandlerState,
+    inner: &Arc<HandlerState>,
     visitor: &Visitor,
     name: &str,
     deed: WebDeed,
     reason: String,
 ) -> Result<u64, Problem> {
     Name::new(name).map_err(Problem::bad)?;
-    let done = deed.carry_out(inner, visitor, name, &reason).await;
+    let done = carry_out(deed, inner, visitor, name, &reason).await;
     done.map(Option::unwrap_or_default).map_err(|undone| match undone {
         Undone::Name(error) => error.into(),
         Undone::Queue(error) => error.into(),
         Undone::NotThere(error) => Problem::conflict("not on this store", error),
         Undone::NotFree(words) => Problem::conflict("not free", words),
-        Undone::Unwritten(_) => Problem::unknown(undone),
+        Undone::Unwritten(_) | Undone::BrokenOff => Problem::unknown(undone),
     })
 }
 
