@@ -1,8 +1,12 @@
 //! Signals that are sent to us.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use nix::sys::signal::{SigSet, Signal as Number};
@@ -28,6 +32,11 @@ const HEARD: [Signal; 9] = [
     Signal::WINCH,
 ];
 
+/// How long another thread may take to run the handler of the CONT that has continued us.
+const HANDLER_DELAY: Duration = Duration::from_millis(50);
+/// How often to see whether it has.
+const NAP: Duration = Duration::from_millis(1);
+
 /// Bit n: signal n has a handler of ours.
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 
@@ -48,7 +57,7 @@ pub(crate) struct Signals {
     inbox: mpsc::UnboundedReceiver<Signal>,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
-    /// Set by the kernel's CONT, to tell a stop that happened from one that did not.
+    /// Set by the handler of CONT, to tell a stop that happened from one that did not.
     continued: Arc<AtomicBool>,
     /// As above, until a caller [asks](Self::take_continued).
     continued_since: Arc<AtomicBool>,
@@ -92,7 +101,20 @@ impl Signals {
         let Ok(number) = Number::try_from(number) else { return false };
         self.continued.store(false, Ordering::SeqCst);
         raw::stop(number);
-        self.continued.load(Ordering::SeqCst)
+        self.was_continued()
+    }
+
+    /// The kernel may give the CONT to another thread of ours. Then that thread runs the handler,
+    /// and this one may go on before the handler has begun.
+    fn was_continued(&self) -> bool {
+        let most = Instant::now() + HANDLER_DELAY;
+        while !self.continued.load(Ordering::SeqCst) {
+            if Instant::now() >= most {
+                return false;
+            }
+            thread::sleep(NAP);
+        }
+        true
     }
 }
 

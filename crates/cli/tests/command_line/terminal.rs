@@ -91,6 +91,42 @@ fn control_z_stops_the_job_and_fg_brings_it_back() {
     screen.end();
 }
 
+/// On a busy machine one round in ten used to hang up on CMD.
+#[test]
+fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
+    let world = World::redis();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    for round in 0..40 {
+        screen.typed(&format!(
+            "$SEINPAAL run a sh -c 'echo $$ >pid{round}; read x </dev/tty; echo got $x' &\n"
+        ));
+        let cmd: u32 = until_written(&world.path(&format!("pid{round}"))).trim().parse().unwrap();
+        until("the job is stopped", || is_stopped(cmd) && is_stopped(parent(cmd)));
+        screen.typed("fg\n");
+        screen.typed(&format!("{round}\n"));
+        screen.typed(&format!("echo status{round} $?\n"));
+        screen.until_shown(&format!("status{round} 0"));
+        assert!(screen.shown().contains(&format!("got {round}")), "{}", screen.shown());
+    }
+    screen.typed("exit\n");
+    screen.end();
+}
+
+fn is_stopped(pid: u32) -> bool {
+    stat(pid).first().is_some_and(|state| state == "T")
+}
+
+fn parent(pid: u32) -> u32 {
+    stat(pid).get(1).and_then(|parent| parent.parse().ok()).unwrap_or_default()
+}
+
+/// What the kernel says of a process after its name: its state, its parent, and more.
+fn stat(pid: u32) -> Vec<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    after_name.split(' ').map(str::to_owned).collect()
+}
+
 #[test]
 fn a_pipeline_keeps_its_terminal() {
     let world = World::embedded();
