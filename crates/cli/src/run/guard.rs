@@ -32,6 +32,8 @@ pub(super) use note::{GuardTimes, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
+/// Its exit status when CMD had ended by itself, and it only had to end what CMD left behind.
+const ENDED_THE_REST: i32 = 2;
 
 /// How to end CMD.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +164,8 @@ impl RunGuard {
 
     /// Starts another guard if somebody killed this one.
     pub(super) fn keep(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(status)) if status.code() != Some(ACTED)) {
+        let has_gone = |code| !matches!(code, Some(ACTED | ENDED_THE_REST));
+        if !matches!(self.child.try_wait(), Ok(Some(status)) if has_gone(status.code())) {
             return;
         }
         let (cmd, own, ancestors) = (self.cmd, self.own, self.ancestors);

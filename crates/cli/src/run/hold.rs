@@ -47,6 +47,8 @@ pub(super) struct HoldOfCmd<'a> {
     pub(super) terminal: Option<Terminal>,
     /// CMD was told to end, and this is why.
     pub(super) exit: Option<Exit>,
+    /// CMD is gone. Runs that it left behind may go on under our permit.
+    pub(super) has_ended: bool,
     /// When we were last continued after a stop.
     pub(super) continued_at: Option<Instant>,
     /// The permits of runs around us that CMD goes on under.
@@ -79,18 +81,21 @@ impl HoldOfCmd<'_> {
             if subscribe(changed.as_mut()).await {
                 continue;
             }
-            if let Some(permits) = &permits {
-                self.look_at_lease(permits, &mut seen);
-            }
-            self.look_at_ties();
+            // Before the lease: what CMD has ended with is not changed by a loss that is noticed
+            // later.
             if status.is_none() {
                 status = self.look_at_cmd()?;
+                self.has_ended = status.is_some();
             }
             if let Some(status) = status
                 && self.leash.is_alone()
             {
                 break status;
             }
+            if let Some(permits) = &permits {
+                self.look_at_lease(permits, &mut seen);
+            }
+            self.look_at_ties();
             let (kill_due, is_ending) = (self.leash.kill_due(), self.leash.is_ending());
             tokio::select! {
                 biased;
@@ -183,7 +188,12 @@ impl HoldOfCmd<'_> {
     }
 
     fn end(&mut self, name: &str, ending: &CmdEnding, exit: Exit, grace: Duration) {
-        if self.leash.end(grace) {
+        if !self.leash.end(grace) {
+            return;
+        }
+        if self.has_ended && exit == Exit::Lost {
+            self.say_of(name, ending, "stopping what the command left behind");
+        } else {
             self.exit = Some(exit);
             self.say_of(name, ending, "stopping the command");
         }

@@ -122,6 +122,7 @@ impl PermittedCmd<'_> {
             signals,
             terminal,
             exit: None,
+            has_ended: false,
             continued_at: None,
             ties,
             loss_is_told: false,

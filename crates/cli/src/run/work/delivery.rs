@@ -93,10 +93,10 @@ impl CmdDelivery<'_> {
             if poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await {
                 continue;
             }
-            self.look_at_lease(&mut seen);
             if let Some(end) = self.look_at_cmd()? {
                 return Ok(end);
             }
+            self.look_at_lease(&mut seen);
             tokio::select! {
                 biased;
                 _ = self.children.recv() => {}
