@@ -162,11 +162,11 @@ impl HoldOfCmd<'_> {
         }
         // Nobody can ever bring us to the foreground. The kernel hangs up on stopped groups of that
         // kind.
-        if wants_terminal && !has_stopped {
+        if !wants_terminal || has_stopped {
+            self.leash.cmd.signal_group(Signal::CONT);
+        } else if self.leash.refuse_terminal() {
             self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
-            self.leash.cmd.signal_group(Signal::HUP);
         }
-        self.leash.cmd.signal_group(Signal::CONT);
     }
 
     fn lend_terminal(&mut self) -> bool {

@@ -32,6 +32,8 @@ pub(super) struct Leash {
     sign: Option<Sign>,
     /// CMD was told to end, and when it is told no more but killed.
     kill_at: Option<Instant>,
+    /// How often CMD asked for a terminal that nobody can give it.
+    refusals: u32,
 }
 
 /// Notices of children that ended or stopped; listen before there is a child.
@@ -51,7 +53,7 @@ impl Leash {
         if let (Some(guard), Some(left)) = (&mut guard, left) {
             guard.lease(terms.times(left, false));
         }
-        Self { cmd, terms, guard, sign: None, kill_at: None }
+        Self { cmd, terms, guard, sign: None, kill_at: None, refusals: 0 }
     }
 
     /// Shows the runs inside CMD until when they may go on.
@@ -141,6 +143,20 @@ impl Leash {
             self.cmd.terminate();
         }
         true
+    }
+
+    /// CMD has stopped for want of a terminal that it cannot have. It gets HUP; if it asks again,
+    /// TERM, and then KILL. Otherwise a CMD that ignores HUP would ask for ever. Returns whether
+    /// this is the first time.
+    pub(super) fn refuse_terminal(&mut self) -> bool {
+        self.refusals = self.refusals.saturating_add(1);
+        self.cmd.signal_group(match self.refusals {
+            1 => Signal::HUP,
+            2 => Signal::TERM,
+            _ => Signal::KILL,
+        });
+        self.cmd.signal_group(Signal::CONT);
+        self.refusals == 1
     }
 
     pub(super) fn is_ending(&self) -> bool {

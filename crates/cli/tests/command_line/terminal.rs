@@ -210,6 +210,35 @@ fn the_cmd_of_a_worker_that_wants_the_terminal_is_hung_up_on() {
     assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 1 "));
 }
 
+/// Asks for the terminal again and again, whatever hangs up.
+const INSISTS: &str = "trap '' HUP; echo up >up; read key < /dev/tty";
+
+#[test]
+fn the_cmd_of_a_worker_that_insists_on_the_terminal_is_ended_and_told_of_once() {
+    let world = World::embedded();
+    world.seinpaal(&["queue", "push", "a", "x", "--deliveries", "1"]);
+    let work = [program(), "queue", "work", "a", "--until-empty"];
+    let mut screen = Screen::start(&world, &[&work[..], &["sh", "-c", INSISTS]].concat());
+    screen.until_over();
+    assert_eq!(screen.end(), 0);
+    assert_eq!(screen.shown().matches("wants the terminal").count(), 1);
+    assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 15 "));
+}
+
+#[test]
+fn a_cmd_that_insists_on_a_terminal_that_nobody_can_give_it_is_ended_and_told_of_once() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    // The shell forgets the group at once, so nobody can bring it to the foreground.
+    let run = format!("$SEINPAAL run a sh -c \"{INSISTS}\" 2>said; echo $? >status");
+    screen.typed(&format!("( ({run}) & )\n"));
+    assert_eq!(until_written(&world.path("status")), "143\n");
+    let said = std::fs::read_to_string(world.path("said")).unwrap();
+    assert_eq!(said.matches("wants the terminal").count(), 1, "{said}");
+    screen.typed("exit\n");
+    screen.end();
+}
+
 #[test]
 fn a_guard_that_acts_while_the_job_is_stopped_is_told_of_after_fg() {
     let world = World::redis();

@@ -118,11 +118,10 @@ impl CmdDelivery<'_> {
     }
 
     /// A command that wants the terminal would wait for ever: while several run, none can have it.
-    fn answer_stop(&self, signal: i32) {
-        if signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw() {
+    fn answer_stop(&mut self, signal: i32) {
+        let wants_terminal = signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw();
+        if wants_terminal && self.leash.refuse_terminal() {
             self.say("the command wants the terminal, which it cannot have; hanging up");
-            self.leash.cmd.signal_group(Signal::HUP);
-            self.leash.cmd.signal_group(Signal::CONT);
         }
     }
 
