@@ -20,6 +20,9 @@ use crate::settings::STORE_VARIABLE;
 /// we would stand still until CMD has begun.
 pub(super) fn start(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
     let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    for key in start.withheld {
+        variables.remove(OsStr::new(key));
+    }
     let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
     variables.extend(ours);
     if start.hides_store {

@@ -22,7 +22,7 @@ use super::{
     sign::Sign,
     terminal::Terminal,
     tie::Tie,
-    variables::variables,
+    variables,
 };
 use crate::{
     args::RunArgs,
@@ -220,7 +220,7 @@ impl PermittedCmd<'_> {
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
         let presence = self.presence().filter(|_| counts);
-        let mut variables = variables(grants);
+        let mut variables = variables::of(grants);
         variables.push((held::VARIABLE, held::variable(held)));
         let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());
         let mut recorded = Ok(());
@@ -241,6 +241,7 @@ impl PermittedCmd<'_> {
             program: self.program,
             command: &self.args.command,
             variables,
+            withheld: &variables::OF_SOME,
             hides_store: self.args.hide_store,
             mask: signals.mask,
             stdin: None,

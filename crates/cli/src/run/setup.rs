@@ -18,6 +18,8 @@ pub(super) struct CmdStart<'a> {
     /// The name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
     pub(super) variables: Vec<(&'static str, String)>,
+    /// What CMD does not inherit of our environment, unless it is among those.
+    pub(super) withheld: &'static [&'static str],
     /// CMD is not to know where the store is, and with which password.
     pub(super) hides_store: bool,
     /// The signals that were blocked when we were started.
