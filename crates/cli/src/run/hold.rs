@@ -5,6 +5,7 @@ mod parting;
 
 use std::{
     future::poll_fn,
+    mem,
     pin::{Pin, pin},
     task::Poll,
     time::Duration,
@@ -49,6 +50,8 @@ pub(super) struct HoldOfCmd<'a> {
     pub(super) exit: Option<Exit>,
     /// CMD is gone. Runs that it left behind may go on under our permit.
     pub(super) has_ended: bool,
+    /// A CONT that is still to come out of `signals` has continued us, and CMD has had one for it.
+    pub(super) is_cont_passed_on: bool,
     /// When we were last continued after a stop.
     pub(super) continued_at: Option<Instant>,
     /// The permits of runs around us that CMD goes on under.
@@ -114,6 +117,9 @@ impl HoldOfCmd<'_> {
 
     /// CMD that is gone may have left runs in the background, which go on under our permit.
     fn take(&mut self, signal: Signal, cmd_is_there: bool) {
+        if signal == Signal::CONT && mem::take(&mut self.is_cont_passed_on) {
+            return;
+        }
         if cmd_is_there {
             self.pass_on(signal);
         } else if ends_waiting(signal) {
@@ -157,6 +163,7 @@ impl HoldOfCmd<'_> {
             terminal.take_back(self.leash.cmd.pid());
         }
         let has_stopped = self.signals.stop(number);
+        self.is_cont_passed_on = has_stopped;
         if was_lent || wants_terminal {
             self.lend_terminal();
         }

@@ -12,7 +12,6 @@ use seinpaal::store::ChildRecord;
 use super::{
     raw,
     setup::{CmdStart, setup, sign},
-    signals,
 };
 use crate::settings::STORE_VARIABLE;
 
@@ -30,8 +29,7 @@ pub(super) fn start(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Re
     }
     let image = raw::start::Image::new(start.program, start.command, variables)?;
     let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
-    let handled: Vec<_> = signals::handled().collect();
-    raw::start::start(&image, &handled, &mut || {
+    raw::start::start(&image, &mut || {
         rustix::process::setpgid(None, None)?;
         setup()
     })

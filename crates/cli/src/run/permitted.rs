@@ -123,6 +123,7 @@ impl PermittedCmd<'_> {
             terminal,
             exit: None,
             has_ended: false,
+            is_cont_passed_on: false,
             continued_at: None,
             ties,
             loss_is_told: false,

@@ -42,12 +42,17 @@ static HANDLED: AtomicU32 = AtomicU32::new(0);
 
 /// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those
 /// of which [CMD ignores what our caller does](raw::ignore_what_our_caller_does).
-#[cfg(target_os = "linux")]
 pub(super) fn handled() -> impl Iterator<Item = Number> {
     let handled = HANDLED.load(Ordering::Relaxed);
     let has_handler = move |it: &Number| *it != Number::SIGCONT && handled & 1 << (*it as u32) != 0;
     let number = |heard: &Signal| Number::try_from(heard.as_raw()).ok();
     HEARD.iter().filter_map(number).filter(has_handler)
+}
+
+/// Lets these signals do to us what they do to any program. Nobody listens any more, and our
+/// handlers would swallow them.
+pub(super) fn stop_handling() {
+    handled().for_each(raw::take_default);
 }
 
 /// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for

@@ -1,7 +1,7 @@
 //! On a terminal: a real pseudo-terminal, a real shell with job control.
 
 use super::support::{
-    Held, World, lives, program,
+    Held, World, is_stopped, lives, parent_of, program,
     screen::{LISTEN, Screen},
     until, until_written,
 };
@@ -101,7 +101,7 @@ fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
             "$SEINPAAL run a sh -c 'echo $$ >pid{round}; read x </dev/tty; echo got $x' &\n"
         ));
         let cmd: u32 = until_written(&world.path(&format!("pid{round}"))).trim().parse().unwrap();
-        until("the job is stopped", || is_stopped(cmd) && is_stopped(parent(cmd)));
+        until("the job is stopped", || is_stopped(cmd) && is_stopped(parent_of(cmd)));
         screen.typed("fg\n");
         screen.typed(&format!("{round}\n"));
         screen.typed(&format!("echo status{round} $?\n"));
@@ -110,21 +110,6 @@ fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
     }
     screen.typed("exit\n");
     screen.end();
-}
-
-fn is_stopped(pid: u32) -> bool {
-    stat(pid).first().is_some_and(|state| state == "T")
-}
-
-fn parent(pid: u32) -> u32 {
-    stat(pid).get(1).and_then(|parent| parent.parse().ok()).unwrap_or_default()
-}
-
-/// What the kernel says of a process after its name: its state, its parent, and more.
-fn stat(pid: u32) -> Vec<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    after_name.split(' ').map(str::to_owned).collect()
 }
 
 #[test]
