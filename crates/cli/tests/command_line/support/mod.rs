@@ -201,22 +201,17 @@ pub(crate) fn until_written(path: &Path) -> String {
 
 /// Returns whether a process runs. One that has ended and was not reaped yet does not.
 pub(crate) fn lives(pid: u32) -> bool {
-    !matches!(stat(pid).first().map(String::as_str), None | Some("Z" | "X"))
+    !matches!(state(pid), None | Some(b'Z' | b'X'))
 }
 
 pub(crate) fn is_stopped(pid: u32) -> bool {
-    stat(pid).first().is_some_and(|state| state == "T")
+    state(pid) == Some(b'T')
 }
 
-pub(crate) fn parent_of(pid: u32) -> u32 {
-    stat(pid).get(1).and_then(|parent| parent.parse().ok()).unwrap_or_default()
-}
-
-/// What the kernel says of a process after its name: its state, its parent, and more.
-fn stat(pid: u32) -> Vec<String> {
+/// A letter, or nothing if there is no such process.
+fn state(pid: u32) -> Option<u8> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let rest = stat.rsplit_once(") ").map(|(_, rest)| rest.split(' ').map(str::to_owned).collect());
-    rest.unwrap_or_default()
+    stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0])
 }
 
 /// Sends a signal by name, as `kill -NAME`.
