@@ -23,7 +23,7 @@ use super::{
     Events, RunEvent, Signals,
     ending::CmdEnding,
     ends_waiting,
-    leash::{Leash, until},
+    leash::{GLANCE, Leash, until},
     once::Once,
     process::CmdChange,
     terminal::Terminal,
@@ -33,9 +33,6 @@ use crate::{
     exit::{Exit, Failure},
     output::{NamedStore, Voice},
 };
-
-/// How often to see whether the runs that CMD left behind have ended.
-const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and everything around it.
 pub(super) struct HoldOfCmd<'a> {
@@ -92,6 +89,7 @@ impl HoldOfCmd<'_> {
             }
             if let Some(status) = status
                 && self.leash.is_alone()
+                && self.leash.is_swept()
             {
                 break status;
             }
@@ -115,15 +113,19 @@ impl HoldOfCmd<'_> {
         self.finish(permits, status).await
     }
 
-    /// CMD that is gone may have left runs in the background, which go on under our permit.
+    /// CMD that is gone may have left runs in the background, which go on under our permit, and
+    /// processes that are being ended.
     fn take(&mut self, signal: Signal, cmd_is_there: bool) {
         if signal == Signal::CONT && mem::take(&mut self.is_cont_passed_on) {
             return;
         }
-        if cmd_is_there {
-            self.pass_on(signal);
-        } else if ends_waiting(signal) {
-            self.leash.end(self.leash.terms.kill_after);
+        match signal {
+            _ if cmd_is_there => self.pass_on(signal),
+            Signal::USR1 | Signal::USR2 => {
+                self.leash.end(self.leash.terms.kill_after);
+            }
+            _ if ends_waiting(signal) => self.leash.hurry(signal),
+            _ => {}
         }
     }
 

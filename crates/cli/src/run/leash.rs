@@ -1,12 +1,12 @@
 //! A running CMD, the guard beside it, and how it is made to end.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use rustix::process::Signal;
 use seinpaal::{Ended, Lost};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{
@@ -17,10 +17,13 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// How often to see whether the rest of CMD's group has ended.
-const GLANCE: Duration = Duration::from_millis(20);
 /// A process that cannot be killed now (it waits for a disk) is killed again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// What is left of CMD's group after so many KILLs is not waited for. CMD itself is.
+const MOST_KILLS: u32 = 2;
+
+/// How often to see whether what CMD left behind has ended.
+pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and the timers that end it before its lease ends.
 #[derive(Debug)]
@@ -34,6 +37,10 @@ pub(super) struct Leash {
     kill_at: Option<Instant>,
     /// How often CMD asked for a terminal that nobody can give it.
     refusals: u32,
+    /// How often the group got KILL since CMD was told to end.
+    kills: u32,
+    /// Somebody has sent us a signal since CMD is gone.
+    is_hurried: bool,
 }
 
 /// Notices of children that ended or stopped; listen before there is a child.
@@ -53,7 +60,16 @@ impl Leash {
         if let (Some(guard), Some(left)) = (&mut guard, left) {
             guard.lease(terms.times(left, false));
         }
-        Self { cmd, terms, guard, sign: None, kill_at: None, refusals: 0 }
+        Self {
+            cmd,
+            terms,
+            guard,
+            sign: None,
+            kill_at: None,
+            refusals: 0,
+            kills: 0,
+            is_hurried: false,
+        }
     }
 
     /// Shows the runs inside CMD until when they may go on.
@@ -86,8 +102,8 @@ impl Leash {
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
-    /// CMD has ended, and runs that it left behind go on under our permit. They have guards of
-    /// their own.
+    /// CMD has ended. What it left behind is being ended, or goes on under our permit: runs, which
+    /// have guards of their own.
     pub(super) fn look_after_the_rest(&mut self) {
         match &mut self.guard {
             Some(guard) if self.cmd.is_all_gone() => guard.rest(),
@@ -170,19 +186,32 @@ impl Leash {
 
     pub(super) fn kill(&mut self) {
         self.cmd.signal_group(Signal::KILL);
+        self.kills = self.kills.saturating_add(1);
         self.kill_at = self.kill_at.map(|_| Instant::now() + AGAIN);
     }
 
-    /// If CMD was made to end, so is the rest of its group.
-    pub(super) async fn sweep(&self) {
-        let Some(kill_at) = self.kill_at else { return };
-        while self.cmd.group_lives() {
-            // Where only the dead are left the KILL is for what was started while we looked.
-            if Instant::now() >= kill_at || has_only_the_dead(self.cmd.pid()) {
-                return self.cmd.signal_group(Signal::KILL);
-            }
-            sleep(GLANCE).await;
-            reap_strangers();
+    /// If CMD was made to end, so is the rest of its group. Returns whether nothing is left of it,
+    /// once CMD is gone. Until then look again after a [`GLANCE`], and [kill](Self::kill) in time.
+    pub(super) fn is_swept(&self) -> bool {
+        if self.kill_at.is_none() || self.kills >= MOST_KILLS || !self.cmd.group_lives() {
+            return true;
+        }
+        let is_over = has_only_the_dead(self.cmd.pid());
+        if is_over {
+            // For what was started while we looked.
+            self.cmd.signal_group(Signal::KILL);
+        }
+        is_over
+    }
+
+    /// A signal that was sent to us after CMD's end is for what CMD left behind: the first asks it
+    /// to end, the second kills it.
+    pub(super) fn hurry(&mut self, signal: Signal) {
+        if mem::replace(&mut self.is_hurried, true) {
+            self.kill();
+        } else if !self.end(self.terms.kill_after) {
+            self.cmd.signal_group(signal);
+            self.cmd.signal_group(Signal::CONT);
         }
     }
 

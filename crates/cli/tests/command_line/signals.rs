@@ -153,6 +153,51 @@ fn a_signal_that_comes_just_before_cmd_runs_without_a_permit_ends_it() {
     assert_eq!((done.status.signal(), done.stdout.len()), (Some(2), 0), "{done:?}");
 }
 
+/// Its id, then that of a process in the background, which says when it is asked to end and goes
+/// on.
+const LEAVES_ONE: &str = "(trap 'echo asked' TERM; echo up >up; while :; do sleep 1 >/dev/null 2>&1 & wait; done) & \
+                          until [ -s up ]; do sleep 0.01; done; echo $$; echo $!; exec sleep 1000";
+
+/// A run past its `--max-hold` whose CMD is gone, and what CMD has left in its group.
+fn ending(world: &World, ttl: &str) -> (Held, u32) {
+    let options = ["a", "--max-hold", "3s", "-k", "1h", "--ttl", ttl];
+    let (mut held, cmd) = Held::run(world, &options, LEAVES_ONE);
+    let left = held.line().parse().unwrap();
+    assert_eq!(held.line(), "asked");
+    until("CMD is reaped", || !std::path::Path::new(&format!("/proc/{cmd}")).exists());
+    (held, left)
+}
+
+#[test]
+fn a_signal_asks_what_a_cmd_that_was_ended_left_behind_and_a_second_one_kills_it() {
+    for world in both() {
+        let (mut held, left) = ending(&world, "10h");
+        held.signal("TERM");
+        assert_eq!(held.line(), "asked");
+        assert!(lives(left));
+        held.signal("INT");
+        assert_eq!(held.end().code, 124);
+        assert!(!lives(left), "nothing of it is left");
+    }
+}
+
+#[test]
+fn the_lease_is_looked_after_while_what_cmd_left_behind_ends() {
+    let world = World::redis();
+    let (mut held, left) = ending(&world, "2s");
+    until("it has held for more than two ttls", || {
+        let shown = world.show("a");
+        assert_eq!(shown["permits_held"], 1, "{shown}");
+        shown["holders"][0]["held_ms"].as_u64().unwrap() > 5000
+    });
+    assert!(lives(left), "the guard was told of each renewal");
+    held.signal("TERM");
+    assert_eq!(held.line(), "asked");
+    held.signal("TERM");
+    assert_eq!(held.end().code, 124);
+    assert!(!lives(left));
+}
+
 #[test]
 fn a_daemon_that_cmd_leaves_behind_does_not_hold_the_permit() {
     for world in [World::embedded(), World::redis()] {

@@ -34,6 +34,8 @@ struct GuardWatch {
     has_termed: bool,
     /// CMD itself had ended before the guard acted.
     has_spared_cmd: bool,
+    /// It acted, and there was nothing left to guard afterwards.
+    has_acted: bool,
     is_alone: bool,
 }
 
@@ -66,6 +68,7 @@ impl GuardWatch {
             end: NEVER,
             has_termed: false,
             has_spared_cmd: false,
+            has_acted: false,
             is_alone: false,
         }
     }
@@ -100,13 +103,14 @@ impl GuardWatch {
         match note {
             GuardNote::Cmd { group, kill_after } => {
                 (self.group, self.kill_after) = (Some(group), kill_after);
+                self.has_acted = false;
             }
             // Once begun it is brought to its end: CMD has had its TERM.
             GuardNote::Lease(_) if self.has_termed => {}
             GuardNote::Lease(GuardTimes { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
-            GuardNote::Rest => *self = Self::new(),
+            GuardNote::Rest => *self = Self { has_acted: self.code() == ACTED, ..Self::new() },
             GuardNote::Bye => {}
         }
     }
@@ -121,6 +125,7 @@ impl GuardWatch {
 
     fn code(&self) -> i32 {
         match (self.has_termed, self.has_spared_cmd) {
+            (false, _) if self.has_acted => ACTED,
             (false, _) => 0,
             (true, false) => ACTED,
             (true, true) => ENDED_THE_REST,

@@ -1,5 +1,4 @@
-//! CMD is gone: the processes that it left behind end, the terminal comes back, and the permit is
-//! given back.
+//! CMD is gone, and what it left behind: the terminal comes back, and the permit is given back.
 
 use std::{pin::pin, time::Duration};
 
@@ -28,7 +27,6 @@ impl HoldOfCmd<'_> {
         permits: Option<PermitSet>,
         status: u8,
     ) -> Result<Exit, Failure> {
-        self.leash.sweep().await;
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back(self.leash.cmd.pid());
         }
