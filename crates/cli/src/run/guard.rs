@@ -1,9 +1,11 @@
 //! The guard: a small process beside us that ends CMD before the lease does if we cannot.
 //!
-//! Only where a lease runs out by time. It hears from us over a pipe whom to guard and how long the
-//! lease lasts. When the pipe closes without a goodbye we were killed; when the time is up and
-//! nothing was heard we were stopped. Either way CMD's whole group gets TERM, then KILL, both
-//! before the lease ends.
+//! There is one where a lease runs out by time, and where CMD goes on under the permit of a run
+//! around us. It hears from us over a pipe whom to guard and how long the lease lasts. When the
+//! pipe closes without a goodbye we were killed; when the time is up and nothing was heard we were
+//! stopped. Either way CMD's whole group gets TERM, then KILL, both before the lease ends. There
+//! are two exceptions. If we were killed and the permit is that of a run around us, CMD gets KILL
+//! at once. If we were stopped and CMD has ended by itself, nobody gets anything.
 
 mod note;
 pub(crate) mod watch;

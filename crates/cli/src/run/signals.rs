@@ -19,7 +19,9 @@ use tokio::{
 use super::raw;
 use crate::exit::Failure;
 
-/// The signals that `run` handles. The first six end a wait; all of them reach CMD while it runs.
+/// The signals that we handle, unless our caller ignores them. The first six end a wait. While CMD
+/// runs, `run` passes all of them on, but for a CONT that has continued `run` itself. `queue work`
+/// keeps the first four to itself.
 const HEARD: [Signal; 9] = [
     Signal::TERM,
     Signal::INT,
