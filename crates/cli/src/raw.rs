@@ -99,9 +99,9 @@ pub(crate) fn before_exec<F>(command: &mut Command, setup: F)
 where
     F: FnMut() -> io::Result<()> + Send + Sync + 'static,
 {
-    // SAFETY: the one caller (process::setup) passes a closure of plain system calls on values that
-    // were computed before the fork, which are async-signal-safe; its errors are bare errno
-    // numbers.
+    // SAFETY: the callers (`spawn` and `become_cmd` of run/process.rs) pass closures of plain
+    // system calls on values that were computed before the fork. These calls are
+    // async-signal-safe, and their errors are bare errno numbers.
     unsafe { command.pre_exec(setup) };
 }
 
@@ -144,6 +144,13 @@ pub(crate) fn ignore(signal: Signal) {
     let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
     // SAFETY: ignoring runs no code of ours.
     let _ = unsafe { sigaction(signal, &ignore) };
+}
+
+/// Has a signal do what it does by default, from now on. Also for use between fork and exec.
+pub(crate) fn take_default(signal: Signal) {
+    // SAFETY: the default action runs no code of ours, and a child between fork and exec may make
+    // this call.
+    unsafe { libc::signal(signal as libc::c_int, libc::SIG_DFL) };
 }
 
 /// Stops this process as the signal does by default. Returns when it is continued, or at once if

@@ -67,15 +67,19 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
         part(task).await;
         ended
     });
-    // Before a CMD without a permit takes the place of this process.
-    events.part();
     match (ended, mask) {
         (Err(Failure { exit: Exit::Unreachable, message }), Some(mask))
             if args.on_unreachable == OnUnreachable::Run =>
         {
+            signals::stop_handling();
+            // Before CMD takes the place of this process.
+            events.part();
             Err(order.run_without(message, mask))
         }
-        (ended, _) => ended,
+        (ended, _) => {
+            events.part();
+            ended
+        }
     }
 }
 

@@ -8,12 +8,20 @@
 //! last process ends that has inherited the descriptor, and closing another descriptor of the same
 //! file does nothing to it. So this needs no process ids, works between containers, and a child
 //! that inherits both descriptors keeps its parent's leases alive.
+//!
+//! A program may close what it inherits (ssh, tcsh, closefrom(3)). So a free lock is no proof of
+//! death while the file has a child on record that lives (`record.rs`). Nothing hangs up when that
+//! child ends. A waiter cannot connect to such a client, and therefore looks again, at least once a
+//! second.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    process,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::fs::{FileExt, MetadataExt},
+    },
+    process, str,
     sync::Arc,
 };
 
@@ -34,6 +42,8 @@ use super::{
 };
 use seinpaal_store::{ChildRecord, StoreError};
 
+/// Longer than any record.
+const MOST_RECORD: usize = 256;
 /// How often a file is made anew because somebody looked at it before it was locked.
 const MOST_TRIES: u32 = 100;
 
@@ -73,7 +83,7 @@ impl Presences {
         };
         // Shared: two who look at the same time are not in each other's way.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => is_plain(&file),
+            Ok(()) => is_plain(&file) && !is_anybody_on_record(&file),
             Err(Errno::WOULDBLOCK) => record::are_processes_gone(&file),
             Err(_) => false,
         }
@@ -173,6 +183,24 @@ fn is_plain(file: &File) -> bool {
     file.metadata().is_ok_and(|file| file.file_type().is_file())
 }
 
+/// Returns whether a whole record of our pid namespace names somebody who lives. Where that cannot
+/// be told, the lock alone counts.
+fn is_anybody_on_record(file: &File) -> bool {
+    let mut bytes = [0; MOST_RECORD];
+    let Ok(length) = file.read_at(&mut bytes, 0) else { return false };
+    let text = str::from_utf8(&bytes[..length]).ok();
+    let record = text.and_then(|text| text.strip_suffix('\n'));
+    let namespace = record.and_then(|record| record.split(' ').next()?.parse().ok());
+    namespace.is_some() && namespace == pid_namespace() && !record::are_processes_gone(file)
+}
+
+/// `None` where `/proc` shows no process ids, or those of another namespace.
+fn pid_namespace() -> Option<u64> {
+    let shown = fs::read_link("/proc/self").ok()?;
+    let is_ours = shown.to_str()?.parse() == Ok(process::id());
+    is_ours.then(|| fs::metadata("/proc/self/ns/pid").map(|it| it.ino()).ok()).flatten()
+}
+
 fn clear_away(dir: &Directory, file: &str) {
     dir.unlink(&socket_of(file));
     dir.unlink(file);
@@ -180,4 +208,53 @@ fn clear_away(dir: &Directory, file: &str) {
 
 fn socket_of(file: &str) -> String {
     format!("{file}.hangup")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that showed itself, and whose descriptors are all closed. Its file stays.
+    fn left_behind(record: impl FnOnce(&OwnPresence)) -> (Presences, Inbox, tempfile::TempDir) {
+        let place = tempfile::tempdir().unwrap();
+        let presences = Presences::open(&Directory::open(place.path()).unwrap()).unwrap();
+        let inbox = Inbox(7);
+        let mut own = presences.show(inbox).unwrap();
+        record(&own);
+        // As in a child: the file is another's to clear away.
+        own.process = 0;
+        drop(own);
+        (presences, inbox, place)
+    }
+
+    #[test]
+    fn a_free_lock_is_a_death_unless_a_child_on_record_lives() {
+        let is_dead = |record: fn(&OwnPresence)| {
+            let (presences, inbox, _place) = left_behind(record);
+            presences.is_dead(inbox)
+        };
+        assert!(is_dead(|_| {}));
+        assert!(!is_dead(|own| own.record_child(process::id()).unwrap()));
+        assert!(is_dead(|own| {
+            own.record_child(process::id()).unwrap();
+            own.forget_child().unwrap();
+        }));
+        assert!(is_dead(|own| drop(own.child_record().unwrap())), "nobody has signed");
+    }
+
+    #[test]
+    fn of_a_free_lock_a_record_of_the_dead_or_of_another_namespace_says_nothing() {
+        let me = process::id();
+        let namespace = pid_namespace().unwrap();
+        for text in [
+            format!("{namespace} {me} 1 {me} 2\n"),
+            format!("{} {me} 1 {me} 2\n", namespace + 1),
+            "nonsense\n".to_owned(),
+        ] {
+            let write = |own: &OwnPresence| own.lock.write_all_at(text.as_bytes(), 0).unwrap();
+            let (presences, inbox, _place) = left_behind(write);
+            let is_dead = presences.is_dead(inbox);
+            assert!(is_dead, "{text}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use nix::{
     libc,
-    sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask},
+    sys::signal::{SigSet, SigmaskHow, pthread_sigmask},
 };
 
 /// The child's stack: for the system calls of `setup`, and for room to spare.
@@ -58,30 +58,23 @@ struct Task<'a> {
     program: *const c_char,
     words: Vec<*const c_char>,
     variables: Vec<*const c_char>,
-    /// Signals whose handlers are ours, or that we ignore and the program does not.
-    handled: &'a [Signal],
     setup: &'a mut dyn FnMut() -> io::Result<()>,
     /// Why the child could not become the program.
     error: AtomicI32,
 }
 
 /// Starts the program, and returns its process id. `setup` runs in the child first, with all
-/// signals blocked and with the default actions in place of the handlers of `handled`. It sets the
-/// mask that the program starts with.
+/// signals blocked. It sets the mask that the program starts with, and before that the actions of
+/// the signals that have handlers of ours.
 ///
 /// `setup` may do system calls and nothing else: no allocation, no lock, no panic.
-pub(crate) fn start(
-    image: &Image,
-    handled: &[Signal],
-    setup: &mut dyn FnMut() -> io::Result<()>,
-) -> io::Result<i32> {
+pub(crate) fn start(image: &Image, setup: &mut dyn FnMut() -> io::Result<()>) -> io::Result<i32> {
     let pointers = |strings: &[CString]| {
         strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
     };
     let (words, variables) = (pointers(&image.words), pointers(&image.variables));
     let error = AtomicI32::new(0);
-    let mut task =
-        Task { program: image.program.as_ptr(), words, variables, handled, setup, error };
+    let mut task = Task { program: image.program.as_ptr(), words, variables, setup, error };
     let stack = Stack::new()?;
     // A handler of ours that ran in the child would write into our memory.
     let mut before = SigSet::empty();
@@ -119,9 +112,6 @@ extern "C" fn become_it(task: *mut c_void) -> c_int {
 
 impl Task<'_> {
     fn run(&mut self) -> io::Error {
-        for signal in self.handled {
-            take_default(*signal);
-        }
         if let Err(error) = (self.setup)() {
             return error;
         }
@@ -130,11 +120,6 @@ impl Task<'_> {
         unsafe { libc::execve(self.program, self.words.as_ptr(), self.variables.as_ptr()) };
         io::Error::last_os_error()
     }
-}
-
-fn take_default(signal: Signal) {
-    // SAFETY: the default action runs no code of ours.
-    unsafe { libc::signal(signal as c_int, libc::SIG_DFL) };
 }
 
 fn reap(pid: i32) {
@@ -193,7 +178,7 @@ mod tests {
             format!("echo \"$0 $1 $A $(env | wc -l)\" > {}; exit 7", file.path().display());
         let mut ran = 0;
         let words = ["sh", "-c", &script, "zero", "one"];
-        let pid = start(&image("/bin/sh", &words), &[], &mut || {
+        let pid = start(&image("/bin/sh", &words), &mut || {
             ran += 1;
             pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
                 .map_err(io::Error::from)
@@ -206,10 +191,10 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_be_started_leaves_no_child() {
-        let error = start(&image("/etc/passwd", &["x"]), &[], &mut || Ok(())).unwrap_err();
+        let error = start(&image("/etc/passwd", &["x"]), &mut || Ok(())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         let refusal = &mut || Err(io::Error::from_raw_os_error(libc::ESRCH));
-        let error = start(&image("/bin/true", &["true"]), &[], refusal).unwrap_err();
+        let error = start(&image("/bin/true", &["true"]), refusal).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
         let words: Vec<OsString> = vec!["a\0b".into()];
         assert!(Image::new(Path::new("/bin/true"), &words, []).is_err());
@@ -218,7 +203,7 @@ mod tests {
     #[test]
     fn our_mask_is_afterwards_what_it_was_before() {
         let before = SigSet::thread_get_mask().unwrap();
-        let pid = start(&image("/bin/true", &["true"]), &[], &mut || Ok(())).unwrap();
+        let pid = start(&image("/bin/true", &["true"]), &mut || Ok(())).unwrap();
         assert_eq!(SigSet::thread_get_mask().unwrap(), before);
         assert_eq!(status(pid), 0);
     }

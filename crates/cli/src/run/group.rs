@@ -8,7 +8,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use rustix::process::Pid;
+use rustix::{
+    io::Errno,
+    process::{Pid, test_kill_process},
+};
 
 /// Returns whether all processes of a group have ended, and nobody has reaped them.
 ///
@@ -24,6 +27,29 @@ pub(super) fn has_only_the_dead(group: Pid) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return false };
     let mut ends = processes.flatten().filter_map(|process| is_dead_in(&group, process.path()));
     ends.next() == Some(true) && ends.all(|is_dead| is_dead)
+}
+
+/// The process that a group is named after.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum GroupLeader {
+    /// Also where nothing can be seen of it.
+    Lives,
+    /// Its parent has not heard of its end yet.
+    Ended,
+    Reaped,
+}
+
+impl GroupLeader {
+    pub(super) fn look(group: Pid) -> Self {
+        if test_kill_process(group) == Err(Errno::SRCH) {
+            return Self::Reaped;
+        }
+        let number = group.as_raw_pid().to_string();
+        match is_dead_in(&number, Path::new("/proc").join(&number)) {
+            Some(true) => Self::Ended,
+            _ => Self::Lives,
+        }
+    }
 }
 
 /// Returns whether a process has ended, if it is there and of this group.

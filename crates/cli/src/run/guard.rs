@@ -1,9 +1,11 @@
 //! The guard: a small process beside us that ends CMD before the lease does if we cannot.
 //!
-//! Only where a lease runs out by time. It hears from us over a pipe whom to guard and how long the
-//! lease lasts. When the pipe closes without a goodbye we were killed; when the time is up and
-//! nothing was heard we were stopped. Either way CMD's whole group gets TERM, then KILL, both
-//! before the lease ends.
+//! There is one where a lease runs out by time, and where CMD goes on under the permit of a run
+//! around us. It hears from us over a pipe whom to guard and how long the lease lasts. When the
+//! pipe closes without a goodbye we were killed; when the time is up and nothing was heard we were
+//! stopped. Either way CMD's whole group gets TERM, then KILL, both before the lease ends. There
+//! are two exceptions. If we were killed and the permit is that of a run around us, CMD gets KILL
+//! at once. If we were stopped and CMD has ended by itself, nobody gets anything.
 
 mod note;
 pub(crate) mod watch;
@@ -32,6 +34,8 @@ pub(super) use note::{GuardTimes, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
+/// Its exit status when CMD had ended by itself, and it only had to end what CMD left behind.
+const ENDED_THE_REST: i32 = 2;
 
 /// How to end CMD.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +166,8 @@ impl RunGuard {
 
     /// Starts another guard if somebody killed this one.
     pub(super) fn keep(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(status)) if status.code() != Some(ACTED)) {
+        let has_gone = |code| !matches!(code, Some(ACTED | ENDED_THE_REST));
+        if !matches!(self.child.try_wait(), Ok(Some(status)) if has_gone(status.code())) {
             return;
         }
         let (cmd, own, ancestors) = (self.cmd, self.own, self.ancestors);

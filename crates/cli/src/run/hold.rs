@@ -5,6 +5,7 @@ mod parting;
 
 use std::{
     future::poll_fn,
+    mem,
     pin::{Pin, pin},
     task::Poll,
     time::Duration,
@@ -22,7 +23,7 @@ use super::{
     Events, RunEvent, Signals,
     ending::CmdEnding,
     ends_waiting,
-    leash::{Leash, until},
+    leash::{GLANCE, Leash, until},
     once::Once,
     process::CmdChange,
     terminal::Terminal,
@@ -32,9 +33,6 @@ use crate::{
     exit::{Exit, Failure},
     output::{NamedStore, Voice},
 };
-
-/// How often to see whether the runs that CMD left behind have ended.
-const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and everything around it.
 pub(super) struct HoldOfCmd<'a> {
@@ -47,6 +45,10 @@ pub(super) struct HoldOfCmd<'a> {
     pub(super) terminal: Option<Terminal>,
     /// CMD was told to end, and this is why.
     pub(super) exit: Option<Exit>,
+    /// CMD is gone. Runs that it left behind may go on under our permit.
+    pub(super) has_ended: bool,
+    /// A CONT that is still to come out of `signals` has continued us, and CMD has had one for it.
+    pub(super) is_cont_passed_on: bool,
     /// When we were last continued after a stop.
     pub(super) continued_at: Option<Instant>,
     /// The permits of runs around us that CMD goes on under.
@@ -79,18 +81,22 @@ impl HoldOfCmd<'_> {
             if subscribe(changed.as_mut()).await {
                 continue;
             }
+            // Before the lease: what CMD has ended with is not changed by a loss that is noticed
+            // later.
+            if status.is_none() {
+                status = self.look_at_cmd()?;
+                self.has_ended = status.is_some();
+            }
+            if let Some(status) = status
+                && self.leash.is_alone()
+                && self.leash.is_swept()
+            {
+                break status;
+            }
             if let Some(permits) = &permits {
                 self.look_at_lease(permits, &mut seen);
             }
             self.look_at_ties();
-            if status.is_none() {
-                status = self.look_at_cmd()?;
-            }
-            if let Some(status) = status
-                && self.leash.is_alone()
-            {
-                break status;
-            }
             let (kill_due, is_ending) = (self.leash.kill_due(), self.leash.is_ending());
             tokio::select! {
                 biased;
@@ -107,12 +113,19 @@ impl HoldOfCmd<'_> {
         self.finish(permits, status).await
     }
 
-    /// CMD that is gone may have left runs in the background, which go on under our permit.
+    /// CMD that is gone may have left runs in the background, which go on under our permit, and
+    /// processes that are being ended.
     fn take(&mut self, signal: Signal, cmd_is_there: bool) {
-        if cmd_is_there {
-            self.pass_on(signal);
-        } else if ends_waiting(signal) {
-            self.leash.end(self.leash.terms.kill_after);
+        if signal == Signal::CONT && mem::take(&mut self.is_cont_passed_on) {
+            return;
+        }
+        match signal {
+            _ if cmd_is_there => self.pass_on(signal),
+            Signal::USR1 | Signal::USR2 => {
+                self.leash.end(self.leash.terms.kill_after);
+            }
+            _ if ends_waiting(signal) => self.leash.hurry(signal),
+            _ => {}
         }
     }
 
@@ -152,16 +165,17 @@ impl HoldOfCmd<'_> {
             terminal.take_back(self.leash.cmd.pid());
         }
         let has_stopped = self.signals.stop(number);
+        self.is_cont_passed_on = has_stopped;
         if was_lent || wants_terminal {
             self.lend_terminal();
         }
         // Nobody can ever bring us to the foreground. The kernel hangs up on stopped groups of that
         // kind.
-        if wants_terminal && !has_stopped {
+        if !wants_terminal || has_stopped {
+            self.leash.cmd.signal_group(Signal::CONT);
+        } else if self.leash.refuse_terminal() {
             self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
-            self.leash.cmd.signal_group(Signal::HUP);
         }
-        self.leash.cmd.signal_group(Signal::CONT);
     }
 
     fn lend_terminal(&mut self) -> bool {
@@ -183,7 +197,12 @@ impl HoldOfCmd<'_> {
     }
 
     fn end(&mut self, name: &str, ending: &CmdEnding, exit: Exit, grace: Duration) {
-        if self.leash.end(grace) {
+        if !self.leash.end(grace) {
+            return;
+        }
+        if self.has_ended && exit == Exit::Lost {
+            self.say_of(name, ending, "stopping what the command left behind");
+        } else {
             self.exit = Some(exit);
             self.say_of(name, ending, "stopping the command");
         }

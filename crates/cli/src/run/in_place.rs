@@ -12,7 +12,6 @@ use seinpaal::store::ChildRecord;
 use super::{
     raw,
     setup::{CmdStart, setup, sign},
-    signals,
 };
 use crate::settings::STORE_VARIABLE;
 
@@ -20,6 +19,9 @@ use crate::settings::STORE_VARIABLE;
 /// we would stand still until CMD has begun.
 pub(super) fn start(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
     let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    for key in start.withheld {
+        variables.remove(OsStr::new(key));
+    }
     let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
     variables.extend(ours);
     if start.hides_store {
@@ -27,8 +29,7 @@ pub(super) fn start(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Re
     }
     let image = raw::start::Image::new(start.program, start.command, variables)?;
     let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
-    let handled: Vec<_> = signals::handled().collect();
-    raw::start::start(&image, &handled, &mut || {
+    raw::start::start(&image, &mut || {
         rustix::process::setpgid(None, None)?;
         setup()
     })

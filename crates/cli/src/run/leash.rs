@@ -1,12 +1,12 @@
 //! A running CMD, the guard beside it, and how it is made to end.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use rustix::process::Signal;
 use seinpaal::{Ended, Lost};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{
@@ -17,10 +17,13 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// How often to see whether the rest of CMD's group has ended.
-const GLANCE: Duration = Duration::from_millis(20);
 /// A process that cannot be killed now (it waits for a disk) is killed again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// What is left of CMD's group after so many KILLs is not waited for. CMD itself is.
+const MOST_KILLS: u32 = 2;
+
+/// How often to see whether what CMD left behind has ended.
+pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and the timers that end it before its lease ends.
 #[derive(Debug)]
@@ -32,6 +35,12 @@ pub(super) struct Leash {
     sign: Option<Sign>,
     /// When CMD, which was told to end, is killed.
     kill_at: Option<Instant>,
+    /// How often CMD asked for a terminal that nobody can give it.
+    refusals: u32,
+    /// How often the group got KILL since CMD was told to end.
+    kills: u32,
+    /// Somebody has sent us a signal since CMD is gone.
+    is_hurried: bool,
 }
 
 /// Notices of children that ended or stopped; listen before there is a child.
@@ -51,7 +60,16 @@ impl Leash {
         if let (Some(guard), Some(left)) = (&mut guard, left) {
             guard.lease(terms.times(left, false));
         }
-        Self { cmd, terms, guard, sign: None, kill_at: None }
+        Self {
+            cmd,
+            terms,
+            guard,
+            sign: None,
+            kill_at: None,
+            refusals: 0,
+            kills: 0,
+            is_hurried: false,
+        }
     }
 
     /// Shows the runs inside CMD until when they may go on.
@@ -84,8 +102,8 @@ impl Leash {
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
-    /// CMD has ended, and runs that it left behind go on under our permit. They have guards of
-    /// their own.
+    /// CMD has ended. What it left behind is being ended, or goes on under our permit: runs, which
+    /// have guards of their own.
     pub(super) fn look_after_the_rest(&mut self) {
         match &mut self.guard {
             Some(guard) if self.cmd.is_all_gone() => guard.rest(),
@@ -143,6 +161,20 @@ impl Leash {
         true
     }
 
+    /// CMD has stopped for want of a terminal that it cannot have. It gets HUP; if it asks again,
+    /// TERM, and then KILL. Otherwise a CMD that ignores HUP would ask for ever. Returns whether
+    /// this is the first time.
+    pub(super) fn refuse_terminal(&mut self) -> bool {
+        self.refusals = self.refusals.saturating_add(1);
+        self.cmd.signal_group(match self.refusals {
+            1 => Signal::HUP,
+            2 => Signal::TERM,
+            _ => Signal::KILL,
+        });
+        self.cmd.signal_group(Signal::CONT);
+        self.refusals == 1
+    }
+
     pub(super) fn is_ending(&self) -> bool {
         self.kill_at.is_some()
     }
@@ -154,20 +186,32 @@ impl Leash {
 
     pub(super) fn kill(&mut self) {
         self.cmd.signal_group(Signal::KILL);
+        self.kills = self.kills.saturating_add(1);
         self.kill_at = self.kill_at.map(|_| Instant::now() + AGAIN);
     }
 
-    /// If this program ended CMD, it also ends the rest of CMD's group.
-    pub(super) async fn sweep(&self) {
-        let Some(kill_at) = self.kill_at else { return };
-        while self.cmd.group_lives() {
-            // If only zombies are left, KILL still goes to processes that were started during the
-            // check.
-            if Instant::now() >= kill_at || has_only_the_dead(self.cmd.pid()) {
-                return self.cmd.signal_group(Signal::KILL);
-            }
-            sleep(GLANCE).await;
-            reap_strangers();
+    /// If CMD was made to end, so is the rest of its group. Returns whether nothing is left of it,
+    /// once CMD is gone. Until then look again after a [`GLANCE`], and [kill](Self::kill) in time.
+    pub(super) fn is_swept(&self) -> bool {
+        if self.kill_at.is_none() || self.kills >= MOST_KILLS || !self.cmd.group_lives() {
+            return true;
+        }
+        let is_over = has_only_the_dead(self.cmd.pid());
+        if is_over {
+            // For processes that were started during the check.
+            self.cmd.signal_group(Signal::KILL);
+        }
+        is_over
+    }
+
+    /// A signal that was sent to us after CMD's end is for what CMD left behind: the first asks it
+    /// to end, the second kills it.
+    pub(super) fn hurry(&mut self, signal: Signal) {
+        if mem::replace(&mut self.is_hurried, true) {
+            self.kill();
+        } else if !self.end(self.terms.kill_after) {
+            self.cmd.signal_group(signal);
+            self.cmd.signal_group(Signal::CONT);
         }
     }
 

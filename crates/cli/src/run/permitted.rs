@@ -22,7 +22,7 @@ use super::{
     sign::Sign,
     terminal::Terminal,
     tie::Tie,
-    variables::variables,
+    variables,
 };
 use crate::{
     args::RunArgs,
@@ -122,6 +122,8 @@ impl PermittedCmd<'_> {
             signals,
             terminal,
             exit: None,
+            has_ended: false,
+            is_cont_passed_on: false,
             continued_at: None,
             ties,
             loss_is_told: false,
@@ -219,7 +221,7 @@ impl PermittedCmd<'_> {
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
         let presence = self.presence().filter(|_| counts);
-        let mut variables = variables(grants);
+        let mut variables = variables::of(grants);
         variables.push((held::VARIABLE, held::variable(held)));
         let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());
         let mut recorded = Ok(());
@@ -240,6 +242,7 @@ impl PermittedCmd<'_> {
             program: self.program,
             command: &self.args.command,
             variables,
+            withheld: &variables::OF_SOME,
             hides_store: self.args.hide_store,
             mask: signals.mask,
             stdin: None,

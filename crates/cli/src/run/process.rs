@@ -37,6 +37,9 @@ impl CmdStart<'_> {
     /// Starts this command in the way that CMD is started.
     fn spawn(&self, command: &mut Command, note: &mut BeforeCmd<'_>) -> io::Result<Child> {
         command.process_group(0);
+        self.withheld.iter().for_each(|key| {
+            command.env_remove(key);
+        });
         command.envs(self.variables.iter().map(|(key, value)| (key, value)));
         if self.hides_store {
             command.env_remove(STORE_VARIABLE);

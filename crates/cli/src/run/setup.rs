@@ -9,7 +9,7 @@ use rustix::{
 };
 use seinpaal::store::ChildRecord;
 
-use super::raw;
+use super::{raw, signals};
 
 /// What CMD is started with, beyond what it inherits from us unchanged.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) struct CmdStart<'a> {
     /// The name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
     pub(super) variables: Vec<(&'static str, String)>,
+    /// What CMD does not inherit of our environment, unless it is among those.
+    pub(super) withheld: &'static [&'static str],
     /// CMD is not to know where the store is, and with which password.
     pub(super) hides_store: bool,
     /// The signals that were blocked when we were started.
@@ -39,7 +41,11 @@ pub(super) fn setup(
 ) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {
     let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);
     let (parent, dies_with_us) = (getpid(), start.dies_with_us);
+    let handled: Vec<_> = signals::handled().collect();
     move || {
+        // Before CMD has the terminal: our handlers, which this process has until it is CMD, would
+        // swallow what is typed there.
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
         if let Some(terminal) = terminal {
             // Before CMD can read from it. A failure is no reason not to run.
             let _ = super::terminal::come_forward(terminal);
@@ -50,11 +56,11 @@ pub(super) fn setup(
         if dies_with_us {
             die_with(parent)?;
         }
-        // Until it begins, a signal would find our handlers here.
-        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
         // CMD waits here until somebody else knows of it. If that fails, CMD never begins.
         threshold(parent)?;
         raw::ignore_what_our_caller_does();
+        // What came while CMD waited does to CMD what it does to any program that has just begun.
+        handled.iter().for_each(|signal| raw::take_default(*signal));
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())
     }

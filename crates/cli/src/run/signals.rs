@@ -1,8 +1,12 @@
 //! Signals that are sent to us.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use nix::sys::signal::{SigSet, Signal as Number};
@@ -15,7 +19,9 @@ use tokio::{
 use super::raw;
 use crate::exit::Failure;
 
-/// The signals that `run` handles. The first six end a wait; all of them reach CMD while it runs.
+/// The signals that we handle, unless our caller ignores them. The first six end a wait. While CMD
+/// runs, `run` passes all of them on, but for a CONT that has continued `run` itself. `queue work`
+/// keeps the first four to itself.
 const HEARD: [Signal; 9] = [
     Signal::TERM,
     Signal::INT,
@@ -28,17 +34,27 @@ const HEARD: [Signal; 9] = [
     Signal::WINCH,
 ];
 
+/// How long another thread may take to run the handler of the CONT that has continued us.
+const HANDLER_DELAY: Duration = Duration::from_millis(50);
+/// How often to see whether it has.
+const NAP: Duration = Duration::from_millis(1);
+
 /// Bit n: signal n has a handler of ours.
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 
 /// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those
 /// of which [CMD ignores what our caller does](raw::ignore_what_our_caller_does).
-#[cfg(target_os = "linux")]
 pub(super) fn handled() -> impl Iterator<Item = Number> {
     let handled = HANDLED.load(Ordering::Relaxed);
     let has_handler = move |it: &Number| *it != Number::SIGCONT && handled & 1 << (*it as u32) != 0;
     let number = |heard: &Signal| Number::try_from(heard.as_raw()).ok();
     HEARD.iter().filter_map(number).filter(has_handler)
+}
+
+/// Lets these signals do to us what they do to any program. Nobody listens any more, and our
+/// handlers would swallow them.
+pub(super) fn stop_handling() {
+    handled().for_each(raw::take_default);
 }
 
 /// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for
@@ -48,7 +64,7 @@ pub(crate) struct Signals {
     inbox: mpsc::UnboundedReceiver<Signal>,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
-    /// Set by the kernel's CONT, to tell a stop that happened from one that did not.
+    /// Set by the handler of CONT, to tell a stop that happened from one that did not.
     continued: Arc<AtomicBool>,
     /// As above, until a caller [asks](Self::take_continued).
     continued_since: Arc<AtomicBool>,
@@ -92,7 +108,20 @@ impl Signals {
         let Ok(number) = Number::try_from(number) else { return false };
         self.continued.store(false, Ordering::SeqCst);
         raw::stop(number);
-        self.continued.load(Ordering::SeqCst)
+        self.was_continued()
+    }
+
+    /// The kernel may give the CONT to another thread of ours. Then that thread runs the handler,
+    /// and this one may go on before the handler has begun.
+    fn was_continued(&self) -> bool {
+        let most = Instant::now() + HANDLER_DELAY;
+        while !self.continued.load(Ordering::SeqCst) {
+            if Instant::now() >= most {
+                return false;
+            }
+            thread::sleep(NAP);
+        }
+        true
     }
 }
 

@@ -7,7 +7,12 @@ use super::held::CmdGrant;
 /// Longer lists of slots are given as ranges: the kernel refuses a variable above 128 KiB.
 const MOST_SLOTS_TEXT: usize = 64 * 1024;
 
-pub(super) fn variables(grants: &[CmdGrant]) -> Vec<(&'static str, String)> {
+/// The variables that only some permits have. CMD must not take those of a run around us for its
+/// own.
+pub(super) const OF_SOME: [&str; 4] =
+    ["SEINPAAL_SLOT_NAME", "SEINPAAL_SLOT_NAMES", "SEINPAAL_ALSO_FENCES", "SEINPAAL_ALSO_SLOTS"];
+
+pub(super) fn of(grants: &[CmdGrant]) -> Vec<(&'static str, String)> {
     let Some((grant, also)) = grants.split_first() else { return Vec::new() };
     let mut variables = vec![
         ("SEINPAAL_NAME", grant.name.clone()),

@@ -10,12 +10,17 @@ const LOOKS: u32 = 64;
 
 impl Entrance<'_> {
     /// Sends away the waiters or holders that `--on-conflict` names. A run that starts at the same
-    /// moment may stay, because both are the newest then.
+    /// moment may stay, because both are the newest then. Nobody is sent away from a name that is
+    /// not asked for.
     pub(super) async fn make_way(
         self,
         on_conflict: OnConflict,
         signals: &mut Signals,
     ) -> Result<(), Failure> {
+        if self.held.contains(&self.entry.name) {
+            // The holder is the run around us, whose CMD we are.
+            return Ok(());
+        }
         let evicts_holders = match on_conflict {
             OnConflict::Wait | OnConflict::Skip => return Ok(()),
             OnConflict::ReplaceWaiting => false,

@@ -8,7 +8,7 @@ use std::{fs, process::Command};
 use seinpaal::blocking::{Seinpaal, Wait};
 use serde_json::Value;
 
-use super::support::{Done, Held, World, both, lives, until};
+use super::support::{Done, Held, World, both, gate::Gate, lives, until};
 
 /// How a `run` ended.
 struct Ended {
@@ -150,6 +150,23 @@ fn a_run_that_was_stopped_past_its_lease_says_so() {
     assert_eq!(ended.done.code, 122);
     ended.must_say(&world, &["stopped", "--ttl"]);
     ended.must_end_with(&["lost", "exited"]);
+}
+
+#[test]
+fn a_cmd_that_ended_by_itself_keeps_its_status_though_the_lease_ended_before_that_was_seen() {
+    let world = World::redis();
+    let gate = Gate::new(&world);
+    let mut holder = watched(&world, "--ttl 6s", gate.hold());
+    let cmd: u32 = holder.line().parse().unwrap();
+    holder.stop();
+    gate.open();
+    until("CMD has ended", || !lives(cmd));
+    until("its lease has ended", || world.show("a")["permits_held"] == 0);
+    holder.signal("CONT");
+    let ended = end(&world, &mut holder);
+    assert_eq!((ended.done.code, ended.done.err.as_str()), (0, ""));
+    ended.must_end_with(&["lost", "exited"]);
+    assert_eq!(ended.events.last().unwrap()["status"], 0);
 }
 
 #[test]

@@ -28,6 +28,26 @@ fn on_this_machine_a_waiter_gets_in_when_the_orphaned_cmd_ends() {
     assert_eq!(waiter.end().out, "in\n");
 }
 
+/// As ssh, tcsh and closefrom(3) do: closes what it inherited, then holds.
+const CLOSE_ALL: &str = "exec python3 -c 'import os, sys
+os.closerange(3, 4096)
+print(os.getpid(), flush=True)
+sys.stdin.read()'";
+
+#[test]
+fn on_this_machine_an_orphaned_cmd_that_closed_what_it_inherited_counts_until_it_ends() {
+    let world = World::embedded();
+    let (mut held, cmd) = Held::run(&world, &["a"], CLOSE_ALL);
+    held.kill_hard();
+    assert!(lives(cmd), "it is not to be disturbed");
+    assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 75);
+    let mut waiter = Held::start(world.command(&["run", "a", "echo", "in"]));
+    world.until_waiting("a", 1);
+    held.stdin = None;
+    assert_eq!(waiter.end().out, "in\n");
+    assert!(!lives(cmd), "nobody got in before");
+}
+
 #[test]
 fn on_this_machine_what_an_orphaned_cmd_left_in_the_background_does_not_hold() {
     let world = World::embedded();

@@ -30,6 +30,22 @@ fn on_this_machine_the_item_stays_in_work_until_the_cmd_of_a_killed_worker_ends(
 }
 
 #[test]
+fn on_this_machine_an_item_stays_in_work_though_cmd_closed_what_it_inherited() {
+    let world = World::embedded();
+    let gate = Gate::new(&world);
+    world.push("a", "x");
+    let close = "import os, sys; os.closerange(3, 4096); os.execvp(\"sh\", [\"sh\", \"-c\"] + sys.argv[1:])";
+    let script = format!("exec python3 -c '{close}' '{}'", gate.hold());
+    let mut worker = work(&world, &["-c", "2"], &script);
+    let cmd = worker.line().parse().unwrap();
+    worker.kill_hard();
+    assert!(lives(cmd), "it is not to be disturbed");
+    assert_eq!(world.queue("a")["in_work"], 1);
+    gate.open();
+    assert_eq!(world.work("a", "cat; echo $SEINPAAL_ATTEMPT").out, "x2\n");
+}
+
+#[test]
 fn on_this_machine_each_cmd_of_a_killed_worker_keeps_its_own_item_only() {
     let world = World::embedded();
     let gate = Gate::new(&world);

@@ -127,6 +127,17 @@ fn a_run_of_several_names_takes_those_that_are_not_held() {
 }
 
 #[test]
+fn a_run_inside_that_sends_others_away_leaves_the_run_around_it_alone() {
+    for world in both() {
+        let script = "for how in cancel-running replace-waiting; do \
+                      $S run a --also b --on-conflict $how echo in; done; echo then";
+        let done = inside(&world, &["a"], script);
+        let told = (done.code, done.out.as_str(), done.err.as_str());
+        assert_eq!(told, (0, "in\nin\nthen\n", ""));
+    }
+}
+
+#[test]
 fn a_forged_or_stale_variable_lets_nobody_in() {
     for world in both() {
         let (mut held, _) =

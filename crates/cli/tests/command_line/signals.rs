@@ -1,6 +1,6 @@
 //! Signals, sent to the program by its id.
 
-use super::support::{Held, World, lives, until};
+use super::support::{Held, World, both, is_stopped, kill, lives, until};
 
 /// Says its id, then the name of every signal that it gets; ends with 5 on USR2.
 const LISTEN: &str = "for s in TERM INT HUP QUIT USR1 CONT WINCH; do trap \"echo $s\" $s; done; \
@@ -78,16 +78,124 @@ fn a_stopped_cmd_is_continued_by_what_continues_us() {
     let world = World::embedded();
     let (mut held, cmd) = Held::run(&world, &["a"], "echo $$; exec cat");
     held.signal("TSTP");
-    let state = |pid: u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        stat.rsplit_once(") ").unwrap().1.as_bytes()[0]
-    };
-    until("both are stopped", || state(cmd) == b'T' && state(held.pid()) == b'T');
+    until("both are stopped", || is_stopped(cmd) && is_stopped(held.pid()));
     held.signal("CONT");
-    until("both go on", || state(cmd) != b'T' && state(held.pid()) != b'T');
+    until("both go on", || !is_stopped(cmd) && !is_stopped(held.pid()));
     std::io::Write::write_all(held.stdin.as_mut().unwrap(), b"still here\n").unwrap();
     assert_eq!(held.line(), "still here");
     assert_eq!(held.let_go().code, 0);
+}
+
+#[test]
+fn a_cmd_that_was_stopped_is_continued_once() {
+    let world = World::embedded();
+    let listen = "import os, signal, sys
+signal.signal(signal.SIGCONT, lambda *_: os.write(1, b'CONT\\n'))
+signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b'USR1\\n'))
+print(os.getpid(), flush=True)
+while True: signal.pause()";
+    let script = format!("exec python3 -c \"{listen}\"");
+    let (mut held, cmd) = Held::run(&world, &["a"], &script);
+    for _ in 0..5 {
+        held.signal("TSTP");
+        until("both are stopped", || is_stopped(cmd) && is_stopped(held.pid()));
+        held.signal("CONT");
+        assert_eq!(held.line(), "CONT");
+        held.signal("USR1");
+        assert_eq!(held.line(), "USR1", "nothing came twice");
+    }
+    held.signal("KILL");
+    kill("KILL", cmd);
+}
+
+/// Sends INT to each process that `run` becomes or starts, in the last moment at which it is not
+/// CMD yet.
+const EARLY: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+
+static int begun;
+
+__attribute__((constructor)) static void begin(void) { begun = getpid(); }
+
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+    int (*real)(int, const sigset_t *, sigset_t *) = dlsym(RTLD_NEXT, "pthread_sigmask");
+    int result = real(how, set, old), is_child = getpid() != begun;
+    if (!set || how != SIG_SETMASK) return result;
+    if (sigismember(set, SIGINT) != is_child || sigismember(set, SIGTTOU) != is_child) return result;
+    kill(getpid(), SIGINT);
+    return result;
+}
+"#;
+
+#[test]
+fn a_signal_that_comes_just_before_cmd_begins_ends_it() {
+    for world in both() {
+        let early = world.library("early", EARLY);
+        for run in [&["run", "a"][..], &["run", "a", "--also", "b"]] {
+            let mut run = world.command(&[run, &["sh", "-c", "echo ran"]].concat());
+            let done = run.env("LD_PRELOAD", &early).output().unwrap();
+            let told = (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned());
+            assert_eq!(told, (Some(130), String::new()), "{done:?}");
+        }
+    }
+}
+
+#[test]
+fn a_signal_that_comes_just_before_cmd_runs_without_a_permit_ends_it() {
+    use std::os::unix::process::ExitStatusExt;
+    let world = World::embedded();
+    let unreachable = ["-s", "redis://127.0.0.1:1", "run", "--on-unreachable", "run", "a"];
+    let mut run = world.command(&[&unreachable[..], &["sh", "-c", "echo ran"]].concat());
+    let done = run.env("LD_PRELOAD", world.library("early", EARLY)).output().unwrap();
+    assert_eq!((done.status.signal(), done.stdout.len()), (Some(2), 0), "{done:?}");
+}
+
+/// Its id, then that of a process in the background, which says when it is asked to end and goes
+/// on.
+const LEAVES_ONE: &str = "(trap 'echo asked' TERM; echo up >up; while :; do sleep 1 >/dev/null 2>&1 & wait; done) & \
+                          until [ -s up ]; do sleep 0.01; done; echo $$; echo $!; exec sleep 1000";
+
+/// A run past its `--max-hold` whose CMD is gone, and what CMD has left in its group.
+fn ending(world: &World, ttl: &str) -> (Held, u32) {
+    let options = ["a", "--max-hold", "3s", "-k", "1h", "--ttl", ttl];
+    let (mut held, cmd) = Held::run(world, &options, LEAVES_ONE);
+    let left = held.line().parse().unwrap();
+    assert_eq!(held.line(), "asked");
+    until("CMD is reaped", || !std::path::Path::new(&format!("/proc/{cmd}")).exists());
+    (held, left)
+}
+
+#[test]
+fn a_signal_asks_what_a_cmd_that_was_ended_left_behind_and_a_second_one_kills_it() {
+    for world in both() {
+        let (mut held, left) = ending(&world, "10h");
+        held.signal("TERM");
+        assert_eq!(held.line(), "asked");
+        assert!(lives(left));
+        held.signal("INT");
+        assert_eq!(held.end().code, 124);
+        assert!(!lives(left), "nothing of it is left");
+    }
+}
+
+#[test]
+fn the_lease_is_looked_after_while_what_cmd_left_behind_ends() {
+    let world = World::redis();
+    let (mut held, left) = ending(&world, "2s");
+    until("it has held for more than two ttls", || {
+        let shown = world.show("a");
+        assert_eq!(shown["permits_held"], 1, "{shown}");
+        shown["holders"][0]["held_ms"].as_u64().unwrap() > 5000
+    });
+    assert!(lives(left), "the guard was told of each renewal");
+    held.signal("TERM");
+    assert_eq!(held.line(), "asked");
+    held.signal("TERM");
+    assert_eq!(held.end().code, 124);
+    assert!(!lives(left));
 }
 
 #[test]
@@ -99,6 +207,6 @@ fn a_daemon_that_cmd_leaves_behind_does_not_hold_the_permit() {
         assert_eq!(done.code, 0);
         assert!(lives(daemon));
         assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 0);
-        super::support::kill("KILL", daemon);
+        kill("KILL", daemon);
     }
 }

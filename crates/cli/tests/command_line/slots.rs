@@ -20,6 +20,26 @@ fn a_job_is_told_the_name_of_its_slot_and_can_wish_for_one() {
     }
 }
 
+/// A `run` on the embedded store starts CMD in another way than one with a guard.
+#[test]
+fn a_run_of_another_name_inside_is_told_nothing_of_the_slots_and_names_around_it() {
+    for world in [World::embedded(), World::redis()] {
+        assert_eq!(world.seinpaal(&NAMING).code, 0);
+        let some = "env | grep -E 'SLOT_NAME|ALSO' | cut -d = -f 1 | sort";
+        let script = format!(
+            "{some}; echo -; $S run b sh -c \"{some}\"; echo -; $S run b --also c sh -c \"{some}\""
+        );
+        let script = format!("S={}; {script}", super::support::program());
+        let args = ["run", "boards", "--also", "d", "--", "sh", "-c", &script];
+        let done = world.seinpaal(&args);
+        let [also, names] = [
+            "SEINPAAL_ALSO_FENCES\nSEINPAAL_ALSO_SLOTS\n",
+            "SEINPAAL_SLOT_NAME\nSEINPAAL_SLOT_NAMES\n",
+        ];
+        assert_eq!(done.out, format!("{also}{names}-\n-\n{also}"), "{done:?}");
+    }
+}
+
 #[test]
 fn a_run_waits_for_the_slot_it_names_and_show_says_so() {
     for world in [World::embedded(), World::redis()] {

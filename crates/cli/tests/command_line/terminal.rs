@@ -91,6 +91,28 @@ fn control_z_stops_the_job_and_fg_brings_it_back() {
     screen.end();
 }
 
+/// On a busy machine one round in ten used to hang up on CMD.
+#[test]
+fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
+    let world = World::redis();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    for round in 0..40 {
+        screen.typed(&format!(
+            "$SEINPAAL run a sh -c 'echo $$ >pid{round}; read x </dev/tty; echo got $x' &\n"
+        ));
+        until_written(&world.path(&format!("pid{round}")));
+        // The shell continues only a job of which it knows that it is stopped.
+        screen.typed("until [ -n \"$(jobs -s)\" ]; do sleep 0.01; done; fg\n");
+        screen.typed(&format!("{round}\n"));
+        screen.typed(&format!("echo status{round} $?\n"));
+        let status = |first| screen.shown().contains(&format!("status{round} {first}"));
+        until("the job has ended", || status(0) || status(1));
+        assert!(screen.shown().contains(&format!("got {round}")), "{}", screen.shown());
+    }
+    screen.typed("exit\n");
+    screen.end();
+}
+
 #[test]
 fn a_pipeline_keeps_its_terminal() {
     let world = World::embedded();
@@ -172,6 +194,35 @@ fn the_cmd_of_a_worker_that_wants_the_terminal_is_hung_up_on() {
     screen.until_shown("wants the terminal");
     assert_eq!(screen.end(), 0);
     assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 1 "));
+}
+
+/// Asks for the terminal again and again, whatever hangs up.
+const INSISTS: &str = "trap '' HUP; echo up >up; read key < /dev/tty";
+
+#[test]
+fn the_cmd_of_a_worker_that_insists_on_the_terminal_is_ended_and_told_of_once() {
+    let world = World::embedded();
+    world.seinpaal(&["queue", "push", "a", "x", "--deliveries", "1"]);
+    let work = [program(), "queue", "work", "a", "--until-empty"];
+    let mut screen = Screen::start(&world, &[&work[..], &["sh", "-c", INSISTS]].concat());
+    screen.until_over();
+    assert_eq!(screen.end(), 0);
+    assert_eq!(screen.shown().matches("wants the terminal").count(), 1);
+    assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 15 "));
+}
+
+#[test]
+fn a_cmd_that_insists_on_a_terminal_that_nobody_can_give_it_is_ended_and_told_of_once() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    // The shell forgets the group at once, so nobody can bring it to the foreground.
+    let run = format!("$SEINPAAL run a sh -c \"{INSISTS}\" 2>said; echo $? >status");
+    screen.typed(&format!("( ({run}) & )\n"));
+    assert_eq!(until_written(&world.path("status")), "143\n");
+    let said = std::fs::read_to_string(world.path("said")).unwrap();
+    assert_eq!(said.matches("wants the terminal").count(), 1, "{said}");
+    screen.typed("exit\n");
+    screen.end();
 }
 
 #[test]

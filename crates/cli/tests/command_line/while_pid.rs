@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
     time::Duration,
@@ -124,15 +123,6 @@ __attribute__((constructor)) static void begin_late(int count, char **words) {
 /// less.
 const LATENESS: Duration = Duration::from_secs(3);
 
-fn compiled(world: &World) -> PathBuf {
-    let (source, library) = (world.path("late.c"), world.path("late.so"));
-    fs::write(&source, LATE).unwrap();
-    let mut cc = Command::new("cc");
-    let done = cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).output().unwrap();
-    assert!(done.status.success(), "{done:?}");
-    library
-}
-
 fn is_to_hear_of_term(pid: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:")).unwrap();
@@ -143,7 +133,7 @@ fn is_to_hear_of_term(pid: &str) -> bool {
 fn a_watcher_that_begins_late_still_tells_its_process_of_a_loss() {
     use std::os::unix::process::ExitStatusExt;
     for world in both() {
-        let late = compiled(&world);
+        let late = world.library("late", LATE);
         let mut process = process();
         let pid = process.id().to_string();
         let mut keep = world.command(&["acquire", "a", "--while-pid", &pid, "--on-lost", "term"]);

@@ -10,10 +10,13 @@ use rustix::{
 };
 
 use super::{
-    ACTED,
+    ACTED, ENDED_THE_REST,
     note::{GuardNote, GuardTimes, NEVER, now},
 };
-use crate::run::{group::has_only_the_dead, raw};
+use crate::run::{
+    group::{GroupLeader, has_only_the_dead},
+    raw,
+};
 
 /// How often to see whether CMD's group has ended.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -29,6 +32,10 @@ struct GuardWatch {
     kill: Duration,
     end: Duration,
     has_termed: bool,
+    /// CMD itself had ended before the guard acted.
+    has_spared_cmd: bool,
+    /// It acted, and there was nothing left to guard afterwards.
+    has_acted: bool,
     is_alone: bool,
 }
 
@@ -60,6 +67,8 @@ impl GuardWatch {
             kill: NEVER,
             end: NEVER,
             has_termed: false,
+            has_spared_cmd: false,
+            has_acted: false,
             is_alone: false,
         }
     }
@@ -82,7 +91,7 @@ impl GuardWatch {
             while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
                 let line = text.drain(..=end).collect::<Vec<_>>();
                 match GuardNote::parse(String::from_utf8_lossy(&line).trim_end()) {
-                    Some(GuardNote::Bye) => return if self.has_termed { ACTED } else { 0 },
+                    Some(GuardNote::Bye) => return self.code(),
                     Some(note) => self.take(note),
                     None => {}
                 }
@@ -94,13 +103,14 @@ impl GuardWatch {
         match note {
             GuardNote::Cmd { group, kill_after } => {
                 (self.group, self.kill_after) = (Some(group), kill_after);
+                self.has_acted = false;
             }
             // Once begun it is brought to its end: CMD has had its TERM.
             GuardNote::Lease(_) if self.has_termed => {}
             GuardNote::Lease(GuardTimes { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
-            GuardNote::Rest => *self = Self::new(),
+            GuardNote::Rest => *self = Self { has_acted: self.code() == ACTED, ..Self::new() },
             GuardNote::Bye => {}
         }
     }
@@ -113,17 +123,37 @@ impl GuardWatch {
         self.kill = self.end.min(now.saturating_add(self.kill_after));
     }
 
+    fn code(&self) -> i32 {
+        match (self.has_termed, self.has_spared_cmd) {
+            (false, _) if self.has_acted => ACTED,
+            (false, _) => 0,
+            (true, false) => ACTED,
+            (true, true) => ENDED_THE_REST,
+        }
+    }
+
     /// Executes what is due.
     fn act(&mut self) -> GuardStep {
         let now = now();
         let Some(group) = self.group else {
             return if self.is_alone { GuardStep::Go(0) } else { GuardStep::Wait(LONGEST_NAP) };
         };
-        if now >= self.kill {
-            let _ = kill_process_group(group, Signal::KILL);
-            return GuardStep::Go(ACTED);
+        let is_due = now >= self.term.min(self.kill);
+        if is_due && !self.has_termed && !self.is_alone {
+            match GroupLeader::look(group) {
+                // It ended by itself. The run that we help has not looked yet, because it is
+                // stopped. As soon as it goes on it decides what happens to the rest of the group.
+                GroupLeader::Ended => return GuardStep::Wait(LONGEST_NAP),
+                GroupLeader::Reaped => self.has_spared_cmd = true,
+                GroupLeader::Lives => {}
+            }
         }
-        if now >= self.term && !self.has_termed {
+        if now >= self.kill {
+            self.has_termed = true;
+            let _ = kill_process_group(group, Signal::KILL);
+            return GuardStep::Go(self.code());
+        }
+        if is_due && !self.has_termed {
             self.has_termed = true;
             let _ = kill_process_group(group, Signal::TERM);
             let _ = kill_process_group(group, Signal::CONT);
@@ -133,12 +163,12 @@ impl GuardWatch {
         }
         // While the run lives, it sees for itself when the group has ended, and says goodbye.
         if self.is_alone && test_kill_process_group(group).is_err() {
-            return GuardStep::Go(ACTED);
+            return GuardStep::Go(self.code());
         }
         if self.is_alone && has_only_the_dead(group) {
             // For what was started while we looked.
             let _ = kill_process_group(group, Signal::KILL);
-            return GuardStep::Go(ACTED);
+            return GuardStep::Go(self.code());
         }
         GuardStep::Wait((self.kill - now).min(GLANCE))
     }

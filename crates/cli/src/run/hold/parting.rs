@@ -1,9 +1,8 @@
-//! CMD is gone: the processes that it left behind end, the terminal comes back, and the permit is
-//! given back.
+//! CMD is gone, and what it left behind: the terminal comes back, and the permit is given back.
 
 use std::{pin::pin, time::Duration};
 
-use seinpaal::PermitSet;
+use seinpaal::{PermitSet, ReleaseError};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
@@ -28,7 +27,6 @@ impl HoldOfCmd<'_> {
         permits: Option<PermitSet>,
         status: u8,
     ) -> Result<Exit, Failure> {
-        self.leash.sweep().await;
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back(self.leash.cmd.pid());
         }
@@ -82,12 +80,18 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    async fn give_back(&self, name: &str, permits: PermitSet) {
+    async fn give_back(&mut self, name: &str, permits: PermitSet) {
         match timeout(PARTING, permits.release()).await {
             // A hold that ends as a loss was not released in time, whatever the store answers now.
             Ok(Ok(())) if self.loss_is_told => {}
             Ok(Ok(())) => self.events.emit(&RunEvent::Released { name }),
-            Ok(Err(error)) => self.voice.explain(self.subject.line(&error.to_string())),
+            Ok(Err(error)) => {
+                // Whoever follows the events learns of the loss, though CMD has its own status.
+                if error == ReleaseError::NotHeld {
+                    self.tell_loss(name, &error.to_string());
+                }
+                self.voice.explain(self.subject.line(&error.to_string()));
+            }
             Err(_) => {
                 self.voice.explain(self.subject.line("the store did not confirm the release"));
             }

@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    mem,
     time::{Duration, Instant},
 };
 
@@ -95,6 +96,7 @@ impl CmdCrew {
 
     /// Does what the signals say that are sent to us, for as long as there is work.
     pub(super) async fn command<T>(&self, signals: &mut Signals) -> T {
+        let mut is_cont_passed_on = false;
         loop {
             match signals.next().await {
                 signal @ (Signal::USR1 | Signal::USR2) => self.each(|pid| {
@@ -103,15 +105,16 @@ impl CmdCrew {
                 signal if ends_waiting(signal) => self.obey(signal),
                 Signal::TSTP => {
                     self.signal_groups(Signal::TSTP);
-                    signals.stop(Signal::TSTP.as_raw());
+                    is_cont_passed_on = signals.stop(Signal::TSTP.as_raw());
                     self.signal_groups(Signal::CONT);
                 }
-                signal => {
-                    if signal == Signal::CONT {
-                        self.continued_at.set(Some(Instant::now()));
+                Signal::CONT => {
+                    self.continued_at.set(Some(Instant::now()));
+                    if !mem::take(&mut is_cont_passed_on) {
+                        self.signal_groups(Signal::CONT);
                     }
-                    self.signal_groups(signal);
                 }
+                signal => self.signal_groups(signal),
             }
         }
     }

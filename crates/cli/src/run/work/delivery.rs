@@ -4,7 +4,7 @@ use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 
 use rustix::process::Signal;
 use seinpaal::{GiveBack, Item, PermitState};
-use tokio::signal::unix::Signal as Stream;
+use tokio::{signal::unix::Signal as Stream, time::sleep};
 
 use super::slot::{Handled, WorkSlot, left_for_cmd};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     run::{
         ending::{CmdEnding, Hindrance},
         guard::RunGuard,
-        leash::{self, Leash},
+        leash::{self, GLANCE, Leash},
         process::CmdChange,
     },
 };
@@ -72,12 +72,10 @@ impl WorkSlot<'_> {
 impl CmdDelivery<'_> {
     /// Looks after CMD until it is gone, and judges.
     pub(super) async fn finish(mut self) -> Handled {
-        let end = self.watch().await;
-        self.slot.crew.leave(self.leash.cmd.pid());
-        self.leash.sweep().await;
-        match end {
+        match self.watch().await {
             Ok(end) => self.judge(end),
             Err(failure) => {
+                self.slot.crew.leave(self.leash.cmd.pid());
                 self.slot.crew.fail(failure);
                 Err(GiveBack::now().into())
             }
@@ -86,6 +84,7 @@ impl CmdDelivery<'_> {
 
     async fn watch(&mut self) -> Result<CmdEnd, Failure> {
         let mut seen = PermitState::Held;
+        let mut end = None;
         loop {
             let item = self.item;
             // Subscribed before the state is read, so that no change falls in between.
@@ -93,15 +92,25 @@ impl CmdDelivery<'_> {
             if poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await {
                 continue;
             }
-            self.look_at_lease(&mut seen);
-            if let Some(end) = self.look_at_cmd()? {
+            if end.is_none() {
+                end = self.look_at_cmd()?;
+                if end.is_some() {
+                    // Its number may soon be that of another.
+                    self.slot.crew.leave(self.leash.cmd.pid());
+                }
+            }
+            if let Some(end) = end
+                && self.leash.is_swept()
+            {
                 return Ok(end);
             }
+            self.look_at_lease(&mut seen);
             tokio::select! {
                 biased;
                 _ = self.children.recv() => {}
                 () = changed => {}
                 () = self.leash.kill_due() => self.leash.kill(),
+                () = sleep(GLANCE), if end.is_some() => self.leash.look_after_the_rest(),
             }
         }
     }
@@ -118,11 +127,10 @@ impl CmdDelivery<'_> {
     }
 
     /// A command that wants the terminal would wait for ever: while several run, none can have it.
-    fn answer_stop(&self, signal: i32) {
-        if signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw() {
+    fn answer_stop(&mut self, signal: i32) {
+        let wants_terminal = signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw();
+        if wants_terminal && self.leash.refuse_terminal() {
             self.say("the command wants the terminal, which it cannot have; hanging up");
-            self.leash.cmd.signal_group(Signal::HUP);
-            self.leash.cmd.signal_group(Signal::CONT);
         }
     }
 

@@ -68,6 +68,7 @@ impl WorkSlot<'_> {
             program: self.program,
             command: &self.args.command,
             variables: variables(item),
+            withheld: &[],
             hides_store: self.args.hide_store,
             mask: self.crew.mask,
             stdin: Some(stdin),

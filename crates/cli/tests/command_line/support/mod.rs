@@ -25,8 +25,8 @@ use tempfile::TempDir;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The program under test: `SEINPAAL_PROGRAM=/path/to/seinpaal` names another, for instance that of
-/// a package. Of a program without shared libraries one test must fail: the one that holds a
-/// watcher back by a library.
+/// a package. Of a program without shared libraries those tests must fail that [have a
+/// library](World::library) do something in it.
 pub(crate) fn program() -> &'static str {
     static NAMED: LazyLock<Option<String>> = LazyLock::new(|| env::var("SEINPAAL_PROGRAM").ok());
     NAMED.as_deref().unwrap_or(env!("CARGO_BIN_EXE_seinpaal"))
@@ -97,6 +97,16 @@ impl World {
     /// Runs the program to its end.
     pub(crate) fn seinpaal(&self, args: &[&str]) -> Done {
         finish(self.command(args))
+    }
+
+    /// A library for `LD_PRELOAD`, in C.
+    pub(crate) fn library(&self, name: &str, source: &str) -> PathBuf {
+        let [code, library] = ["c", "so"].map(|end| self.path(name).with_extension(end));
+        fs::write(&code, source).unwrap();
+        let mut cc = Command::new("cc");
+        let done = cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&code).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        library
     }
 
     /// `sh -c script`, with the program as `$SEINPAAL`.
@@ -191,9 +201,17 @@ pub(crate) fn until_written(path: &Path) -> String {
 
 /// Returns whether a process runs. One that has ended and was not reaped yet does not.
 pub(crate) fn lives(pid: u32) -> bool {
+    !matches!(state(pid), None | Some(b'Z' | b'X'))
+}
+
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    state(pid) == Some(b'T')
+}
+
+/// A letter, or nothing if there is no such process.
+fn state(pid: u32) -> Option<u8> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
-    !matches!(state, None | Some(b'Z' | b'X'))
+    stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0])
 }
 
 /// Sends a signal by name, as `kill -NAME`.
