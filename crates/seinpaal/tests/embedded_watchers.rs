@@ -1,5 +1,5 @@
-//! The embedded store: what happens when clients at the head of a line die with those that hold, and
-//! where many hold.
+//! The embedded store: what happens when clients at the head of a line die with those that hold,
+//! and where many hold.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -23,6 +23,7 @@ fn a_client_process() {
 #[test]
 fn a_waiter_is_served_though_the_holder_and_all_before_it_in_line_were_killed() {
     let dir = tempfile::tempdir().unwrap();
+    let _first = first_that_sweeps(dir.path());
     let mut dead: Vec<Client> = (0..6).map(|_| Client::start(dir.path())).collect();
     for (ticket, client) in dead.iter_mut().enumerate() {
         let said = client.order(&format!("acquire n 1 {ticket}"));
@@ -34,9 +35,10 @@ fn a_waiter_is_served_though_the_holder_and_all_before_it_in_line_were_killed() 
     assert_eq!(last.line(), "news granted");
 }
 
-/// Waits until the first client of a store has cleared away all that are dead. For five minutes
-/// from then on nobody finds them that way.
-fn wait_for_sweep(dir: &Path) {
+/// The first client of a store, once it has cleared away all that are dead. For five minutes from
+/// then on nobody finds them that way.
+fn first_that_sweeps(dir: &Path) -> Client {
+    let first = Client::start(dir);
     let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
     let swept = || db.query_row("SELECT swept FROM boot", [], |row| row.get::<_, i64>(0)).unwrap();
     let begin = Instant::now();
@@ -44,14 +46,13 @@ fn wait_for_sweep(dir: &Path) {
         assert!(begin.elapsed() < PATIENCE, "nobody clears away the dead");
         thread::yield_now();
     }
+    first
 }
 
 #[test]
 fn a_client_with_many_places_in_line_is_one_of_those_that_watch_the_holder() {
     let dir = tempfile::tempdir().unwrap();
-    let first = Client::start(dir.path());
-    wait_for_sweep(dir.path());
-    first.end();
+    let _first = first_that_sweeps(dir.path());
     let [mut holder, mut many, mut last] = [(); 3].map(|()| Client::that_is_only_told(dir.path()));
     assert_eq!(holder.order("acquire n 1 1"), "granted");
     for ticket in 2..6 {
@@ -111,6 +112,7 @@ async fn of_a_hundred_holders_the_end_of_any_lets_a_newcomer_in_that_will_not_wa
 #[test]
 fn what_a_killed_worker_worked_on_is_given_out_though_the_first_idle_worker_was_killed_too() {
     let dir = tempfile::tempdir().unwrap();
+    let _first = first_that_sweeps(dir.path());
     let mut idle: Vec<Client> = (0..5).map(|_| Client::start(dir.path())).collect();
     let mut last = Client::start(dir.path());
     for client in idle.iter_mut().chain([&mut last]) {
