@@ -5,7 +5,7 @@
 //! pipe closes without a goodbye we were killed; when the time is up and nothing was heard we were
 //! stopped. Either way CMD's whole group gets TERM, then KILL, both before the lease ends. There
 //! are two exceptions. If we were killed and the permit is that of a run around us, CMD gets KILL
-//! at once. If we were stopped and CMD has ended by itself, nobody gets anything.
+//! at once. If we were stopped and CMD has ended by itself, what it left behind goes on.
 
 mod note;
 pub(crate) mod watch;
@@ -34,7 +34,7 @@ pub(super) use note::{GuardTimes, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
-/// Its exit status when CMD had ended by itself, and it only had to end what CMD left behind.
+/// Its exit status when CMD had ended before, and it only had to end what CMD left behind.
 const ENDED_THE_REST: i32 = 2;
 
 /// How to end CMD.

@@ -132,6 +132,18 @@ impl GuardWatch {
         }
     }
 
+    /// Returns whether CMD ended by itself, and the run that we help has not looked yet, because it
+    /// is stopped. Then the rest of the group may go on. It may not if the run was ending it: there
+    /// is a KILL to come then, and no TERM before it.
+    fn leaves_it_to_the_run(&mut self, group: Pid) -> bool {
+        if self.has_termed || self.is_alone {
+            return false;
+        }
+        let leader = GroupLeader::look(group);
+        self.has_spared_cmd = leader != GroupLeader::Lives;
+        leader == GroupLeader::Ended && self.term < self.kill
+    }
+
     /// Executes what is due.
     fn act(&mut self) -> GuardStep {
         let now = now();
@@ -139,14 +151,8 @@ impl GuardWatch {
             return if self.is_alone { GuardStep::Go(0) } else { GuardStep::Wait(LONGEST_NAP) };
         };
         let is_due = now >= self.term.min(self.kill);
-        if is_due && !self.has_termed && !self.is_alone {
-            match GroupLeader::look(group) {
-                // It ended by itself. The run that we help has not looked yet, because it is
-                // stopped. As soon as it goes on it decides what happens to the rest of the group.
-                GroupLeader::Ended => return GuardStep::Wait(LONGEST_NAP),
-                GroupLeader::Reaped => self.has_spared_cmd = true,
-                GroupLeader::Lives => {}
-            }
+        if is_due && self.leaves_it_to_the_run(group) {
+            return GuardStep::Wait(LONGEST_NAP);
         }
         if now >= self.kill {
             self.has_termed = true;
