@@ -15,13 +15,10 @@
 //! second.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::{FileExt, MetadataExt},
-    },
-    process, str,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    process,
     sync::Arc,
 };
 
@@ -42,8 +39,6 @@ use super::{
 };
 use seinpaal_store::{ChildRecord, StoreError};
 
-/// Longer than any record.
-const MOST_RECORD: usize = 256;
 /// How often a file is made anew because somebody looked at it before it was locked.
 const MOST_TRIES: u32 = 100;
 
@@ -83,7 +78,7 @@ impl Presences {
         };
         // Shared: two who look at the same time are not in each other's way.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => is_plain(&file) && !is_anybody_on_record(&file),
+            Ok(()) => is_plain(&file) && !record::is_anybody_there(&file),
             Err(Errno::WOULDBLOCK) => record::are_processes_gone(&file),
             Err(_) => false,
         }
@@ -183,24 +178,6 @@ fn is_plain(file: &File) -> bool {
     file.metadata().is_ok_and(|file| file.file_type().is_file())
 }
 
-/// Returns whether a whole record of our pid namespace names somebody who lives. Where that cannot
-/// be told, the lock alone counts.
-fn is_anybody_on_record(file: &File) -> bool {
-    let mut bytes = [0; MOST_RECORD];
-    let Ok(length) = file.read_at(&mut bytes, 0) else { return false };
-    let text = str::from_utf8(&bytes[..length]).ok();
-    let record = text.and_then(|text| text.strip_suffix('\n'));
-    let namespace = record.and_then(|record| record.split(' ').next()?.parse().ok());
-    namespace.is_some() && namespace == pid_namespace() && !record::are_processes_gone(file)
-}
-
-/// `None` where `/proc` shows no process ids, or those of another namespace.
-fn pid_namespace() -> Option<u64> {
-    let shown = fs::read_link("/proc/self").ok()?;
-    let is_ours = shown.to_str()?.parse() == Ok(process::id());
-    is_ours.then(|| fs::metadata("/proc/self/ns/pid").map(|it| it.ino()).ok()).flatten()
-}
-
 fn clear_away(dir: &Directory, file: &str) {
     dir.unlink(&socket_of(file));
     dir.unlink(file);
@@ -212,6 +189,8 @@ fn socket_of(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     /// A client that showed itself, and whose descriptors are all closed. Its file stays.
@@ -245,7 +224,7 @@ mod tests {
     #[test]
     fn of_a_free_lock_a_record_of_the_dead_or_of_another_namespace_says_nothing() {
         let me = process::id();
-        let namespace = pid_namespace().unwrap();
+        let namespace = record::pid_namespace().unwrap();
         for text in [
             format!("{namespace} {me} 1 {me} 2\n"),
             format!("{} {me} 1 {me} 2\n", namespace + 1),

@@ -36,12 +36,19 @@ const MOST_LINE: usize = 64;
 /// Returns whether both processes that are on record in a file are gone. `false` also where there
 /// is no record, or it is of another pid namespace.
 pub(super) fn are_processes_gone(file: &File) -> bool {
+    on_record(file).is_some_and(|processes| processes.into_iter().all(is_process_gone))
+}
+
+/// Returns whether one of the processes that are on record in a file lives. `false` also where
+/// there is no record, or it is of another pid namespace.
+pub(super) fn is_anybody_there(file: &File) -> bool {
+    on_record(file).is_some_and(|processes| !processes.into_iter().all(is_process_gone))
+}
+
+fn on_record(file: &File) -> Option<[StartedProcess; 2]> {
     let mut bytes = [0; MOST_RECORD];
-    let Ok(length) = file.read_at(&mut bytes, 0) else { return false };
-    let Some([parent, child]) = str::from_utf8(&bytes[..length]).ok().and_then(read_record) else {
-        return false;
-    };
-    is_process_gone(parent) && is_process_gone(child)
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    read_record(str::from_utf8(&bytes[..length]).ok()?)
 }
 
 /// Puts this process and a child on record. Nothing where processes cannot be seen.
@@ -124,7 +131,7 @@ fn record_of_parent() -> Option<String> {
 
 /// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing. `None`, too,
 /// where there is no `/proc`.
-fn pid_namespace() -> Option<u64> {
+pub(super) fn pid_namespace() -> Option<u64> {
     let me = fs::read_link("/proc/self").ok()?;
     if me.to_str()?.parse() != Ok(process::id()) {
         return None;
