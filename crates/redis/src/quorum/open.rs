@@ -41,13 +41,18 @@ impl QuorumStore {
         news: NewsSender,
         now: Option<Arc<AtomicU64>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let (sender, inbound) = mpsc::unbounded_channel();
-        let quorum = Arc::new(Quorum::begin(url, inbox, news, now, &sender)?);
+        // A channel for each node, so that what is heard tells who said it.
+        let channels = url.nodes.iter().map(|_| mpsc::unbounded_channel());
+        let (senders, inbounds): (Vec<_>, Vec<_>) = channels.unzip();
+        let quorum = Arc::new(Quorum::begin(url, inbox, news, now, senders)?);
         quorum.connect().await?;
         let first_reading = quorum.begin_guard().await?;
-        let hearing = tokio::spawn(hear(Arc::downgrade(&quorum), inbound)).abort_handle();
-        let asking = tokio::spawn(ask_again(Arc::downgrade(&quorum))).abort_handle();
-        Ok(Arc::new(Self { quorum, first_reading, tasks: vec![hearing, asking] }))
+        let hearing = inbounds.into_iter().enumerate().map(|(node, inbound)| {
+            tokio::spawn(hear(Arc::downgrade(&quorum), node, inbound)).abort_handle()
+        });
+        let mut tasks: Vec<_> = hearing.collect();
+        tasks.push(tokio::spawn(ask_again(Arc::downgrade(&quorum))).abort_handle());
+        Ok(Arc::new(Self { quorum, first_reading, tasks }))
     }
 }
 
@@ -57,7 +62,7 @@ impl Quorum {
         inbox: Inbox,
         news: NewsSender,
         now: Option<Arc<AtomicU64>>,
-        sender: &NewsSender,
+        senders: Vec<NewsSender>,
     ) -> Result<Self, StoreError> {
         if url.options.replicated.is_some() {
             return Err(misconfigured(
@@ -68,9 +73,9 @@ impl Quorum {
         // The node script has a guard of its own, so its connections need none.
         let mut options = url.options;
         options.restart_guard = None;
-        let nodes = url.nodes.into_iter().map(|mut node| {
+        let nodes = url.nodes.into_iter().zip(senders).map(|(mut node, sender)| {
             node.options = options.clone();
-            Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender.clone()))
+            Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender))
         });
         Ok(Self {
             nodes: nodes.collect(),
@@ -188,7 +193,7 @@ impl Quorum {
     }
 
     /// Takes news that a node sent unasked.
-    fn hear(&self, news: News) {
+    fn hear(&self, node: usize, news: News) {
         match news {
             News::LookAgain => {
                 self.table().hurry_all();
@@ -209,8 +214,8 @@ impl Quorum {
             // A quorum keeps no queues.
             News::Queue(_) => {}
             News::Wakeup(wakeup) => {
-                let is_over = self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
-                if is_over {
+                let majority = self.majority();
+                if self.table().ends(&wakeup.name, wakeup.ticket, node, majority) {
                     self.table().forget(&wakeup.name, wakeup.ticket);
                     let _ = self.news.send(News::Wakeup(wakeup));
                 }
@@ -249,10 +254,10 @@ fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
     answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
 }
 
-async fn hear(quorum: Weak<Quorum>, mut inbound: mpsc::UnboundedReceiver<News>) {
+async fn hear(quorum: Weak<Quorum>, node: usize, mut inbound: mpsc::UnboundedReceiver<News>) {
     while let Some(news) = inbound.recv().await {
         let Some(quorum) = quorum.upgrade() else { return };
-        quorum.hear(news);
+        quorum.hear(node, news);
     }
 }
 

@@ -1,0 +1,71 @@
+//! Nodes that each fail for a moment: what they end, forget or say by themselves costs nobody a
+//! permit that a majority keeps.
+
+use seinpaal_proto::What;
+use tokio::time::timeout;
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// How many clients listen at a node as the client with inbox 1.
+async fn listeners(nodes: &Ensemble, node: usize) -> u32 {
+    let channel = format!("seinpaal:inbox:{}", Inbox(1));
+    let (_, listeners): (String, u32) =
+        nodes.say(node, cmd("PUBSUB").arg("NUMSUB").arg(channel)).await;
+    listeners
+}
+
+/// Has a node say that these tickets are over, as it does when their lease ends there.
+async fn tell_ends(nodes: &Ensemble, node: usize, tickets: &[u128]) {
+    while listeners(nodes, node).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    for ticket in tickets {
+        let text = format!("ended {} expired seinpaal:{{n}}", Ticket(*ticket));
+        let channel = format!("seinpaal:inbox:{}", Inbox(1));
+        assert_eq!(nodes.say::<u32>(node, cmd("PUBLISH").arg(channel).arg(text)).await, 1);
+    }
+}
+
+/// The next ticket of whose end the client hears.
+async fn next_end(client: &mut Client) -> u128 {
+    let ended = async {
+        loop {
+            match client.news.recv().await.expect("news") {
+                News::Wakeup(wakeup) if matches!(wakeup.what, What::Ended(_)) => {
+                    return wakeup.ticket.0;
+                }
+                _ => {}
+            }
+        }
+    };
+    timeout(LONG, ended).await.expect("news in time")
+}
+
+/// The ends of tickets 90 and 91 show that what was said before them was heard.
+#[tokio::test]
+async fn ends_at_single_nodes_between_which_a_majority_renewed_the_permit_do_not_end_it() {
+    let nodes = Ensemble::start();
+    let mut client = nodes.client(1).await;
+    assert!(is_granted(&client.attempt(1, 1).await));
+    tell_ends(&nodes, 0, &[1, 90]).await;
+    tell_ends(&nodes, 1, &[90]).await;
+    assert_eq!(next_end(&mut client).await, 90);
+    assert!(is_renewed(&client.ask(renewal(1)).await.unwrap()));
+    tell_ends(&nodes, 1, &[1, 91]).await;
+    tell_ends(&nodes, 0, &[91]).await;
+    assert_eq!(next_end(&mut client).await, 91);
+    tell_ends(&nodes, 0, &[1]).await;
+    assert_eq!(next_end(&mut client).await, 1, "two nodes have said so since the renewal");
+}
+
+#[tokio::test]
+async fn one_node_that_says_twice_that_a_permit_is_over_is_no_majority() {
+    let nodes = Ensemble::start();
+    let mut client = nodes.client(1).await;
+    assert!(is_granted(&client.attempt(1, 1).await));
+    tell_ends(&nodes, 0, &[1, 1, 90]).await;
+    tell_ends(&nodes, 1, &[90]).await;
+    assert_eq!(next_end(&mut client).await, 90);
+}
