@@ -49,16 +49,11 @@ impl TicketTable {
         self.held.get(&(name.clone(), ticket))
     }
 
-    /// Every grant under one lease, at most this many.
-    pub(super) fn under(
-        &self,
-        name: &Name,
-        lease: LeaseId,
-        most: usize,
-    ) -> Vec<HeldGrant> {
+    /// Every grant under one lease.
+    pub(super) fn under(&self, name: &Name, lease: LeaseId) -> Vec<HeldGrant> {
         let is_under =
             |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
-        self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
+        self.held.iter().filter(is_under).map(|(_, held)| held.clone()).collect()
     }
 
     pub(super) fn is_waiting(&self) -> bool {

@@ -69,3 +69,33 @@ async fn one_node_that_says_twice_that_a_permit_is_over_is_no_majority() {
     tell_ends(&nodes, 1, &[90]).await;
     assert_eq!(next_end(&mut client).await, 90);
 }
+
+#[tokio::test]
+async fn a_lease_with_many_tickets_is_made_whole_at_a_node_that_forgot() {
+    const TICKETS: u128 = 150;
+    let mut nodes = Ensemble::start();
+    let client = nodes.client(1).await;
+    for ticket in 1..=TICKETS {
+        let ask = Acquire { lease: LeaseId(7), ..attempt(ticket, 200) };
+        assert!(is_granted(&client.ask(Request::Acquire(ask)).await.unwrap()));
+    }
+    nodes.servers[0].kill();
+    nodes.servers[0].start_again();
+    let sum: u64 = (1..=TICKETS).map(|ticket| Ticket(ticket).digest()).sum();
+    let whom = Whom::All { members: TICKETS as u32, digest: sum % (1 << 48) };
+    let renew = Renew { lease: LeaseId(7), ttl: 30 * SECOND, margin: SECOND, whom };
+    let renewed = async || {
+        let reply = client.ask(Request::Renew(renew.clone())).await.unwrap();
+        assert!(matches!(reply, Reply::Renewed { .. }), "{reply:?}");
+    };
+    let fields = cmd("HLEN").arg("seinpaal:{n}").clone();
+    let made_whole = async {
+        while nodes.say::<u32>(0, &fields).await < TICKETS as u32 {
+            renewed().await;
+        }
+    };
+    timeout(LONG, made_whole).await.expect("the node has all tickets");
+    // Now another may fail: two still have them all.
+    nodes.servers[1].kill();
+    renewed().await;
+}
