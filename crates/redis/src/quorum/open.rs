@@ -129,7 +129,6 @@ impl Quorum {
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
         // First a look, since only all nodes together tell whether they are new.
         let seen = self.mark("look").await?;
-        self.refuse_twins(&seen)?;
         let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();
         let how = if is_new == self.nodes.len() { "new" } else { "go" };
         // Before the call, since a reading has to be younger than this instant.
@@ -160,24 +159,9 @@ impl Quorum {
         let mut gathering = Gathering::send(&self.nodes, &envelope, &[]);
         gathering.wait(|_| false, Duration::MAX).await;
         self.learn(&gathering);
+        gathering.refuse_twins()?;
         gathering.majority()?;
         Ok(gathering.answers().map(Option::<&NodeAnswer>::cloned).collect())
-    }
-
-    /// Refuses one server under two addresses, since it would have two votes.
-    fn refuse_twins(&self, seen: &[Option<NodeAnswer>]) -> Result<(), StoreError> {
-        let mut runs = BTreeSet::new();
-        for (node, answer) in self.nodes.iter().zip(seen) {
-            if let Some(answer) = answer
-                && !runs.insert(&answer.guard.run)
-            {
-                let shown = &node.shown;
-                return Err(misconfigured(&format!(
-                    "{shown} is the same server as another node: every node is a server of its own"
-                )));
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn other_guard(&self, stored: u64) -> StoreError {

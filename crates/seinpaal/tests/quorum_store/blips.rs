@@ -2,6 +2,7 @@
 //! permit that a majority keeps.
 
 use seinpaal_proto::What;
+use seinpaal_rig::Proxy;
 use tokio::time::timeout;
 
 use super::*;
@@ -98,4 +99,32 @@ async fn a_lease_with_many_tickets_is_made_whole_at_a_node_that_forgot() {
     // Now another may fail: two still have them all.
     nodes.servers[1].kill();
     renewed().await;
+}
+
+/// The third node is reached through a proxy, which comes to lead to the first node.
+#[tokio::test]
+async fn two_nodes_that_come_to_be_one_server_have_one_vote() {
+    let mut nodes = Ensemble::start();
+    let ports: Vec<u16> = nodes.servers.iter().map(RedisServer::port).collect();
+    let proxy = Proxy::start(ports[2]).unwrap();
+    let url = format!(
+        "redis+quorum://127.0.0.1:{},127.0.0.1:{},127.0.0.1:{}?restart-guard=off",
+        ports[0],
+        ports[1],
+        proxy.port()
+    );
+    let client = Client::connect(&url, 1).await.unwrap();
+    proxy.lead_to(ports[0]);
+    nodes.servers[2].kill();
+    let came = async {
+        while listeners(&nodes, 0).await < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, came).await.expect("the client connects again");
+    assert!(is_granted(&client.attempt(1, 1).await), "two servers are a majority");
+    client.ask(release(1)).await.unwrap();
+    nodes.servers[1].kill();
+    let error = client.ask(Request::Acquire(attempt(2, 1))).await.unwrap_err();
+    assert!(error.to_string().contains("same server"), "{error}");
 }
