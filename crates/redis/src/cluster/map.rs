@@ -6,7 +6,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use tokio::time::timeout;
 
 use super::{
-    ClusterLinks, graver,
+    ClusterLinks,
     node::ClusterNode,
     slots::{NodeAddress, SlotMap},
 };
@@ -23,16 +23,26 @@ const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 const MAP_ROOM: usize = 32 << 20;
 
 impl ClusterLinks {
-    /// Looks at the map anew, unless somebody has done so since the `seen`th look.
+    /// Looks at the map anew, unless somebody has done so since the `seen`th look. A look that fails
+    /// while the caller waits for its turn answers it, too.
     pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
+        let failed = self.failed_looks.count();
         let _turn = self.looking.lock().await;
         if self.looks.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
+        if let Some(error) = self.failed_looks.since(failed) {
+            return Err(error);
+        }
+        self.ask_all(seen).await.inspect_err(|error| self.failed_looks.note(error))
+    }
+
+    /// Asks one node after the other for its map, until one has shown it.
+    async fn ask_all(&self, turn: u64) -> Result<(), StoreError> {
         // Before anybody is asked, so that a doubt that comes up meanwhile stays.
         self.is_doubtful.store(false, Ordering::Relaxed);
         let mut worst = self.trouble("has no node that answers");
-        for address in self.who_knows(seen) {
+        for address in self.who_knows(turn) {
             match self.ask_for_map(&address).await {
                 Ok(map) => {
                     self.take_map(map);
@@ -102,4 +112,9 @@ impl ClusterLinks {
             self.hurry.notify_one();
         }
     }
+}
+
+/// The error to tell of two: one that will not pass says more than that a node is away.
+fn graver(one: StoreError, other: StoreError) -> StoreError {
+    if one.is_passing() { other } else { one }
 }
