@@ -1,7 +1,10 @@
 //! The map of a cluster: which node owns a slot. The map is read again when a request shows that it
 //! is wrong.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::time::timeout;
 
@@ -102,8 +105,11 @@ impl ClusterLinks {
     }
 
     fn take_map(&self, map: SlotMap) {
-        // A node that has left the cluster needs no links.
-        self.nodes().retain(|address, _| map.knows(address));
+        // A node that has left the cluster needs no links. It is dropped when the nodes are unlocked
+        // again, because the end of a link may need them.
+        let is_gone = |address: &NodeAddress, _: &mut Arc<ClusterNode>| !map.knows(address);
+        let gone: Vec<_> = self.nodes().extract_if(is_gone).collect();
+        drop(gone);
         *self.map() = map;
         self.looks.fetch_add(1, Ordering::Relaxed);
         let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();

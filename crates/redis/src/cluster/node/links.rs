@@ -141,7 +141,10 @@ impl ClusterNode {
 
     /// Closes late links, since another link hears now what they heard.
     pub(in crate::cluster) fn close_former_wakeups(&self, ids: &[u64]) {
-        self.former_wakeups().retain(|link| !ids.contains(&link.id));
+        let closing: Vec<_> =
+            self.former_wakeups().extract_if(.., |link| ids.contains(&link.id)).collect();
+        // Once the list is unlocked, because the end of a link may need it.
+        drop(closing);
     }
 
     /// A poisoned lock does no harm, since no change under it is ever left half done.
