@@ -14,6 +14,7 @@ mod call;
 mod confirm;
 mod ears;
 mod examine;
+mod failures;
 mod listening;
 mod map;
 mod node;
@@ -41,6 +42,7 @@ pub(super) use self::slots::{fuzz_redirection, fuzz_slots};
 use self::{
     call::{NodeTask, ScriptCall},
     ears::Ears,
+    failures::SharedFailures,
     listening::keep,
     node::{ClusterNode, WiredScripts},
     slots::{NodeAddress, SlotMap},
@@ -84,6 +86,7 @@ struct ClusterLinks {
     /// The map may be out of date.
     is_doubtful: AtomicBool,
     looking: tokio::sync::Mutex<()>,
+    failed_looks: SharedFailures,
     nodes: Mutex<HashMap<NodeAddress, Arc<ClusterNode>>>,
     ears: Ears,
     /// The look at the first node that answered.
@@ -135,10 +138,10 @@ impl Cluster {
 
     /// An answer about a name of this slot is overdue. If the link to its node was silent for so
     /// long, the next call there opens a new one.
-    pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
+    pub(super) fn reassure(&self, slot: u16, silence: Duration) {
         let owner = self.shared.map().owner(slot).cloned();
         if let Some(owner) = owner {
-            self.shared.node(&owner).doubt(silence).await;
+            self.shared.node(&owner).doubt(silence);
         }
     }
 
@@ -248,6 +251,7 @@ impl ClusterLinks {
             looks: AtomicU64::new(0),
             is_doubtful: AtomicBool::new(false),
             looking: tokio::sync::Mutex::default(),
+            failed_looks: SharedFailures::default(),
             nodes: Mutex::default(),
             ears: Ears::default(),
             first_look: OnceLock::new(),
@@ -290,7 +294,5 @@ fn no_reading() -> StoreError {
     StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message)
 }
 
-/// The error to tell of two: one that will not pass says more than that a node is away.
-fn graver(one: StoreError, other: StoreError) -> StoreError {
-    if one.is_passing() { other } else { one }
-}
+#[cfg(test)]
+mod tests;

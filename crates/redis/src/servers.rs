@@ -70,7 +70,7 @@ impl Servers {
     pub(super) async fn reassure(&self, key: &str, silence: Duration) {
         match self {
             Self::One { connection, .. } => connection.reassure(silence).await,
-            Self::Cluster(cluster) => cluster.reassure(slot_of(key.as_bytes()), silence).await,
+            Self::Cluster(cluster) => cluster.reassure(slot_of(key.as_bytes()), silence),
         }
     }
 

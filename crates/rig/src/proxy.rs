@@ -7,7 +7,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -56,7 +56,7 @@ pub struct Proxy {
 
 #[derive(Debug)]
 struct ProxyState {
-    upstream: u16,
+    upstream: AtomicU16,
     mode: Mutex<Mode>,
     changed: Condvar,
     trap: Mutex<Option<Trap>>,
@@ -99,7 +99,7 @@ impl Proxy {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
         let shared = Arc::new(ProxyState {
-            upstream,
+            upstream: AtomicU16::new(upstream),
             mode: Mutex::new(Mode::Pass),
             changed: Condvar::new(),
             trap: Mutex::default(),
@@ -112,6 +112,11 @@ impl Proxy {
         let accepting = Arc::clone(&shared);
         thread::spawn(move || accepting.accept(&listener));
         Ok(Self { port, shared })
+    }
+
+    /// Leads new connections to the server at this port. Those that are open stay where they are.
+    pub fn lead_to(&self, upstream: u16) {
+        self.shared.upstream.store(upstream, Ordering::SeqCst);
     }
 
     /// The port that clients connect to.

@@ -3,6 +3,8 @@
 
 #[path = "support/asks.rs"]
 mod asks;
+#[path = "quorum_store/blips.rs"]
+mod blips;
 
 use std::{
     sync::Arc,

@@ -3,6 +3,8 @@
 
 #[path = "support/asks.rs"]
 mod asks;
+#[path = "redis_cluster/deaf.rs"]
+mod deaf;
 #[path = "redis_cluster/moving.rs"]
 mod moving;
 

@@ -34,6 +34,8 @@ struct Ear {
     slot: u16,
     tickets: HashSet<Ticket>,
     at: Option<ListeningLink>,
+    /// The link over which it was heard last, while no link is believed to hear it.
+    former: Option<u64>,
     /// It was heard at some time, so a gap may have swallowed wakeups.
     was_heard: bool,
     used: Instant,
@@ -104,7 +106,7 @@ impl Ears {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
         let is_back = ear.was_heard && ear.at.as_ref() != Some(&at);
-        (ear.was_heard, ear.at) = (true, Some(at));
+        (ear.was_heard, ear.at, ear.former) = (true, Some(at), None);
         is_back
     }
 
@@ -119,7 +121,13 @@ impl Ears {
     pub(super) fn lose(&self, link: u64) -> bool {
         let mut all = self.all();
         let lost = all.values_mut().filter(|ear| ear.is_over(link));
-        lost.map(|ear| ear.at = None).count() > 0
+        lost.map(|ear| (ear.at, ear.former) = (None, Some(link))).count() > 0
+    }
+
+    /// Returns whether something is wanted that was heard over this link and that no other link is
+    /// known to hear.
+    pub(super) fn needs(&self, link: u64) -> bool {
+        self.all().values().any(|ear| ear.former == Some(link))
     }
 
     /// The channels that are wanted and that no link hears at the owner of its slot.
@@ -148,6 +156,7 @@ impl Ear {
             slot,
             tickets: HashSet::new(),
             at: None,
+            former: None,
             was_heard: false,
             used: Instant::now(),
             lasts: LINGER,
@@ -225,55 +234,4 @@ fn is_over(reply: &TicketReply) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TICKET: Ticket = Ticket(1);
-
-    fn at(port: u16, link: u64) -> ListeningLink {
-        ListeningLink { node: NodeAddress { host: "h".into(), port }, link }
-    }
-
-    fn owner(port: u16) -> impl Fn(u16) -> Option<NodeAddress> {
-        move |_| Some(at(port, 0).node)
-    }
-
-    #[test]
-    fn what_is_wanted_is_deaf_until_the_server_says_that_it_listens() {
-        let ears = Ears::default();
-        assert_eq!(ears.want("c", 7, [TICKET]), None);
-        assert_eq!(ears.deaf(owner(1)), [("c".to_owned(), 7)]);
-        assert!(!ears.listens("c", at(1, 5)), "nothing can have been missed before");
-        assert_eq!(ears.want("c", 7, []), Some(at(1, 5)));
-        assert!(ears.deaf(owner(1)).is_empty());
-        assert_eq!(ears.deaf(owner(2)).len(), 1, "it listens at the wrong node");
-    }
-
-    #[test]
-    fn a_client_that_comes_back_may_have_missed_something() {
-        let ears = Ears::default();
-        ears.want("c", 7, [TICKET]);
-        ears.listens("c", at(1, 5));
-        assert!(!ears.lose(4) && ears.lose(5));
-        assert!(ears.listens("c", at(1, 6)));
-        assert!(!ears.listens_no_more("c", 5), "an older link has no say");
-        assert!(ears.listens_no_more("c", 6));
-        assert!(ears.listens("c", at(2, 7)));
-        assert!(!ears.listens("unwanted", at(2, 7)));
-    }
-
-    #[test]
-    fn a_name_is_given_up_a_while_after_its_last_ticket() {
-        let ears = Ears::default();
-        ears.want("c", 7, [TICKET, Ticket(2)]);
-        ears.listens("c", at(1, 5));
-        let later = Instant::now() + LINGER * 2;
-        assert!(ears.give_up_idle(later).is_empty());
-        ears.release("c", &[TICKET]);
-        assert!(ears.give_up_idle(later).is_empty());
-        ears.release("c", &[Ticket(2)]);
-        assert!(ears.give_up_idle(Instant::now()).is_empty(), "it lingers");
-        assert_eq!(ears.give_up_idle(later), [("c".to_owned(), Some(at(1, 5)))]);
-        assert!(ears.all().is_empty());
-    }
-}
+mod tests;

@@ -138,12 +138,9 @@ impl ClusterLinks {
     }
 
     /// Listens again wherever it should and does not, and tells the session if it has missed
-    /// something. Returns whether it listens everywhere now.
+    /// something. Returns whether it listens everywhere now. What is not heard at one node keeps
+    /// nothing from being heard at the others.
     async fn mend(&self) -> bool {
-        // A link counts as late only once nothing is believed to be heard over it. So everything
-        // that these links heard is among what is deaf, and they can close after the round.
-        let nodes = self.all_nodes();
-        let late = nodes.iter().map(|node| (node, node.late_wakeups())).collect::<Vec<_>>();
         let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
         let mended = stream::iter(deaf)
             .map(|(channel, slot)| async move {
@@ -155,14 +152,32 @@ impl ClusterLinks {
                     .is_ok()
             })
             .buffer_unordered(EARS_AT_ONCE);
-        let is_whole = mended.all(async |is_mended| is_mended).await;
-        if is_whole {
-            late.iter().for_each(|(node, late)| node.close_former_wakeups(late));
-        }
+        let is_whole = mended.fold(true, async |is_whole, is_mended| {
+            if !is_mended {
+                // The others may take a while. The session need not wait for them.
+                self.tell_of_gaps();
+            }
+            is_whole && is_mended
+        });
+        let is_whole = is_whole.await;
+        self.close_late_links();
+        self.tell_of_gaps();
+        is_whole
+    }
+
+    fn tell_of_gaps(&self) {
         if self.has_missed.swap(false, Ordering::Relaxed) {
             let _ = self.news.send(News::LookAgain);
         }
-        is_whole
+    }
+
+    /// Closes each late link of which other links hear now all that it heard.
+    fn close_late_links(&self) {
+        for node in self.all_nodes() {
+            let late = node.late_wakeups().into_iter();
+            let over: Vec<_> = late.filter(|link| !self.ears.needs(*link)).collect();
+            node.close_former_wakeups(&over);
+        }
     }
 
     async fn give_up_idle(&self) {

@@ -1,12 +1,15 @@
 //! The map of a cluster: which node owns a slot. The map is read again when a request shows that it
 //! is wrong.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::time::timeout;
 
 use super::{
-    ClusterLinks, graver,
+    ClusterLinks,
     node::ClusterNode,
     slots::{NodeAddress, SlotMap},
 };
@@ -23,16 +26,26 @@ const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 const MAP_ROOM: usize = 32 << 20;
 
 impl ClusterLinks {
-    /// Looks at the map anew, unless somebody has done so since the `seen`th look.
+    /// Looks at the map anew, unless somebody has done so since the `seen`th look. A look that fails
+    /// while the caller waits for its turn answers it, too.
     pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
+        let failed = self.failed_looks.count();
         let _turn = self.looking.lock().await;
         if self.looks.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
+        if let Some(error) = self.failed_looks.since(failed) {
+            return Err(error);
+        }
+        self.ask_all(seen).await.inspect_err(|error| self.failed_looks.note(error))
+    }
+
+    /// Asks one node after the other for its map, until one has shown it.
+    async fn ask_all(&self, turn: u64) -> Result<(), StoreError> {
         // Before anybody is asked, so that a doubt that comes up meanwhile stays.
         self.is_doubtful.store(false, Ordering::Relaxed);
         let mut worst = self.trouble("has no node that answers");
-        for address in self.who_knows(seen) {
+        for address in self.who_knows(turn) {
             match self.ask_for_map(&address).await {
                 Ok(map) => {
                     self.take_map(map);
@@ -92,8 +105,11 @@ impl ClusterLinks {
     }
 
     fn take_map(&self, map: SlotMap) {
-        // A node that has left the cluster needs no links.
-        self.nodes().retain(|address, _| map.knows(address));
+        // A node that has left the cluster needs no links. It is dropped when the nodes are unlocked
+        // again, because the end of a link may need them.
+        let is_gone = |address: &NodeAddress, _: &mut Arc<ClusterNode>| !map.knows(address);
+        let gone: Vec<_> = self.nodes().extract_if(is_gone).collect();
+        drop(gone);
         *self.map() = map;
         self.looks.fetch_add(1, Ordering::Relaxed);
         let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();
@@ -102,4 +118,9 @@ impl ClusterLinks {
             self.hurry.notify_one();
         }
     }
+}
+
+/// The error to tell of two: one that will not pass says more than that a node is away.
+fn graver(one: StoreError, other: StoreError) -> StoreError {
+    if one.is_passing() { other } else { one }
 }

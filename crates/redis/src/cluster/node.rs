@@ -20,6 +20,7 @@ use tokio::sync::Mutex;
 
 use super::{
     call::{NodeTask, ScriptCall},
+    failures::SharedFailures,
     slots::NodeAddress,
 };
 use crate::{
@@ -80,13 +81,20 @@ pub(super) struct ClusterNode {
     url: RedisUrl,
     scripts: Arc<WiredScripts>,
     on_heard: OnHeard,
-    commands: Mutex<Option<NodeLink>>,
-    wakeups: Mutex<Option<NodeLink>>,
+    commands: LinkPlace,
+    wakeups: LinkPlace,
     /// Links that were late. Each stays open until what it heard is heard over another link. As
     /// long as it is subscribed, the server does not pass its client over.
     former_wakeups: std::sync::Mutex<Vec<NodeLink>>,
     /// How often a link for commands was opened since the node last answered a script.
     tries: AtomicU64,
+}
+
+/// The place of a link. Whoever opens one holds the lock meanwhile.
+#[derive(Default)]
+struct LinkPlace {
+    link: Mutex<Option<NodeLink>>,
+    failures: SharedFailures,
 }
 
 #[derive(Clone)]
@@ -112,8 +120,8 @@ impl ClusterNode {
             url,
             scripts,
             on_heard,
-            commands: Mutex::default(),
-            wakeups: Mutex::default(),
+            commands: LinkPlace::default(),
+            wakeups: LinkPlace::default(),
             former_wakeups: std::sync::Mutex::default(),
             tries: AtomicU64::new(0),
         }
@@ -218,7 +226,7 @@ impl ClusterNode {
 
     /// Gives a subscription up. A failure harms nobody, since nobody is left who wants to hear.
     pub(super) async fn leave(&self, channel: &str) {
-        let link = self.wakeups.lock().await.clone();
+        let link = self.wakeups.link.lock().await.clone();
         if let Some(mut link) = link {
             let mut unsubscribe = redis::cmd("SUNSUBSCRIBE");
             unsubscribe.arg(channel);
@@ -229,7 +237,7 @@ impl ClusterNode {
     /// Asks the link for wakeups whether it is there, because a half-open one says nothing by
     /// itself.
     pub(super) async fn try_wakeups(&self) {
-        let link = self.wakeups.lock().await.clone();
+        let link = self.wakeups.link.lock().await.clone();
         if let Some(mut link) = link
             && link.connection.send(&redis::cmd("PING")).await.is_err()
         {

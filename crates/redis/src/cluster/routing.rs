@@ -20,8 +20,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 const MOST_HOPS: u32 = 8;
 
 impl ClusterLinks {
-    /// Sends a task to the owner of the slot, until it was executed or refused, or until the time
-    /// for an answer is over.
+    /// Sends a task to the owner of the slot, until it was executed or refused. The first
+    /// try that fails after the time for an answer is the last. So the call may take longer than
+    /// that, because a try may read a map, open a connection, and wait for an answer.
     pub(super) async fn route(
         &self,
         slot: u16,

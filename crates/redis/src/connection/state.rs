@@ -110,13 +110,15 @@ impl ConnectionState {
 
     pub(super) fn go_down(&self, id: u64, last: Last) {
         let lost = LinkOutage::lost(&self.options.shown());
+        let mut closing = None;
         self.status.send_if_modified(|status| {
             let is_it = status.is_link(id);
             if is_it {
-                status.go_down(lost, last);
+                closing = status.go_down(lost, last);
             }
             is_it
         });
+        drop(closing);
     }
 
     /// Has a new link opened beside this one, if this one was silent for so long.

@@ -26,12 +26,22 @@ impl Status {
         self.link().is_some_and(|(current, _)| current == id)
     }
 
-    /// Takes the link away, so that nothing is sent over it any more.
-    pub(super) fn go_down(&mut self, outage: LinkOutage, last: Last) {
+    /// Takes the link away, so that nothing is sent over it any more. Returns it if it is to close.
+    /// The caller drops it once the status is unlocked, because the end of a link may need the
+    /// status.
+    #[must_use]
+    pub(super) fn go_down(&mut self, outage: LinkOutage, last: Last) -> Option<Link> {
         let old = std::mem::replace(self, Self::Down(outage, None));
-        let (Self::Up(_, link) | Self::Doubted(_, link)) = old else { return };
-        if let (Last::Stays, Self::Down(_, last)) = (last, self) {
-            *last = Some(link);
+        let link = match old {
+            Self::Up(_, link) | Self::Doubted(_, link) => Some(link),
+            Self::Down(_, link) => link,
+        };
+        match (last, self) {
+            (Last::Stays, Self::Down(_, last)) => {
+                *last = link;
+                None
+            }
+            _ => link,
         }
     }
 

@@ -11,6 +11,7 @@ use super::{
     answer::NodeAnswer,
     node::{Envelope, QuorumNode},
 };
+use crate::misconfigured;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How long a majority may take to answer, which is much shorter than a ttl.
@@ -32,6 +33,9 @@ enum NodeTurn {
     Waiting,
     Answered(NodeAnswer),
     Failed(StoreError),
+    /// It has answered, and is the same server as a node that answered before it. One server has
+    /// one vote.
+    Twin(StoreError),
 }
 
 impl Gathering {
@@ -74,7 +78,7 @@ impl Gathering {
                 until = Instant::now() + GRACE.min(patience);
             }
             match timeout_at(until, self.inbound.recv()).await {
-                Ok(Some((index, Ok(answer)))) => self.slots[index] = NodeTurn::Answered(answer),
+                Ok(Some((index, Ok(answer)))) => self.take(index, answer),
                 Ok(Some((index, Err(error)))) => self.slots[index] = NodeTurn::Failed(error),
                 Ok(None) | Err(_) => {
                     self.note_silence();
@@ -82,6 +86,31 @@ impl Gathering {
                 }
             }
         }
+    }
+
+    /// Takes an answer, unless another node has given one in the same run of a server. A name may
+    /// lead elsewhere with every connection, so each call looks.
+    fn take(&mut self, index: usize, answer: NodeAnswer) {
+        let run = &answer.guard.run;
+        // A server that hides its run is not known to be another's twin.
+        let is_twin = run != "-" && self.answers().flatten().any(|other| other.guard.run == *run);
+        self.slots[index] = if is_twin {
+            NodeTurn::Twin(misconfigured(&format!(
+                "{} is the same server as another node: every node is a server of its own",
+                self.nodes[index].shown
+            )))
+        } else {
+            NodeTurn::Answered(answer)
+        };
+    }
+
+    /// Fails if two nodes are one server.
+    pub(super) fn refuse_twins(&self) -> Result<(), StoreError> {
+        let twin = self.slots.iter().find_map(|slot| match slot {
+            NodeTurn::Twin(error) => Some(error.clone()),
+            _ => None,
+        });
+        twin.map_or(Ok(()), Err)
     }
 
     /// Returns whether an answer is still worth waiting for: a node has not answered that is not
@@ -128,7 +157,7 @@ impl Gathering {
     fn error(&self) -> StoreError {
         let errors = || {
             self.slots.iter().filter_map(|slot| match slot {
-                NodeTurn::Failed(error) => Some(error),
+                NodeTurn::Failed(error) | NodeTurn::Twin(error) => Some(error),
                 _ => None,
             })
         };
@@ -136,7 +165,7 @@ impl Gathering {
             NodeTurn::Unsent => true,
             NodeTurn::Failed(error) => error.certainty() == Certainty::NotExecuted,
             // A node that answered has executed it, and one that is silent may have.
-            NodeTurn::Waiting | NodeTurn::Answered(_) => false,
+            NodeTurn::Waiting | NodeTurn::Answered(_) | NodeTurn::Twin(_) => false,
         };
         let is_certain = self.slots.iter().all(is_certain);
         let certainty = if is_certain { Certainty::NotExecuted } else { Certainty::Unknown };

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use seinpaal_proto::{
     Acquire, LimitRule, Name, OnMismatch, Renew, Reply, Request, TicketReply, Whom,
 };
@@ -18,9 +19,6 @@ use super::{
     table::HeldGrant,
 };
 use crate::script::acquire_line;
-
-/// How many tickets under one lease are mended in one call at most.
-const MOST_MENDED: usize = 60;
 
 impl Quorum {
     /// Writes down what a majority has just renewed where it is missing: at a node that came back
@@ -55,19 +53,17 @@ impl Quorum {
         }
     }
 
-    /// The grants of this session that a renewal has extended.
+    /// All grants of this session that a renewal has extended. A node renews a lease as a whole only
+    /// if it has every ticket, so a part of them would not make it a node that renews.
     fn renewed(&self, name: &Name, renew: &Renew, reply: &Reply) -> Vec<HeldGrant> {
         let table = self.table();
         match (&renew.whom, reply) {
-            (Whom::All { .. }, Reply::Renewed { .. }) => {
-                table.under(name, renew.lease, MOST_MENDED)
-            }
+            (Whom::All { .. }, Reply::Renewed { .. }) => table.under(name, renew.lease),
             (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
                 .iter()
                 .zip(found)
                 .filter(|(_, found)| matches!(found, TicketReply::Held { .. }))
                 .filter_map(|(ticket, _)| table.held(name, *ticket).cloned())
-                .take(MOST_MENDED)
                 .collect(),
             _ => Vec::new(),
         }
@@ -99,10 +95,11 @@ impl Quorum {
             }
             let (node, envelope) = (Arc::clone(&self.nodes[index]), envelope.clone());
             tokio::spawn(async move {
-                for some in lines.chunks(MOST_LINES) {
-                    if let Err(error) = node.ask(&envelope, some).await {
-                        tracing::debug!(target: crate::TARGET, %error, "not put right");
-                    }
+                // All calls at once, so that nothing which this client sends later, such as the end
+                // of a ticket, overtakes one of them.
+                let calls = lines.chunks(MOST_LINES).map(|some| node.ask(&envelope, some));
+                for error in join_all(calls).await.into_iter().filter_map(Result::err) {
+                    tracing::debug!(target: crate::TARGET, %error, "not put right");
                 }
             });
         }

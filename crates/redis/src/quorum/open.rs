@@ -41,13 +41,18 @@ impl QuorumStore {
         news: NewsSender,
         now: Option<Arc<AtomicU64>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let (sender, inbound) = mpsc::unbounded_channel();
-        let quorum = Arc::new(Quorum::begin(url, inbox, news, now, &sender)?);
+        // A channel for each node, so that what is heard tells who said it.
+        let channels = url.nodes.iter().map(|_| mpsc::unbounded_channel());
+        let (senders, inbounds): (Vec<_>, Vec<_>) = channels.unzip();
+        let quorum = Arc::new(Quorum::begin(url, inbox, news, now, senders)?);
         quorum.connect().await?;
         let first_reading = quorum.begin_guard().await?;
-        let hearing = tokio::spawn(hear(Arc::downgrade(&quorum), inbound)).abort_handle();
-        let asking = tokio::spawn(ask_again(Arc::downgrade(&quorum))).abort_handle();
-        Ok(Arc::new(Self { quorum, first_reading, tasks: vec![hearing, asking] }))
+        let hearing = inbounds.into_iter().enumerate().map(|(node, inbound)| {
+            tokio::spawn(hear(Arc::downgrade(&quorum), node, inbound)).abort_handle()
+        });
+        let mut tasks: Vec<_> = hearing.collect();
+        tasks.push(tokio::spawn(ask_again(Arc::downgrade(&quorum))).abort_handle());
+        Ok(Arc::new(Self { quorum, first_reading, tasks }))
     }
 }
 
@@ -57,7 +62,7 @@ impl Quorum {
         inbox: Inbox,
         news: NewsSender,
         now: Option<Arc<AtomicU64>>,
-        sender: &NewsSender,
+        senders: Vec<NewsSender>,
     ) -> Result<Self, StoreError> {
         if url.options.replicated.is_some() {
             return Err(misconfigured(
@@ -68,9 +73,9 @@ impl Quorum {
         // The node script has a guard of its own, so its connections need none.
         let mut options = url.options;
         options.restart_guard = None;
-        let nodes = url.nodes.into_iter().map(|mut node| {
+        let nodes = url.nodes.into_iter().zip(senders).map(|(mut node, sender)| {
             node.options = options.clone();
-            Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender.clone()))
+            Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender))
         });
         Ok(Self {
             nodes: nodes.collect(),
@@ -124,7 +129,6 @@ impl Quorum {
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
         // First a look, since only all nodes together tell whether they are new.
         let seen = self.mark("look").await?;
-        self.refuse_twins(&seen)?;
         let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();
         let how = if is_new == self.nodes.len() { "new" } else { "go" };
         // Before the call, since a reading has to be younger than this instant.
@@ -155,24 +159,9 @@ impl Quorum {
         let mut gathering = Gathering::send(&self.nodes, &envelope, &[]);
         gathering.wait(|_| false, Duration::MAX).await;
         self.learn(&gathering);
+        gathering.refuse_twins()?;
         gathering.majority()?;
         Ok(gathering.answers().map(Option::<&NodeAnswer>::cloned).collect())
-    }
-
-    /// Refuses one server under two addresses, since it would have two votes.
-    fn refuse_twins(&self, seen: &[Option<NodeAnswer>]) -> Result<(), StoreError> {
-        let mut runs = BTreeSet::new();
-        for (node, answer) in self.nodes.iter().zip(seen) {
-            if let Some(answer) = answer
-                && !runs.insert(&answer.guard.run)
-            {
-                let shown = &node.shown;
-                return Err(misconfigured(&format!(
-                    "{shown} is the same server as another node: every node is a server of its own"
-                )));
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn other_guard(&self, stored: u64) -> StoreError {
@@ -188,7 +177,7 @@ impl Quorum {
     }
 
     /// Takes news that a node sent unasked.
-    fn hear(&self, news: News) {
+    fn hear(&self, node: usize, news: News) {
         match news {
             News::LookAgain => {
                 self.table().hurry_all();
@@ -209,8 +198,8 @@ impl Quorum {
             // A quorum keeps no queues.
             News::Queue(_) => {}
             News::Wakeup(wakeup) => {
-                let is_over = self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
-                if is_over {
+                let majority = self.majority();
+                if self.table().ends(&wakeup.name, wakeup.ticket, node, majority) {
                     self.table().forget(&wakeup.name, wakeup.ticket);
                     let _ = self.news.send(News::Wakeup(wakeup));
                 }
@@ -249,10 +238,10 @@ fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
     answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
 }
 
-async fn hear(quorum: Weak<Quorum>, mut inbound: mpsc::UnboundedReceiver<News>) {
+async fn hear(quorum: Weak<Quorum>, node: usize, mut inbound: mpsc::UnboundedReceiver<News>) {
     while let Some(news) = inbound.recv().await {
         let Some(quorum) = quorum.upgrade() else { return };
-        quorum.hear(news);
+        quorum.hear(node, news);
     }
 }
 

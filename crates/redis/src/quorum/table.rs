@@ -2,12 +2,12 @@
 //! a node that has forgotten, and to ask again.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     time::Duration,
 };
 
 use seinpaal_proto::{
-    Acquire, Batch, Cause, Name, Permits, Reply, Request, Slots, Ticket, TicketReply, Whom,
+    Acquire, Batch, Cause, LeaseId, Name, Permits, Reply, Request, Slots, Ticket, TicketReply, Whom,
 };
 use tokio::time::Instant;
 
@@ -22,8 +22,8 @@ type TicketKey = (Name, Ticket);
 pub(super) struct TicketTable {
     held: HashMap<TicketKey, HeldGrant>,
     waiting: BTreeMap<TicketKey, WaitingAsk>,
-    /// How many nodes have said that a ticket is over.
-    ends: HashMap<TicketKey, usize>,
+    /// The nodes that have said that a ticket is over since a majority last proved that it is not.
+    ends: HashMap<TicketKey, BTreeSet<usize>>,
     arrivals: u64,
 }
 
@@ -49,16 +49,11 @@ impl TicketTable {
         self.held.get(&(name.clone(), ticket))
     }
 
-    /// Every grant under one lease, at most this many.
-    pub(super) fn under(
-        &self,
-        name: &Name,
-        lease: seinpaal_proto::LeaseId,
-        most: usize,
-    ) -> Vec<HeldGrant> {
+    /// Every grant under one lease.
+    pub(super) fn under(&self, name: &Name, lease: LeaseId) -> Vec<HeldGrant> {
         let is_under =
             |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
-        self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
+        self.held.iter().filter(is_under).map(|(_, held)| held.clone()).collect()
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -72,6 +67,7 @@ impl TicketTable {
     pub(super) fn grant(&mut self, name: &Name, held: HeldGrant) {
         let key = (name.clone(), held.ask.ticket);
         self.waiting.remove(&key);
+        self.ends.remove(&key);
         self.held.insert(key, held);
     }
 
@@ -137,15 +133,32 @@ impl TicketTable {
         Some((name.clone(), tickets))
     }
 
-    /// Counts the nodes that said that a ticket is over. Returns `true` once, when a majority has
-    /// said so.
-    pub(super) fn ends(&mut self, name: &Name, ticket: Ticket, majority: usize) -> bool {
+    /// Takes note that a node said that a ticket is over. Returns `true` once, when a majority has
+    /// said so since the ticket was last proved.
+    pub(super) fn ends(
+        &mut self,
+        name: &Name,
+        ticket: Ticket,
+        node: usize,
+        majority: usize,
+    ) -> bool {
         if self.ends.len() > MOST_ENDS {
             self.ends.clear();
         }
-        let count = self.ends.entry((name.clone(), ticket)).or_default();
-        *count += 1;
-        *count == majority
+        let nodes = self.ends.entry((name.clone(), ticket)).or_default();
+        nodes.insert(node) && nodes.len() == majority
+    }
+
+    /// Takes note that a majority has just renewed a lease with all its tickets. What single nodes
+    /// have said before of their ends counts no more: such a node was away, or lost its memory.
+    fn prove_all(&mut self, name: &Name, lease: LeaseId) {
+        let (held, waiting) = (&self.held, &self.waiting);
+        let is_under = |key: &TicketKey| {
+            let lease_held = held.get(key).map(|held| held.ask.lease);
+            let lease_waiting = waiting.get(key).map(|place| place.ask.waiter_lease);
+            key.0 == *name && [lease_held, lease_waiting].contains(&Some(lease))
+        };
+        self.ends.retain(|key, _| !is_under(key));
     }
 
     /// Takes note of what a batch has changed.
@@ -167,9 +180,13 @@ impl TicketTable {
                 self.forget(name, *ticket);
             }
             (Request::Evict { ticket }, Reply::Evicted { .. }) => self.forget(name, *ticket),
+            (Request::Renew(renew), Reply::Renewed { .. }) => self.prove_all(name, renew.lease),
             (Request::Renew(renew), Reply::Tickets { tickets, .. }) => {
                 let Whom::Tickets(asked) = &renew.whom else { return };
                 for (ticket, found) in asked.iter().zip(tickets) {
+                    if matches!(found, TicketReply::Held { .. }) {
+                        self.ends.remove(&(name.clone(), *ticket));
+                    }
                     match (found, self.held.get_mut(&(name.clone(), *ticket))) {
                         (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
                             (held.ask.lease, held.ask.ttl) = (renew.lease, renew.ttl);

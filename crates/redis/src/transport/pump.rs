@@ -11,8 +11,8 @@ use std::{
     mem,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, TryLockError,
+        atomic::{AtomicBool, Ordering, fence},
     },
     task::{Context, Poll, Wake, Waker},
 };
@@ -28,6 +28,8 @@ const MOST_POLLS: usize = 3;
 pub(super) struct Pump {
     /// `None`: it has ended.
     work: Mutex<Option<PumpedWork>>,
+    /// Nobody is to poll the work again.
+    is_closed: AtomicBool,
     bell: Arc<WorkBell>,
 }
 
@@ -84,7 +86,8 @@ impl Drop for RingAtEnd<'_> {
 
 impl Pump {
     pub(super) fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { work: Mutex::new(Some(Box::pin(work))), bell: Arc::default() }
+        let work = Mutex::new(Some(Box::pin(work) as PumpedWork));
+        Self { work, is_closed: AtomicBool::new(false), bell: Arc::default() }
     }
 
     /// The life of its task: polls the work until it ends.
@@ -120,19 +123,42 @@ impl Pump {
         }
     }
 
-    /// Ends the work, at whatever point it is.
+    /// Ends the work, at whatever point it is. If somebody polls it at this moment, it ends right
+    /// after that. So nobody waits here for the work, which may itself wait for a lock that the
+    /// caller holds, and a call from inside the work is fine.
     pub(super) fn close(&self) {
-        drop(self.work.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.end_if_closed();
     }
 
-    /// Polls the work once. `None`: somebody else is polling it. A lock that was poisoned does no
-    /// harm, because the work was taken out before it panicked.
-    fn try_poll(&self) -> Option<Poll<()>> {
+    /// Drops the work if it is to end and nobody polls it. Whoever polls looks here after
+    /// unlocking.
+    fn end_if_closed(&self) {
+        // Of one who closes and one who has just unlocked, at least one sees what the other did.
+        fence(Ordering::SeqCst);
+        if self.is_closed.load(Ordering::SeqCst) {
+            // Dropped after the lock, because what the work owns may come here in its turn.
+            let ended = self.try_work().and_then(|mut work| work.take());
+            drop(ended);
+        }
+    }
+
+    /// `None`: somebody else polls the work. A lock that was poisoned does no harm, because the work
+    /// was taken out before it panicked.
+    fn try_work(&self) -> Option<MutexGuard<'_, Option<PumpedWork>>> {
         match self.work.try_lock() {
-            Ok(work) => Some(self.poll(work)),
-            Err(TryLockError::Poisoned(broken)) => Some(self.poll(broken.into_inner())),
+            Ok(work) => Some(work),
+            Err(TryLockError::Poisoned(broken)) => Some(broken.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// Polls the work once. `None`: somebody else is polling it.
+    fn try_poll(&self) -> Option<Poll<()>> {
+        let polled = self.poll(self.try_work()?);
+        // It may have been closed since `poll` looked.
+        self.end_if_closed();
+        Some(polled)
     }
 
     fn poll(&self, mut work: MutexGuard<'_, Option<PumpedWork>>) -> Poll<()> {
@@ -140,13 +166,17 @@ impl Pump {
         self.bell.has_rung.store(false, Ordering::SeqCst);
         let waker = Waker::from(Arc::clone(&self.bell));
         let end = RingAtEnd(&self.bell);
-        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-        if polled.is_pending() {
-            *work = Some(future);
-            // It has neither ended nor panicked, so the task need not hear of it.
-            mem::forget(end);
+        if future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
+            || self.is_closed.load(Ordering::SeqCst)
+        {
+            // What the work owns is dropped after the lock.
+            drop(work);
+            return Poll::Ready(());
         }
-        polled
+        *work = Some(future);
+        // It has neither ended nor panicked, so the task need not hear of it.
+        mem::forget(end);
+        Poll::Pending
     }
 }
 

@@ -40,7 +40,8 @@ impl ProxyState {
 
     fn connect(self: Arc<Self>, client: TcpStream, number: usize) {
         self.wait_while_held();
-        let Ok(server) = TcpStream::connect(("127.0.0.1", self.upstream)) else {
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.upstream.load(Ordering::SeqCst)))
+        else {
             return; // the client is dropped: the server is not there
         };
         let _ = (client.set_nodelay(true), server.set_nodelay(true)); // only a matter of speed

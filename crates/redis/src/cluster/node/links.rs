@@ -9,7 +9,7 @@ use std::{
 use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Value};
 use tokio::time::sleep;
 
-use super::{ClusterNode, LINKS, NodeLink, NodeNews, OnHeard};
+use super::{ClusterNode, LINKS, LinkPlace, NodeLink, NodeNews, OnHeard};
 use crate::{
     connection::pause_of_callers,
     error,
@@ -37,30 +37,47 @@ impl NodeLink {
     }
 }
 
-impl ClusterNode {
-    pub(super) async fn command_link(&self) -> Result<NodeLink, StoreError> {
-        let mut current = self.commands.lock().await;
+impl LinkPlace {
+    /// The link, or a new one. If somebody else opens one meanwhile and fails, so does this call.
+    async fn get(
+        &self,
+        open: impl AsyncFnOnce() -> Result<NodeLink, StoreError>,
+    ) -> Result<NodeLink, StoreError> {
+        let seen = self.failures.count();
+        let mut current = self.link.lock().await;
         if let Some(link) = &*current {
             return Ok(link.clone());
         }
-        sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
-        let id = LINKS.fetch_add(1, Ordering::Relaxed);
-        // Wakeups have a link of their own, so the older protocol is enough here.
-        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), id).await?).clone())
+        if let Some(error) = self.failures.since(seen) {
+            return Err(error);
+        }
+        let opened = open().await.inspect_err(|error| self.failures.note(error));
+        Ok(current.insert(opened?).clone())
+    }
+}
+
+impl ClusterNode {
+    pub(super) async fn command_link(&self) -> Result<NodeLink, StoreError> {
+        let open = async || {
+            sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
+            let id = LINKS.fetch_add(1, Ordering::Relaxed);
+            // Wakeups have a link of their own, so the older protocol is enough here.
+            self.open(ProtocolVersion::RESP2, self.config(), id).await
+        };
+        self.commands.get(open).await
     }
 
     pub(super) async fn wakeup_link(&self) -> Result<NodeLink, StoreError> {
-        let mut current = self.wakeups.lock().await;
-        if let Some(link) = &*current {
-            return Ok(link.clone());
-        }
-        let id = LINKS.fetch_add(1, Ordering::Relaxed);
-        let on_heard = self.on_heard.clone();
-        let config = self.config().set_push_sender(move |push| {
-            hear(&on_heard, id, &push);
-            Ok::<(), ()>(())
-        });
-        Ok(current.insert(self.open(ProtocolVersion::RESP3, config, id).await?).clone())
+        let open = async || {
+            let id = LINKS.fetch_add(1, Ordering::Relaxed);
+            let on_heard = self.on_heard.clone();
+            let config = self.config().set_push_sender(move |push| {
+                hear(&on_heard, id, &push);
+                Ok::<(), ()>(())
+            });
+            self.open(ProtocolVersion::RESP3, config, id).await
+        };
+        self.wakeups.get(open).await
     }
 
     async fn open(
@@ -88,30 +105,32 @@ impl ClusterNode {
     }
 
     /// Gives up a link for commands that was silent for so long. The next call opens a new one.
-    /// Calls under way over the old link go on.
-    pub(in crate::cluster) async fn doubt(&self, silence: Duration) {
-        let mut current = self.commands.lock().await;
-        current.take_if(|link| link.heard.was_silent_for(silence));
+    /// Calls under way over the old link go on. While somebody opens a link, there is none to give
+    /// up.
+    pub(in crate::cluster) fn doubt(&self, silence: Duration) {
+        if let Ok(mut current) = self.commands.link.try_lock() {
+            current.take_if(|link| link.heard.was_silent_for(silence));
+        }
     }
 
     pub(super) async fn lose_commands(&self, id: u64) {
-        let mut current = self.commands.lock().await;
+        let mut current = self.commands.link.lock().await;
         current.take_if(|link| link.id == id);
     }
 
     /// Gives up a link for wakeups that was late. It stays open, but nobody believes any more that
     /// it hears.
     pub(super) async fn lose_wakeups(&self, id: u64) {
-        let mut current = self.wakeups.lock().await;
+        let mut current = self.wakeups.link.lock().await;
         let late = current.take_if(|link| link.id == id);
-        // Before it stands among the late ones: see `mend`, which closes those.
+        // Before it stands among the late ones, of which `mend` closes those that nobody needs.
         (self.on_heard)(id, NodeNews::Late);
         self.former_wakeups().extend(late);
     }
 
     /// Takes note that a link for wakeups is lost.
     pub(in crate::cluster) async fn forget_wakeups(&self, id: u64) {
-        self.wakeups.lock().await.take_if(|link| link.id == id);
+        self.wakeups.link.lock().await.take_if(|link| link.id == id);
         self.close_former_wakeups(&[id]);
     }
 
@@ -122,7 +141,10 @@ impl ClusterNode {
 
     /// Closes late links, since another link hears now what they heard.
     pub(in crate::cluster) fn close_former_wakeups(&self, ids: &[u64]) {
-        self.former_wakeups().retain(|link| !ids.contains(&link.id));
+        let closing: Vec<_> =
+            self.former_wakeups().extract_if(.., |link| ids.contains(&link.id)).collect();
+        // Once the list is unlocked, because the end of a link may need it.
+        drop(closing);
     }
 
     /// A poisoned lock does no harm, since no change under it is ever left half done.

@@ -1,4 +1,7 @@
-use std::sync::atomic::AtomicU32;
+use std::{
+    sync::{Barrier, Weak, atomic::AtomicU32},
+    thread,
+};
 
 use futures_util::task::noop_waker;
 
@@ -125,4 +128,44 @@ fn what_panics_here_is_over_for_the_task() {
     assert!(std::panic::catch_unwind(here).is_err());
     assert_eq!(bell.count(), 1);
     assert!(task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
+}
+
+/// As when what the work hears drops the last owner of its connection.
+#[test]
+fn work_that_closes_its_own_pump_ends_when_it_has_been_polled() {
+    let owned = Arc::new(());
+    let is_owned = Arc::downgrade(&owned);
+    let pump = Arc::new_cyclic(|pump: &Weak<Pump>| {
+        let pump = Weak::clone(pump);
+        Pump::new(poll_fn(move |_| {
+            let _ = &owned;
+            pump.upgrade().unwrap().close();
+            Poll::Pending
+        }))
+    });
+    assert_eq!(is_owned.strong_count(), 1);
+    let mut task = Box::pin(Arc::clone(&pump).run());
+    assert!(task.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_ready());
+    assert_eq!(is_owned.strong_count(), 0, "what the work owned is dropped");
+}
+
+/// As when a connection is dropped under a lock that its work needs at this moment.
+#[test]
+fn a_pump_closes_without_waiting_for_work_that_waits_for_the_one_who_closes_it() {
+    let (lock, is_polled) = (Arc::new(Mutex::new(())), Arc::new(Barrier::new(2)));
+    let (wanted, polled) = (Arc::clone(&lock), Arc::clone(&is_polled));
+    let pump = Arc::new(Pump::new(poll_fn(move |_| {
+        polled.wait();
+        drop(wanted.lock());
+        Poll::Pending
+    })));
+    let held = lock.lock().unwrap();
+    let mut task = Box::pin(Arc::clone(&pump).run());
+    let polling = thread::spawn(move || {
+        task.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_ready()
+    });
+    is_polled.wait();
+    pump.close();
+    drop(held);
+    assert!(polling.join().unwrap(), "the work has ended");
 }

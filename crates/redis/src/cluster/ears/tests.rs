@@ -1,0 +1,65 @@
+use super::*;
+
+const TICKET: Ticket = Ticket(1);
+
+fn at(port: u16, link: u64) -> ListeningLink {
+    ListeningLink { node: NodeAddress { host: "h".into(), port }, link }
+}
+
+fn owner(port: u16) -> impl Fn(u16) -> Option<NodeAddress> {
+    move |_| Some(at(port, 0).node)
+}
+
+#[test]
+fn what_is_wanted_is_deaf_until_the_server_says_that_it_listens() {
+    let ears = Ears::default();
+    assert_eq!(ears.want("c", 7, [TICKET]), None);
+    assert_eq!(ears.deaf(owner(1)), [("c".to_owned(), 7)]);
+    assert!(!ears.listens("c", at(1, 5)), "nothing can have been missed before");
+    assert_eq!(ears.want("c", 7, []), Some(at(1, 5)));
+    assert!(ears.deaf(owner(1)).is_empty());
+    assert_eq!(ears.deaf(owner(2)).len(), 1, "it listens at the wrong node");
+}
+
+#[test]
+fn a_client_that_comes_back_may_have_missed_something() {
+    let ears = Ears::default();
+    ears.want("c", 7, [TICKET]);
+    ears.listens("c", at(1, 5));
+    assert!(!ears.lose(4) && ears.lose(5));
+    assert!(ears.listens("c", at(1, 6)));
+    assert!(!ears.listens_no_more("c", 5), "an older link has no say");
+    assert!(ears.listens_no_more("c", 6));
+    assert!(ears.listens("c", at(2, 7)));
+    assert!(!ears.listens("unwanted", at(2, 7)));
+}
+
+#[test]
+fn a_late_link_is_needed_until_all_that_it_heard_is_heard_elsewhere() {
+    let ears = Ears::default();
+    for (channel, link) in [("a", 5), ("b", 5), ("c", 6)] {
+        ears.want(channel, 7, [TICKET]);
+        ears.listens(channel, at(1, link));
+    }
+    assert!(!ears.needs(5), "it is not late");
+    assert!(ears.lose(5) && ears.lose(6));
+    ears.listens("a", at(1, 7));
+    assert!(ears.needs(5) && ears.needs(6));
+    ears.listens("b", at(1, 7));
+    assert!(!ears.needs(5) && ears.needs(6), "each by what it heard itself");
+}
+
+#[test]
+fn a_name_is_given_up_a_while_after_its_last_ticket() {
+    let ears = Ears::default();
+    ears.want("c", 7, [TICKET, Ticket(2)]);
+    ears.listens("c", at(1, 5));
+    let later = Instant::now() + LINGER * 2;
+    assert!(ears.give_up_idle(later).is_empty());
+    ears.release("c", &[TICKET]);
+    assert!(ears.give_up_idle(later).is_empty());
+    ears.release("c", &[Ticket(2)]);
+    assert!(ears.give_up_idle(Instant::now()).is_empty(), "it lingers");
+    assert_eq!(ears.give_up_idle(later), [("c".to_owned(), Some(at(1, 5)))]);
+    assert!(ears.all().is_empty());
+}
