@@ -26,8 +26,8 @@ const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 const MAP_ROOM: usize = 32 << 20;
 
 impl ClusterLinks {
-    /// Looks at the map anew, unless somebody has done so since the `seen`th look. A look that fails
-    /// while the caller waits for its turn answers it, too.
+    /// Looks at the map anew, unless somebody has done so since the `seen`th look. A look that
+    /// fails while the caller waits for its turn answers it, too.
     pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
         let failed = self.failed_looks.count();
         let _turn = self.looking.lock().await;
@@ -105,8 +105,8 @@ impl ClusterLinks {
     }
 
     fn take_map(&self, map: SlotMap) {
-        // A node that has left the cluster needs no links. It is dropped when the nodes are unlocked
-        // again, because the end of a link may need them.
+        // A node that has left the cluster needs no links. It is dropped when the nodes are
+        // unlocked again, because the end of a link may need them.
         let is_gone = |address: &NodeAddress, _: &mut Arc<ClusterNode>| !map.knows(address);
         let gone: Vec<_> = self.nodes().extract_if(is_gone).collect();
         drop(gone);

@@ -53,8 +53,8 @@ impl Quorum {
         }
     }
 
-    /// All grants of this session that a renewal has extended. A node renews a lease as a whole only
-    /// if it has every ticket, so a part of them would not make it a node that renews.
+    /// All grants of this session that a renewal has extended. A node renews a lease as a whole
+    /// only if it has every ticket, so a part of them would not make it a node that renews.
     fn renewed(&self, name: &Name, renew: &Renew, reply: &Reply) -> Vec<HeldGrant> {
         let table = self.table();
         match (&renew.whom, reply) {

@@ -154,11 +154,10 @@ impl TicketTable {
     fn prove_all(&mut self, name: &Name, lease: LeaseId) {
         let (held, waiting) = (&self.held, &self.waiting);
         let is_under = |key: &TicketKey| {
-            let lease_held = held.get(key).map(|held| held.ask.lease);
-            let lease_waiting = waiting.get(key).map(|place| place.ask.waiter_lease);
-            key.0 == *name && [lease_held, lease_waiting].contains(&Some(lease))
+            held.get(key).is_some_and(|held| held.ask.lease == lease)
+                || waiting.get(key).is_some_and(|place| place.ask.waiter_lease == lease)
         };
-        self.ends.retain(|key, _| !is_under(key));
+        self.ends.retain(|key, _| key.0 != *name || !is_under(key));
     }
 
     /// Takes note of what a batch has changed.

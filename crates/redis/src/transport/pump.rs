@@ -143,8 +143,8 @@ impl Pump {
         }
     }
 
-    /// `None`: somebody else polls the work. A lock that was poisoned does no harm, because the work
-    /// was taken out before it panicked.
+    /// `None`: somebody else polls the work. A lock that was poisoned does no harm, because the
+    /// work was taken out before it panicked.
     fn try_work(&self) -> Option<MutexGuard<'_, Option<PumpedWork>>> {
         match self.work.try_lock() {
             Ok(work) => Some(work),
