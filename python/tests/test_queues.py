@@ -140,6 +140,69 @@ def test_a_worker_works_until_it_is_stopped(store: seinpaal.Seinpaal, name: str)
     assert thread_counts == [seinpaal.Counts(acknowledged=2, given_back=1, died=1)]
 
 
+class Mute(Exception):
+    """An exception that cannot be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def outcome_of(worker: seinpaal.Worker) -> object:
+    """What a worker returns or raises within a minute, whatever becomes of its threads."""
+    outcomes: list[object] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(worker.run())
+        except BaseException as error:
+            outcomes.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    if thread.is_alive():
+        worker.stop()
+        pytest.fail("the worker goes on, and nothing does its work")
+    return outcomes[0]
+
+
+def test_an_error_that_is_not_the_handlers_ends_a_worker_and_is_raised(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        raise KeyError("mine")
+
+    worker = mails.worker(send, retry=lambda attempt: [1.0, 5.0][attempt + 1])
+    assert isinstance(outcome_of(worker), IndexError)
+    wrong: Any = "30"
+    assert isinstance(outcome_of(mails.worker(print, ttl=wrong)), TypeError)
+
+
+def test_an_exception_that_cannot_be_told_fails_its_item_like_any_other(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    raised = [Mute(), ValueError("a name that is no UTF-8: \udcff")]
+    for _ in raised:
+        mails.push("ann", deliveries=1)
+
+    def send(item: seinpaal.Item) -> None:
+        error = raised.pop()
+        if not raised:
+            worker.stop()
+        raise error
+
+    worker = mails.worker(send)
+    assert outcome_of(worker) == seinpaal.Counts(died=2)
+    mails.push("bob", deliveries=1)
+    with pytest.raises(Mute), mails.pop():
+        raise Mute
+    assert mails.snapshot().dead == 3
+
+
 def test_a_worker_gives_back_what_outlasts_the_grace_period(
     store: seinpaal.Seinpaal, name: str
 ) -> None:

@@ -106,7 +106,9 @@ class Worker:
     def run(self, signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)) -> Counts:
         """Works until :meth:`stop` or, on the main thread, one of these signals.
 
-        A second signal does what it would do without the worker.
+        A second signal does what it would do without the worker. An error that is not the
+        handler's, for example of ``retry``, or of a store that refuses, shuts the worker down and
+        is raised.
         """
         if inspect.iscoroutinefunction(self._handler):
             raise TypeError("a coroutine function needs run_async()")
@@ -144,23 +146,31 @@ class Worker:
             self._count(item)
 
     def _serve(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                item = self._pop()
-            except StoreError as error:
-                if not error.is_passing:
-                    self._fail(error)
-                self._stopping.wait(_PAUSE)
-            except Error as error:
-                self._fail(error)
-            else:
-                if item is not None:
-                    self._work_on(item)
+        try:
+            while not self._stopping.is_set():
+                self._serve_one()
+        except BaseException as error:
+            # A thread that ends by an error ends the worker, and is not missing without a word.
+            self._fail(error)
+
+    def _serve_one(self) -> None:
+        try:
+            item = self._pop()
+        except Error as error:
+            if self._stopping.is_set():
+                return
+            if not isinstance(error, StoreError) or not error.is_passing:
+                raise
+            self._stopping.wait(_PAUSE)
+        else:
+            if item is not None:
+                self._work_on(item)
 
     def _fail(self, error: BaseException) -> None:
-        if not self._stopping.is_set():
-            self._failure = error
-            self.stop()
+        """Begins the shutdown, after which :meth:`run` raises the first such error."""
+        with self._counting:
+            self._failure = self._failure or error
+        self.stop()
 
     def _pop(self) -> Item | None:
         call = self._queue._pop(None, self._ttl)
@@ -170,6 +180,8 @@ class Worker:
                 return None
             return Item(self._queue._connection, call.wait())
         except RuntimeError:
+            if not self._stopping.is_set():
+                raise
             return None  # Cancelled by the shutdown.
         finally:
             self._pops.discard(call)
