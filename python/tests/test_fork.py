@@ -144,11 +144,10 @@ def test_a_block_that_a_child_leaves_says_so_and_stays_the_parents(
 ) -> None:
     nightly = store.mutex(name)
     with nightly as permit:
-        block = nightly._entered
 
         def work() -> None:
             with pytest.raises(seinpaal.Forked):
-                block.pop().__exit__(None, None, None)
+                nightly.__exit__(None, None, None)
 
         in_child(work)
         assert permit.is_held and nightly.snapshot().holders == [permit.ticket]
