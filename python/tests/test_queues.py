@@ -203,6 +203,96 @@ def test_an_exception_that_cannot_be_told_fails_its_item_like_any_other(
     assert mails.snapshot().dead == 3
 
 
+def test_an_item_given_back_until_a_moment_that_has_passed_is_free_at_once(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann", deliveries=1)
+
+    def send(item: seinpaal.Item) -> None:
+        worker.stop()
+        raise seinpaal.GiveBack(delay=-1)
+
+    worker = mails.worker(send)
+    assert outcome_of(worker) == seinpaal.Counts(given_back=1)
+    assert mails.pop().attempt == 1
+
+
+@pytest.mark.parametrize("delay", ["1h", float("inf"), float("nan"), 1e300])
+def test_an_item_given_back_with_a_delay_that_is_none_has_failed(
+    store: seinpaal.Seinpaal, name: str, delay: Any
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann", deliveries=1)
+
+    def send(item: seinpaal.Item) -> None:
+        worker.stop()
+        raise seinpaal.GiveBack(delay)
+
+    worker = mails.worker(send)
+    assert outcome_of(worker) == seinpaal.Counts(died=1)
+
+
+@pytest.mark.parametrize("delay", ["1h", float("inf"), float("nan"), 1e300])
+def test_a_retry_that_tells_no_delay_ends_the_worker_and_its_item_comes_again(
+    store: seinpaal.Seinpaal, name: str, delay: Any
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        raise KeyError("mine")
+
+    worker = mails.worker(send, retry=lambda attempt: delay)
+    assert isinstance(outcome_of(worker), (TypeError, errors.BadSetting))
+    assert mails.pop(timeout=60).attempt == 2
+
+
+def test_a_retry_at_a_moment_that_has_passed_is_at_once(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        if item.attempt == 3:
+            worker.stop()
+        raise KeyError("mine")
+
+    worker = mails.worker(send, retry=lambda attempt: -1.0)
+    assert outcome_of(worker) == seinpaal.Counts(failed=3)
+
+
+def test_delays_that_are_none_do_the_same_on_tasks(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, stop = store.queue(name), asyncio.Event()
+        raised: Exception
+
+        async def send(item: seinpaal.Item) -> None:
+            stop.set()
+            raise raised
+
+        async def ends(error: Exception, retry: Any = None) -> seinpaal.Counts:
+            nonlocal raised
+            raised = error
+            await mails.push_async("ann", deliveries=1)
+            stop.clear()
+            return await mails.worker(send, retry=retry).run_async(stop)
+
+        for wrong in (float("inf"), 1e300):
+            assert await ends(seinpaal.GiveBack(wrong)) == seinpaal.Counts(died=1)
+        with pytest.raises(errors.BadSetting):
+            await ends(KeyError("mine"), lambda attempt: float("inf"))
+        with pytest.raises(IndexError):
+            await ends(KeyError("mine"), lambda attempt: [][attempt])
+        assert await ends(seinpaal.GiveBack(-1)) == seinpaal.Counts(given_back=1)
+        assert (mails.snapshot().dead, mails.snapshot().ready) == (4, 1)
+        await store.close_async()
+
+    asyncio.run(main())
+
+
 def test_a_worker_gives_back_what_outlasts_the_grace_period(
     store: seinpaal.Seinpaal, name: str
 ) -> None:

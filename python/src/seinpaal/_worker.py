@@ -17,8 +17,8 @@ from ._grip import Cancellation
 from ._native import Call
 from ._item import Item, reason
 from ._queue import GiveBack, Queue
-from ._wish import Seconds, in_seconds
-from .errors import BadSetting, Error, StoreError
+from ._wish import Seconds, delay_in_seconds
+from .errors import BadInput, BadSetting, Error, StoreError
 
 #: How long a worker waits before it asks a store again that does not answer.
 _PAUSE = 1.0
@@ -64,7 +64,12 @@ class Worker:
 
     What the handler does decides: it returns (acknowledged), raises :exc:`GiveBack` (left to
     others), raises anything else (delivered again after a back-off, with that text as the reason,
-    until it is a dead letter), or ends the item itself.
+    until it is a dead letter), or ends the item itself. The delay of a :exc:`GiveBack` that is no
+    number of seconds counts as raised by the handler.
+
+    ``retry`` says how many seconds the back-off lasts, from the number of the delivery that failed.
+    If it raises, or what it returns is no number of seconds, that shuts the worker down and is
+    raised by :meth:`run`. The item that had failed is delivered again after the usual back-off.
 
     :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its
     handler. At the shutdown no item is taken any more; running handlers may go on for ``grace``;
@@ -191,20 +196,32 @@ class Worker:
         try:
             self._handler(item)
         except GiveBack as given:
-            delay = in_seconds(given.delay) or 0.0
-            self._end(lambda: item.give_back(delay))
-        except BaseException as error:
-            what, delay = reason(error), self._retry(item.attempt)
-            self._end(lambda: item.fail(what, delay))
+            try:
+                self._end(lambda: item.give_back(delay_in_seconds(given.delay)))
+            except Exception as error:
+                self._end_failed(item, error)
+        except BaseException as raised:
+            self._end_failed(item, raised)
         else:
             if not item.is_ended:
                 self._end(item.acknowledge)
         finally:
             self._count(item)
 
+    def _end_failed(self, item: Item, raised: BaseException) -> None:
+        what = reason(raised)
+        try:
+            self._end(lambda: item.fail(what, delay_in_seconds(self._retry(item.attempt))))
+        except BaseException:
+            # The program's `retry` is wrong, which ends the worker. The item comes again.
+            self._end(lambda: item.fail(what, _back_off(item.attempt)))
+            raise
+
     def _end(self, end: Callable[[], object]) -> None:
         try:
             end()
+        except BadInput:
+            raise  # Nothing was sent: the item has not ended.
         except Error:
             pass  # The item knows, and is counted by that.
 
@@ -279,11 +296,13 @@ class Worker:
             raise
         except GiveBack as given:
             cancellation.end(None)
-            await self._end_async(item.give_back_async(given.delay))
-        except Exception as error:
+            try:
+                await self._end_async(item.give_back_async(delay_in_seconds(given.delay)))
+            except Exception as error:
+                await self._end_failed_async(item, error)
+        except Exception as raised:
             cancellation.end(None)
-            failing = item.fail_async(reason(error), self._retry(item.attempt))
-            await self._end_async(failing)
+            await self._end_failed_async(item, raised)
         else:
             cancellation.end(None)
             if not item.is_ended:
@@ -291,9 +310,21 @@ class Worker:
         finally:
             self._counts._add(item._fate or "unknown")
 
+    async def _end_failed_async(self, item: Item, raised: BaseException) -> None:
+        what = reason(raised)
+        try:
+            delay = delay_in_seconds(self._retry(item.attempt))
+            await self._end_async(item.fail_async(what, delay))
+        except Exception:
+            # As on threads.
+            await self._end_async(item.fail_async(what, _back_off(item.attempt)))
+            raise
+
     async def _end_async(self, end: Coroutine[Any, Any, object]) -> None:
         try:
             await end
+        except BadInput:
+            raise
         except Error:
             pass  # The item knows, and is counted by that.
 
