@@ -419,6 +419,52 @@ def test_a_worker_on_tasks_works_until_it_is_stopped(url: str, name: str) -> Non
     asyncio.run(main())
 
 
+def test_a_handler_that_awaits_what_others_cancelled_fails_its_item_and_no_more(
+    url: str, name: str
+) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, stop = store.queue(name), asyncio.Event()
+        shared: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        shared.cancel()
+
+        async def send(item: seinpaal.Item) -> None:
+            if item.text == "ann":
+                await shared
+            stop.set()
+
+        await mails.push_async("ann", deliveries=1)
+        await mails.push_async("bob")
+        counts = await asyncio.wait_for(mails.worker(send).run_async(stop), 60)
+        assert counts == seinpaal.Counts(acknowledged=1, died=1)
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_a_worker_on_tasks_that_is_cancelled_gives_back_what_it_works_on(
+    url: str, name: str
+) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, begun = store.queue(name), asyncio.Event()
+
+        async def send(item: seinpaal.Item) -> None:
+            begun.set()
+            await asyncio.sleep(3600)
+
+        await mails.push_async("ann", deliveries=1)
+        running = asyncio.ensure_future(mails.worker(send).run_async())
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (await mails.pop_async()).attempt == 1
+        await store.close_async()
+
+    asyncio.run(main())
+
+
 def test_a_worker_on_tasks_gives_back_what_outlasts_the_grace_period(url: str, name: str) -> None:
     async def main() -> None:
         store = await seinpaal.connect_async(url)

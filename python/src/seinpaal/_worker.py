@@ -99,6 +99,8 @@ class Worker:
         self._counting = threading.Lock()
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
+        #: Whether the tasks of :meth:`run_async` are being cancelled.
+        self._is_cancelling = False
 
     def stop(self) -> None:
         """Begins the shutdown of :meth:`run`, from any thread or handler."""
@@ -242,6 +244,7 @@ class Worker:
         back.
         """
         stop = stop if stop is not None else asyncio.Event()
+        self._is_cancelling = False
         popping: set[asyncio.Task[None]] = set()
         serving = {
             asyncio.ensure_future(self._serve_async(stop, popping))
@@ -256,6 +259,7 @@ class Worker:
             await asyncio.wait(serving, timeout=self._grace)
         finally:
             stopped.cancel()
+            self._is_cancelling = True
             for task in serving:
                 task.cancel()
             outcomes = await asyncio.gather(*serving, return_exceptions=True)
@@ -290,6 +294,10 @@ class Worker:
             if cancellation.end(type(cancelled)):
                 item._fate = item._fate or "lost"
                 return
+            if not self._is_cancelled():
+                # The handler awaited something that was cancelled: it failed by that.
+                await self._end_failed_async(item, cancelled)
+                return
             # The shutdown has cancelled the handler. A second cancellation must not stop the call
             # that gives the item back.
             await asyncio.shield(self._end_async(item.give_back_async()))
@@ -309,6 +317,12 @@ class Worker:
                 await self._end_async(item.acknowledge_async())
         finally:
             self._counts._add(item._fate or "unknown")
+
+    def _is_cancelled(self) -> bool:
+        """Whether somebody has cancelled the current task."""
+        count = getattr(asyncio.current_task(), "cancelling", None)
+        # Before Python 3.11 nobody counts, and only a cancellation by the worker is known.
+        return self._is_cancelling if count is None else count() > 0
 
     async def _end_failed_async(self, item: Item, raised: BaseException) -> None:
         what = reason(raised)
