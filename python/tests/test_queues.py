@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import pytest
 from conftest import REDIS, until
 
 import seinpaal
-from seinpaal import errors
+from seinpaal import _native, errors
+from seinpaal._native import Call, Mailbox
+from seinpaal._wish import Pick
 
 pytestmark = pytest.mark.needs("KeepsQueues")
 
@@ -112,6 +115,27 @@ def test_a_task_popping_is_cancelled_without_losing_an_item(url: str, name: str)
         await store.close_async()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("ends", ["cancelled", "forgotten"])
+@pytest.mark.parametrize("how", ["pop", "try_pop"])
+def test_an_item_that_arrives_as_its_pop_ends_was_not_delivered(
+    store: seinpaal.Seinpaal, name: str, how: str, ends: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    mailbox = Mailbox()
+    call: Call[_native.Item | None] | None = getattr(store._here(), how)(name, Pick())
+    assert call is not None
+    while not call.poll(mailbox, 0):
+        select.select([mailbox.fileno()], [], [], 60)
+        mailbox.drain()
+    if ends == "cancelled":
+        call.cancel()
+    else:
+        call = None
+    item = mails.pop(timeout=60)
+    assert (item.text, item.attempt) == ("ann", 1)
 
 
 def test_a_worker_works_until_it_is_stopped(store: seinpaal.Seinpaal, name: str) -> None:
