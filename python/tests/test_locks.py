@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -195,6 +195,20 @@ def test_a_decorated_function_holds_a_permit_while_it_runs(
     assert report.__doc__ == "Its own words."
     assert other() == 1
     assert nightly.snapshot().holders_total == 0
+
+
+def test_a_generator_function_cannot_be_decorated(name: str) -> None:
+    nightly = seinpaal.connect("memory:", lazy=True).mutex(name)
+
+    def rows() -> Iterator[int]:
+        yield 1
+
+    async def async_rows() -> AsyncIterator[int]:
+        yield 1
+
+    for function in (rows, async_rows):
+        with pytest.raises(TypeError, match="generator"):
+            nightly(function)
 
 
 def test_a_request_does_not_queue_behind_too_many(store: seinpaal.Seinpaal, name: str) -> None:

@@ -336,6 +336,19 @@ def test_a_worker_gives_back_what_outlasts_the_grace_period(
     end.set()
 
 
+def test_a_worker_with_an_endless_grace_waits_for_its_handlers(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        worker.stop()
+
+    worker = mails.worker(send, grace=float("inf"))
+    assert outcome_of(worker) == seinpaal.Counts(acknowledged=1)
+
+
 def test_an_item_that_its_handler_has_ended_counts_by_that_end(
     store: seinpaal.Seinpaal, name: str
 ) -> None:

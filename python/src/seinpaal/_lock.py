@@ -181,7 +181,12 @@ class Holding:
         return permit
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorates a function, or a coroutine function: each call holds a permit."""
+        """Decorates a function, or a coroutine function: each call holds a permit.
+
+        Not a generator function: the call is over before the generator begins.
+        """
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("a generator function takes its permit inside: `with lock.acquire():`")
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)

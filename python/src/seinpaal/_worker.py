@@ -146,7 +146,9 @@ class Worker:
     def _wind_up(self, threads: list[threading.Thread]) -> None:
         until = time.monotonic() + self._grace
         for thread in threads:
-            thread.join(max(0.0, until - time.monotonic()))
+            left = max(0.0, until - time.monotonic())
+            # A join takes no more than this, and `grace` may be infinite.
+            thread.join(min(left, threading.TIMEOUT_MAX))
         # A thread cannot be ended from outside. Its handler may go on, without the item.
         for item in list(self._hands):
             self._end(item.give_back)
