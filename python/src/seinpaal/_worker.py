@@ -69,7 +69,8 @@ class Worker:
 
     ``retry`` says how many seconds the back-off lasts, from the number of the delivery that failed.
     If it raises, or what it returns is no number of seconds, that shuts the worker down and is
-    raised by :meth:`run`. The item that had failed is delivered again after the usual back-off.
+    raised by :meth:`run` or :meth:`run_async`. The item that had failed is delivered again after
+    the usual back-off. A number below 0 is no delay.
 
     :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its
     handler. At the shutdown no item is taken any more; running handlers may go on for ``grace``;
@@ -178,7 +179,8 @@ class Worker:
     def _fail(self, error: BaseException) -> None:
         """Begins the shutdown, after which :meth:`run` raises the first such error."""
         with self._counting:
-            self._failure = self._failure or error
+            if self._failure is None:
+                self._failure = error
         self.stop()
 
     def _pop(self) -> Item | None:
