@@ -93,9 +93,9 @@ impl Call {
         }
     }
 
-    /// Ends it. What it was granted goes back in the background, and so does an item that it popped.
-    /// A release, or the end of an item, that was polled once is carried out all the same. Nobody
-    /// waits for the store to confirm that.
+    /// Ends it. What it was granted goes back in the background, and so does an item that it
+    /// popped. A release, or the end of an item, that was polled once is carried out all the same.
+    /// Nobody waits for the store to confirm that.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
     }
