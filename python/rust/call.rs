@@ -93,7 +93,9 @@ impl Call {
         }
     }
 
-    /// Ends it. What it was granted goes back in the background.
+    /// Ends it. What it was granted goes back in the background, and so does an item that it
+    /// popped. A release, or the end of an item, that was polled once is carried out all the same.
+    /// Nobody waits for the store to confirm that.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
     }
@@ -170,7 +172,9 @@ impl Shared {
 
     /// Drops the request, and wakes the thread or task that waits for it.
     pub(crate) fn stop(&self) {
-        drop(self.state.replace(State::Over));
+        // Dropped under the lock: whoever else stops it meanwhile, to take out what it watches, has
+        // to find that this has no share of it any more.
+        self.state.with(|state| *state = State::Over);
         if let Some(waker) = self.waiting.take() {
             waker.wake();
         }

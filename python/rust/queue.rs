@@ -1,7 +1,9 @@
 //! Queues, and an item in Python's hands.
 
 use std::{
+    pin::pin,
     sync::Arc,
+    task::{Context, Waker},
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -88,14 +90,16 @@ pub(crate) fn push(queue: &Queue, letter: Letter) -> PyResult<Call> {
 
 impl Pick {
     pub(crate) fn pop(&self, queue: &Queue) -> PyResult<Call> {
-        Ok(Call::new(described!(queue.pop(), self), item_object))
+        let pop = described!(queue.pop(), self);
+        Ok(Call::new(async move { pop.await.map(Unseen::new) }, item_object))
     }
 
     pub(crate) fn try_pop(&self, queue: &Queue) -> PyResult<Call> {
-        let convert = |py: Python<'_>, item: Option<seinpaal::Item>| {
+        let convert = |py: Python<'_>, item: Option<Unseen>| {
             item.map_or_else(|| Ok(py.None()), |item| item_object(py, item))
         };
-        Ok(Call::new(described!(queue.try_pop(), self), convert))
+        let pop = described!(queue.try_pop(), self);
+        Ok(Call::new(async move { pop.await.map(|item| item.map(Unseen::new)) }, convert))
     }
 }
 
@@ -118,6 +122,26 @@ pub(crate) mod steer {
             Ok(fields.into_any().unbind())
         };
         Call::new(async move { queue.snapshot().await }, convert)
+    }
+}
+
+/// An item that has arrived, and that Python has not seen. If the call is cancelled, or forgotten,
+/// before its answer is taken, this delivery does not count.
+struct Unseen(Option<seinpaal::Item>);
+
+impl Unseen {
+    fn new(item: seinpaal::Item) -> Self {
+        Self(Some(item))
+    }
+}
+
+impl Drop for Unseen {
+    fn drop(&mut self) {
+        if let Some(item) = self.0.take() {
+            // The first poll gives it back. Nobody waits for the store to confirm that.
+            let giving = pin!(item.give_back(Duration::ZERO));
+            let _ = giving.poll(&mut Context::from_waker(Waker::noop()));
+        }
     }
 }
 
@@ -149,7 +173,8 @@ pub(crate) struct Item {
     pushed_at: f64,
 }
 
-fn item_object(py: Python<'_>, item: seinpaal::Item) -> PyResult<Py<PyAny>> {
+fn item_object(py: Python<'_>, mut unseen: Unseen) -> PyResult<Py<PyAny>> {
+    let Some(item) = unseen.0.take() else { unreachable!("only this takes the item out") };
     let pushed_at = item.pushed_at().duration_since(UNIX_EPOCH).unwrap_or_default();
     let item = Item {
         watches: Watches::default(),

@@ -38,6 +38,18 @@ def test_an_async_block_holds_a_permit(url: str, name: str) -> None:
     asyncio.run(main())
 
 
+def test_the_only_block_that_is_open_can_be_left_in_another_task(url: str, name: str) -> None:
+    async def main() -> None:
+        async with await seinpaal.connect_async(url) as store:
+            nightly = store.mutex(name)
+            permit = await asyncio.ensure_future(nightly.__aenter__())
+            assert permit.is_held
+            await asyncio.ensure_future(nightly.__aexit__(None, None, None))
+            assert (await nightly.snapshot_async()).holders_total == 0
+
+    asyncio.run(main())
+
+
 def test_a_loop_that_waits_does_other_things(url: str, name: str) -> None:
     async def main() -> None:
         store = await seinpaal.connect_async(url)

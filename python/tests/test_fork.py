@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import forks
 import pytest
-from conftest import STORES, until, url_of
+from conftest import REDIS, STORES, until, url_of
 
 import seinpaal
 
@@ -143,11 +144,10 @@ def test_a_block_that_a_child_leaves_says_so_and_stays_the_parents(
 ) -> None:
     nightly = store.mutex(name)
     with nightly as permit:
-        block = nightly._entered
 
         def work() -> None:
             with pytest.raises(seinpaal.Forked):
-                block.pop().__exit__(None, None, None)
+                nightly.__exit__(None, None, None)
 
         in_child(work)
         assert permit.is_held and nightly.snapshot().holders == [permit.ticket]
@@ -171,6 +171,36 @@ def test_what_a_child_drops_stays_its_parents(store: seinpaal.Seinpaal, name: st
     os.waitpid(child, 0)
     assert permit.is_held and not told
     assert store.mutex(name).snapshot().holders == [permit.ticket]
+
+
+def test_a_child_forked_while_another_thread_connects_makes_its_own_connection(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = seinpaal.connect(REDIS, lazy=True)
+    connect, parent = store._call, os.getpid()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly() -> Any:
+        if os.getpid() == parent:
+            begun.set()
+            go_on.wait()
+        return connect()
+
+    monkeypatch.setattr(store, "_call", slowly)
+    user = threading.Thread(target=lambda: store.mutex(name).snapshot())
+    user.start()
+    begun.wait()
+
+    def work() -> None:
+        signal.alarm(60)  # It ends a child that hangs.
+        store.mutex(name).acquire().release()
+
+    try:
+        in_child(work)
+    finally:
+        go_on.set()
+        user.join()
+    store.close()
 
 
 def test_a_store_in_memory_is_new_in_a_child(name: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -58,6 +60,61 @@ def test_blocks_of_one_lock_nest_if_there_are_permits(store: seinpaal.Seinpaal, 
     gpus = store.semaphore(name, 2)
     with gpus as outer, gpus as inner:
         assert outer.slot != inner.slot
+    assert gpus.snapshot().permits_held == 0
+
+
+def on_a_thread(work: Callable[[], object]) -> None:
+    """Runs it on a thread of its own, and raises what it raises."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+def test_the_only_block_that_is_open_can_be_left_on_another_thread(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+
+    def dependency() -> Iterator[seinpaal.Permit]:
+        """As FastAPI has them: each part may run on another thread of a pool."""
+        with nightly as permit:
+            yield permit
+
+    for _ in range(2):
+        parts = dependency()
+        on_a_thread(lambda: next(parts))
+        on_a_thread(lambda: next(parts, None))
+        assert nightly.snapshot().holders_total == 0
+
+
+def test_a_block_left_on_another_thread_ends_no_permit_if_it_could_be_any_of_several(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    gpus = store.semaphore(name, 2)
+    with ThreadPoolExecutor(1) as pool:
+        theirs, mine = pool.submit(gpus.__enter__).result(), gpus.__enter__()
+        with pytest.raises(errors.ReleaseError, match="any of 2.*lock.acquire"):
+            on_a_thread(lambda: gpus.__exit__(None, None, None))
+        assert theirs.is_held and mine.is_held
+        gpus.__exit__(None, None, None)
+        assert theirs.is_held and not mine.is_held
+        pool.submit(gpus.__exit__, None, None, None).result()
+    assert gpus.snapshot().permits_held == 0
+
+
+def test_a_block_of_an_acquired_permit_can_be_left_on_any_thread(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    gpus = store.semaphore(name, 2)
+
+    def dependency() -> Iterator[seinpaal.Permit]:
+        with gpus.acquire() as permit:
+            yield permit
+
+    one, two = dependency(), dependency()
+    kept, given_back = next(one), next(two)
+    on_a_thread(lambda: next(two, None))
+    assert kept.is_held and not given_back.is_held
+    on_a_thread(lambda: next(one, None))
     assert gpus.snapshot().permits_held == 0
 
 
@@ -138,6 +195,20 @@ def test_a_decorated_function_holds_a_permit_while_it_runs(
     assert report.__doc__ == "Its own words."
     assert other() == 1
     assert nightly.snapshot().holders_total == 0
+
+
+def test_a_generator_function_cannot_be_decorated(name: str) -> None:
+    nightly = seinpaal.connect("memory:", lazy=True).mutex(name)
+
+    def rows() -> Iterator[int]:
+        yield 1
+
+    async def async_rows() -> AsyncIterator[int]:
+        yield 1
+
+    for function in (rows, async_rows):
+        with pytest.raises(TypeError, match="generator"):
+            nightly(function)
 
 
 def test_a_request_does_not_queue_behind_too_many(store: seinpaal.Seinpaal, name: str) -> None:

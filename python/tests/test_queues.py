@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import pytest
 from conftest import REDIS, until
 
 import seinpaal
-from seinpaal import errors
+from seinpaal import _native, errors
+from seinpaal._native import Call, Mailbox
+from seinpaal._wish import Pick
 
 pytestmark = pytest.mark.needs("KeepsQueues")
 
@@ -114,6 +117,27 @@ def test_a_task_popping_is_cancelled_without_losing_an_item(url: str, name: str)
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "forgotten"])
+@pytest.mark.parametrize("how", ["pop", "try_pop"])
+def test_an_item_that_arrives_as_its_pop_ends_was_not_delivered(
+    store: seinpaal.Seinpaal, name: str, how: str, ends: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    mailbox = Mailbox()
+    call: Call[_native.Item | None] | None = getattr(store._here(), how)(name, Pick())
+    assert call is not None
+    while not call.poll(mailbox, 0):
+        select.select([mailbox.fileno()], [], [], 60)
+        mailbox.drain()
+    if ends == "cancelled":
+        call.cancel()
+    else:
+        call = None
+    item = mails.pop(timeout=60)
+    assert (item.text, item.attempt) == ("ann", 1)
+
+
 def test_a_worker_works_until_it_is_stopped(store: seinpaal.Seinpaal, name: str) -> None:
     mails = store.queue(name)
     seen: list[str] = []
@@ -140,6 +164,159 @@ def test_a_worker_works_until_it_is_stopped(store: seinpaal.Seinpaal, name: str)
     assert thread_counts == [seinpaal.Counts(acknowledged=2, given_back=1, died=1)]
 
 
+class Mute(Exception):
+    """An exception that cannot be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def outcome_of(worker: seinpaal.Worker) -> object:
+    """What a worker returns or raises within a minute, whatever becomes of its threads."""
+    outcomes: list[object] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(worker.run())
+        except BaseException as error:
+            outcomes.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    if thread.is_alive():
+        worker.stop()
+        pytest.fail("the worker goes on, and nothing does its work")
+    return outcomes[0]
+
+
+def test_an_error_that_is_not_the_handlers_ends_a_worker_and_is_raised(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        raise KeyError("mine")
+
+    worker = mails.worker(send, retry=lambda attempt: [1.0, 5.0][attempt + 1])
+    assert isinstance(outcome_of(worker), IndexError)
+    wrong: Any = "30"
+    assert isinstance(outcome_of(mails.worker(print, ttl=wrong)), TypeError)
+
+
+def test_an_exception_that_cannot_be_told_fails_its_item_like_any_other(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    raised = [Mute(), ValueError("a name that is no UTF-8: \udcff")]
+    for _ in raised:
+        mails.push("ann", deliveries=1)
+
+    def send(item: seinpaal.Item) -> None:
+        error = raised.pop()
+        if not raised:
+            worker.stop()
+        raise error
+
+    worker = mails.worker(send)
+    assert outcome_of(worker) == seinpaal.Counts(died=2)
+    mails.push("bob", deliveries=1)
+    with pytest.raises(Mute), mails.pop():
+        raise Mute
+    assert mails.snapshot().dead == 3
+
+
+def test_an_item_given_back_until_a_moment_that_has_passed_is_free_at_once(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann", deliveries=1)
+
+    def send(item: seinpaal.Item) -> None:
+        worker.stop()
+        raise seinpaal.GiveBack(delay=-1)
+
+    worker = mails.worker(send)
+    assert outcome_of(worker) == seinpaal.Counts(given_back=1)
+    assert mails.pop().attempt == 1
+
+
+@pytest.mark.parametrize("delay", ["1h", float("inf"), float("nan"), 1e300])
+def test_an_item_given_back_with_a_delay_that_is_none_has_failed(
+    store: seinpaal.Seinpaal, name: str, delay: Any
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann", deliveries=1)
+
+    def send(item: seinpaal.Item) -> None:
+        worker.stop()
+        raise seinpaal.GiveBack(delay)
+
+    worker = mails.worker(send)
+    assert outcome_of(worker) == seinpaal.Counts(died=1)
+
+
+@pytest.mark.parametrize("delay", ["1h", float("inf"), float("nan"), 1e300])
+def test_a_retry_that_tells_no_delay_ends_the_worker_and_its_item_comes_again(
+    store: seinpaal.Seinpaal, name: str, delay: Any
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        raise KeyError("mine")
+
+    worker = mails.worker(send, retry=lambda attempt: delay)
+    assert isinstance(outcome_of(worker), (TypeError, errors.BadSetting))
+    assert mails.pop(timeout=60).attempt == 2
+
+
+def test_a_retry_at_a_moment_that_has_passed_is_at_once(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        if item.attempt == 3:
+            worker.stop()
+        raise KeyError("mine")
+
+    worker = mails.worker(send, retry=lambda attempt: -1.0)
+    assert outcome_of(worker) == seinpaal.Counts(failed=3)
+
+
+def test_delays_that_are_none_do_the_same_on_tasks(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, stop = store.queue(name), asyncio.Event()
+        raised: Exception
+
+        async def send(item: seinpaal.Item) -> None:
+            stop.set()
+            raise raised
+
+        async def ends(error: Exception, retry: Any = None) -> seinpaal.Counts:
+            nonlocal raised
+            raised = error
+            await mails.push_async("ann", deliveries=1)
+            stop.clear()
+            return await mails.worker(send, retry=retry).run_async(stop)
+
+        for wrong in (float("inf"), 1e300):
+            assert await ends(seinpaal.GiveBack(wrong)) == seinpaal.Counts(died=1)
+        with pytest.raises(errors.BadSetting):
+            await ends(KeyError("mine"), lambda attempt: float("inf"))
+        with pytest.raises(IndexError):
+            await ends(KeyError("mine"), lambda attempt: [][attempt])
+        assert await ends(seinpaal.GiveBack(-1)) == seinpaal.Counts(given_back=1)
+        assert (mails.snapshot().dead, mails.snapshot().ready) == (4, 1)
+        await store.close_async()
+
+    asyncio.run(main())
+
+
 def test_a_worker_gives_back_what_outlasts_the_grace_period(
     store: seinpaal.Seinpaal, name: str
 ) -> None:
@@ -157,6 +334,19 @@ def test_a_worker_gives_back_what_outlasts_the_grace_period(
     assert counts.given_back == 1
     assert mails.pop().attempt == 1
     end.set()
+
+
+def test_a_worker_with_an_endless_grace_waits_for_its_handlers(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+
+    def send(item: seinpaal.Item) -> None:
+        worker.stop()
+
+    worker = mails.worker(send, grace=float("inf"))
+    assert outcome_of(worker) == seinpaal.Counts(acknowledged=1)
 
 
 def test_an_item_that_its_handler_has_ended_counts_by_that_end(
@@ -261,6 +451,52 @@ def test_a_worker_on_tasks_works_until_it_is_stopped(url: str, name: str) -> Non
         counts = await mails.worker(send, concurrency=4).run_async(stop)
         assert counts == seinpaal.Counts(acknowledged=20)
         assert sorted(seen, key=int) == [str(number) for number in range(20)]
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_a_handler_that_awaits_what_others_cancelled_fails_its_item_and_no_more(
+    url: str, name: str
+) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, stop = store.queue(name), asyncio.Event()
+        shared: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        shared.cancel()
+
+        async def send(item: seinpaal.Item) -> None:
+            if item.text == "ann":
+                await shared
+            stop.set()
+
+        await mails.push_async("ann", deliveries=1)
+        await mails.push_async("bob")
+        counts = await asyncio.wait_for(mails.worker(send).run_async(stop), 60)
+        assert counts == seinpaal.Counts(acknowledged=1, died=1)
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_a_worker_on_tasks_that_is_cancelled_gives_back_what_it_works_on(
+    url: str, name: str
+) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails, begun = store.queue(name), asyncio.Event()
+
+        async def send(item: seinpaal.Item) -> None:
+            begun.set()
+            await asyncio.sleep(3600)
+
+        await mails.push_async("ann", deliveries=1)
+        running = asyncio.ensure_future(mails.worker(send).run_async())
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (await mails.pop_async()).attempt == 1
         await store.close_async()
 
     asyncio.run(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 
 import pytest
@@ -74,6 +75,55 @@ def test_a_callback_that_raises_does_not_stop_later_ones(
         permit.on_lost(callback)
         nightly.evict(permit.ticket)
     until(lambda: bool(told))
+
+
+def leave(loss: seinpaal.Lost) -> None:
+    sys.exit(1)
+
+
+def test_a_callback_that_exits_ends_neither_the_program_nor_later_callbacks(
+    store: seinpaal.Seinpaal, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    nightly = store.mutex(name)
+    told: list[seinpaal.Lost] = []
+    for callback in (leave, told.append):
+        permit = nightly.acquire()
+        permit.on_lost(callback)
+        nightly.evict(permit.ticket)
+        if callback is leave:
+            until(lambda: "a callback of a permit failed" in caplog.text)
+    until(lambda: bool(told))
+
+
+def test_a_callback_that_is_called_at_once_can_exit_its_own_thread(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+    permit = nightly.acquire()
+    nightly.evict(permit.ticket)
+    until(lambda: permit.lost is not None)
+    with pytest.raises(SystemExit):
+        permit.on_lost(leave)
+
+
+@pytest.mark.needs("PassesAsks")
+def test_a_callback_for_asks_that_exits_hears_of_the_next_ask(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+    permit = nightly.acquire()
+    heard: list[str] = []
+
+    def hear(ask: seinpaal.HandOverAsk) -> None:
+        heard.append(ask.reason)
+        sys.exit()
+
+    permit.on_asked(hear)
+    for count, reason in enumerate(("one", "two"), 1):
+        nightly.ask_holder(permit.ticket, reason)
+        until(lambda: len(heard) == count)
+    assert heard == ["one", "two"]
+    permit.release()
 
 
 @pytest.mark.needs("PassesAsks")

@@ -44,7 +44,7 @@ class Block:
         return [call for call in begun if call is not None]
 
     def release(self) -> None:
-        """Gives back, and waits until the store has confirmed it, for at most 5 s.
+        """Gives back, and waits until the store has confirmed it, for at most 5 s for each name.
 
         A wait that is interrupted, and one that ends with :exc:`ReleaseUnknown`, goes on in the
         background.

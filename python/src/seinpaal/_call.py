@@ -133,17 +133,22 @@ def after_fork() -> None:
 
 
 def tell(call: Call[T], callback: Callable[[T], None]) -> None:
-    """Calls back on the thread for callbacks when the call is done; never, if it is cancelled."""
+    """Calls back on the thread for callbacks when the call is done; never, if it is cancelled.
 
-    def done() -> None:
+    If the call is done already, that is at once and on this thread.
+    """
+
+    def done(caught: type[BaseException] = BaseException) -> None:
         try:
             answer = call.take()
         except RuntimeError:
             return  # What was watched has been given back.
         try:
             callback(answer)
-        except Exception:
+        except caught:
+            # Also `sys.exit()`: it would end the thread that all other callbacks need.
             log.exception("a callback of a permit failed")
 
     if watcher().desk.begin(call, done) is None:
-        done()
+        # `sys.exit()` and Ctrl-C are this thread's own affair.
+        done(Exception)

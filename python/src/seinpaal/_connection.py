@@ -37,6 +37,8 @@ class Seinpaal:
         # A thread holds the first lock for as long as it connects. The second is held for a moment
         # only, so tasks of an event loop can take it.
         self._connecting, self._noting = threading.Lock(), threading.Lock()
+        # Before it connects: a child may be forked while another thread holds the first lock.
+        _fork.note(self)
 
     # ---- names
 
@@ -161,7 +163,6 @@ class Seinpaal:
             if self._is_connected():
                 return
             self._connection, self._process = connection, os.getpid()
-        _fork.note(self)
         _close_at_end_of_child()
 
     def __reduce__(self) -> tuple[type[Seinpaal], tuple[str, str, float | None, float | None]]:

@@ -17,7 +17,8 @@ from .errors import Forked
 if TYPE_CHECKING:
     from ._connection import Seinpaal
 
-#: Every connection of this process and, in a child, what it inherited.
+#: Every `Seinpaal` that this process has, whether or not it is connected; those that it inherited,
+#: too.
 _connections: weakref.WeakKeyDictionary[Seinpaal, None] = weakref.WeakKeyDictionary()
 
 #: The process that imported this module.
@@ -39,12 +40,12 @@ _opened_by: dict[str, int] = {}
 
 
 def note(connection: Seinpaal) -> None:
-    """Notes that a connection is open in this process."""
+    """Notes what a child must be told of, before it is used."""
     _connections[connection] = None
 
 
 def connections() -> list[Seinpaal]:
-    """All that are noted, read in one step: other threads may connect meanwhile."""
+    """All that are noted, read in one step: other threads may make more meanwhile."""
     noted = (reference() for reference in _connections.keyrefs())
     return [connection for connection in noted if connection is not None]
 

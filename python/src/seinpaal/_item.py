@@ -217,8 +217,15 @@ class Item:
 
 
 def reason(raised: BaseException) -> str:
-    """The text that is kept about a failure."""
-    return f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__
+    """The text that is kept about a failure; also of an exception that cannot tell its own."""
+    kind = type(raised).__name__
+    try:
+        text = str(raised)
+    except Exception:
+        text = "(its text could not be made)"
+    # A surrogate, as in a name of a file that is not UTF-8, cannot be stored.
+    told = f"{kind}: {text}" if text else kind
+    return told.encode(errors="backslashreplace").decode()
 
 
 def _fate_of(error: Error) -> str:

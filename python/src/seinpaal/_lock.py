@@ -18,6 +18,7 @@ from . import _call, _native
 from ._ask import HandOverAsk
 from ._permit import Permit
 from ._wish import Options, Wish, names_in
+from .errors import ReleaseError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,31 +59,61 @@ def _snapshot(read: dict[str, Any]) -> Snapshot:
     return Snapshot(**read, asks=told)
 
 
+#: Held for a moment by whoever enters or leaves a block. A signal handler and a finalizer may do so
+#: while their own thread does.
+_mutex = threading.RLock()
+
+
+def _after_fork() -> None:
+    """Forgets who held the mutex: perhaps a thread of the parent."""
+    global _mutex
+    _mutex = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class _Entered:
-    """The permits of blocks that are open, by thread or task."""
+    """The permits of blocks that are open, by the thread or task that entered them."""
 
     def __init__(self) -> None:
         self._permits: dict[object, list[Permit]] = {}
 
     def push(self, permit: Permit) -> Permit:
-        self._permits.setdefault(_here(), []).append(permit)
+        with _mutex:
+            self._permits.setdefault(_here(), []).append(permit)
         return permit
 
-    def pop(self) -> Permit:
-        here = _here()
-        permits = self._permits[here]
-        permit = permits.pop()
-        if not permits:
-            del self._permits[here]
-        return permit
+    def pop(self) -> Permit | None:
+        """The permit of the block that is left here; ``None``: nobody can say which one that is.
+
+        A block that another thread or task has entered is known if it is the only one.
+        """
+        with _mutex:
+            here = _here()
+            if here not in self._permits and self.count() == 1:
+                here = next(iter(self._permits))
+            permits = self._permits.get(here)
+            if permits is None:
+                return None
+            permit = permits.pop()
+            if not permits:
+                del self._permits[here]
+            return permit
+
+    def count(self) -> int:
+        """How many blocks are open."""
+        with _mutex:
+            return sum(map(len, self._permits.values()))
 
     def forget(self, permit: Permit) -> None:
         """Removes a permit that may be there."""
-        permits = self._permits.get(_here(), [])
-        if permit in permits:
-            permits.remove(permit)
-        if not permits:
-            self._permits.pop(_here(), None)
+        with _mutex:
+            permits = self._permits.get(_here(), [])
+            if permit in permits:
+                permits.remove(permit)
+            if not permits:
+                self._permits.pop(_here(), None)
 
 
 def _here() -> object:
@@ -98,6 +129,10 @@ class Holding:
 
     ``with``, ``async with``, and a decorator of functions and coroutine functions. It may be
     entered by any number of threads and tasks at once; each has a permit of its own.
+
+    A block finds its permit by the thread or task, so it must be left where it was entered. A
+    generator that is resumed on other threads, as a dependency of FastAPI is, enters
+    ``with lock.acquire() as permit:`` instead, which has no such tie.
     """
 
     def __init__(self, lock: Lock, options: Options) -> None:
@@ -120,7 +155,7 @@ class Holding:
         raised: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._entered.pop().__exit__(kind, raised, trace)
+        self._left().__exit__(kind, raised, trace)
 
     async def __aenter__(self) -> Permit:
         permit = await self._lock.acquire_async(**self._options)
@@ -132,10 +167,26 @@ class Holding:
         raised: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._entered.pop().__aexit__(kind, raised, trace)
+        await self._left().__aexit__(kind, raised, trace)
+
+    def _left(self) -> Permit:
+        """The permit of the block that is left."""
+        permit = self._entered.pop()
+        if permit is None:
+            raise ReleaseError(
+                f"{self._lock.name}: a block is left by a thread or task that has entered none, and it could be any "
+                f"of {self._entered.count()}, so no permit is given back: a block that another thread or task leaves "
+                "has to be `with lock.acquire() as permit:`"
+            )
+        return permit
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorates a function, or a coroutine function: each call holds a permit."""
+        """Decorates a function, or a coroutine function: each call holds a permit.
+
+        Not a generator function: the call is over before the generator begins.
+        """
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("a generator function takes its permit inside: `with lock.acquire():`")
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)

@@ -40,7 +40,10 @@ class QueueSnapshot:
 
 
 class GiveBack(Exception):
-    """Raised by a handler to leave its item to others after ``delay``. It counts as no delivery."""
+    """Raised by a handler to leave its item to others after ``delay``. It counts as no delivery.
+
+    A ``delay`` below 0, for example until a moment that has passed, is none.
+    """
 
     def __init__(self, delay: Seconds = 0.0) -> None:
         super().__init__("given back")

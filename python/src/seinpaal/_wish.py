@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -101,3 +102,11 @@ def in_seconds(length: Seconds | None) -> float | None:
         return float(length) if isinstance(length, int) else length
     except OverflowError:
         raise BadSetting("a time is a number of seconds, not a number that long") from None
+
+
+def delay_in_seconds(delay: Seconds) -> float:
+    """A delay as a number of seconds. A moment that has passed is no delay."""
+    seconds = in_seconds(delay) or 0.0
+    if not math.isfinite(seconds):
+        raise BadSetting(f"a delay is a number of seconds, not {seconds}")
+    return max(0.0, seconds)

@@ -17,8 +17,8 @@ from ._grip import Cancellation
 from ._native import Call
 from ._item import Item, reason
 from ._queue import GiveBack, Queue
-from ._wish import Seconds, in_seconds
-from .errors import BadSetting, Error, StoreError
+from ._wish import Seconds, delay_in_seconds
+from .errors import BadInput, BadSetting, Error, StoreError
 
 #: How long a worker waits before it asks a store again that does not answer.
 _PAUSE = 1.0
@@ -64,7 +64,13 @@ class Worker:
 
     What the handler does decides: it returns (acknowledged), raises :exc:`GiveBack` (left to
     others), raises anything else (delivered again after a back-off, with that text as the reason,
-    until it is a dead letter), or ends the item itself.
+    until it is a dead letter), or ends the item itself. The delay of a :exc:`GiveBack` that is no
+    number of seconds counts as raised by the handler.
+
+    ``retry`` says how many seconds the back-off lasts, from the number of the delivery that failed.
+    If it raises, or what it returns is no number of seconds, that shuts the worker down and is
+    raised by :meth:`run` or :meth:`run_async`. The item that had failed is delivered again after
+    the usual back-off. A number below 0 is no delay.
 
     :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its
     handler. At the shutdown no item is taken any more; running handlers may go on for ``grace``;
@@ -94,6 +100,8 @@ class Worker:
         self._counting = threading.Lock()
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
+        #: Whether the tasks of :meth:`run_async` are being cancelled.
+        self._is_cancelling = False
 
     def stop(self) -> None:
         """Begins the shutdown of :meth:`run`, from any thread or handler."""
@@ -106,7 +114,9 @@ class Worker:
     def run(self, signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)) -> Counts:
         """Works until :meth:`stop` or, on the main thread, one of these signals.
 
-        A second signal does what it would do without the worker.
+        A second signal does what it would do without the worker. An error that is not the
+        handler's, for example of ``retry``, or of a store that refuses, shuts the worker down and
+        is raised.
         """
         if inspect.iscoroutinefunction(self._handler):
             raise TypeError("a coroutine function needs run_async()")
@@ -137,30 +147,41 @@ class Worker:
     def _wind_up(self, threads: list[threading.Thread]) -> None:
         until = time.monotonic() + self._grace
         for thread in threads:
-            thread.join(max(0.0, until - time.monotonic()))
+            left = max(0.0, until - time.monotonic())
+            # A join takes no more than this, and `grace` may be infinite.
+            thread.join(min(left, threading.TIMEOUT_MAX))
         # A thread cannot be ended from outside. Its handler may go on, without the item.
         for item in list(self._hands):
             self._end(item.give_back)
             self._count(item)
 
     def _serve(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                item = self._pop()
-            except StoreError as error:
-                if not error.is_passing:
-                    self._fail(error)
-                self._stopping.wait(_PAUSE)
-            except Error as error:
-                self._fail(error)
-            else:
-                if item is not None:
-                    self._work_on(item)
+        try:
+            while not self._stopping.is_set():
+                self._serve_one()
+        except BaseException as error:
+            # A thread that ends by an error ends the worker, and is not missing without a word.
+            self._fail(error)
+
+    def _serve_one(self) -> None:
+        try:
+            item = self._pop()
+        except Error as error:
+            if self._stopping.is_set():
+                return
+            if not isinstance(error, StoreError) or not error.is_passing:
+                raise
+            self._stopping.wait(_PAUSE)
+        else:
+            if item is not None:
+                self._work_on(item)
 
     def _fail(self, error: BaseException) -> None:
-        if not self._stopping.is_set():
-            self._failure = error
-            self.stop()
+        """Begins the shutdown, after which :meth:`run` raises the first such error."""
+        with self._counting:
+            if self._failure is None:
+                self._failure = error
+        self.stop()
 
     def _pop(self) -> Item | None:
         call = self._queue._pop(None, self._ttl)
@@ -170,6 +191,8 @@ class Worker:
                 return None
             return Item(self._queue._connection, call.wait())
         except RuntimeError:
+            if not self._stopping.is_set():
+                raise
             return None  # Cancelled by the shutdown.
         finally:
             self._pops.discard(call)
@@ -179,20 +202,32 @@ class Worker:
         try:
             self._handler(item)
         except GiveBack as given:
-            delay = in_seconds(given.delay) or 0.0
-            self._end(lambda: item.give_back(delay))
-        except BaseException as error:
-            what, delay = reason(error), self._retry(item.attempt)
-            self._end(lambda: item.fail(what, delay))
+            try:
+                self._end(lambda: item.give_back(delay_in_seconds(given.delay)))
+            except Exception as error:
+                self._end_failed(item, error)
+        except BaseException as raised:
+            self._end_failed(item, raised)
         else:
             if not item.is_ended:
                 self._end(item.acknowledge)
         finally:
             self._count(item)
 
+    def _end_failed(self, item: Item, raised: BaseException) -> None:
+        what = reason(raised)
+        try:
+            self._end(lambda: item.fail(what, delay_in_seconds(self._retry(item.attempt))))
+        except BaseException:
+            # The program's `retry` is wrong, which ends the worker. The item comes again.
+            self._end(lambda: item.fail(what, _back_off(item.attempt)))
+            raise
+
     def _end(self, end: Callable[[], object]) -> None:
         try:
             end()
+        except BadInput:
+            raise  # Nothing was sent: the item has not ended.
         except Error:
             pass  # The item knows, and is counted by that.
 
@@ -213,6 +248,7 @@ class Worker:
         back.
         """
         stop = stop if stop is not None else asyncio.Event()
+        self._is_cancelling = False
         popping: set[asyncio.Task[None]] = set()
         serving = {
             asyncio.ensure_future(self._serve_async(stop, popping))
@@ -227,6 +263,7 @@ class Worker:
             await asyncio.wait(serving, timeout=self._grace)
         finally:
             stopped.cancel()
+            self._is_cancelling = True
             for task in serving:
                 task.cancel()
             outcomes = await asyncio.gather(*serving, return_exceptions=True)
@@ -261,17 +298,23 @@ class Worker:
             if cancellation.end(type(cancelled)):
                 item._fate = item._fate or "lost"
                 return
+            if not self._is_cancelled():
+                # The handler awaited something that was cancelled: it failed by that.
+                await self._end_failed_async(item, cancelled)
+                return
             # The shutdown has cancelled the handler. A second cancellation must not stop the call
             # that gives the item back.
             await asyncio.shield(self._end_async(item.give_back_async()))
             raise
         except GiveBack as given:
             cancellation.end(None)
-            await self._end_async(item.give_back_async(given.delay))
-        except Exception as error:
+            try:
+                await self._end_async(item.give_back_async(delay_in_seconds(given.delay)))
+            except Exception as error:
+                await self._end_failed_async(item, error)
+        except Exception as raised:
             cancellation.end(None)
-            failing = item.fail_async(reason(error), self._retry(item.attempt))
-            await self._end_async(failing)
+            await self._end_failed_async(item, raised)
         else:
             cancellation.end(None)
             if not item.is_ended:
@@ -279,9 +322,27 @@ class Worker:
         finally:
             self._counts._add(item._fate or "unknown")
 
+    def _is_cancelled(self) -> bool:
+        """Whether somebody has cancelled the current task."""
+        count = getattr(asyncio.current_task(), "cancelling", None)
+        # Before Python 3.11 nobody counts, and only a cancellation by the worker is known.
+        return self._is_cancelling if count is None else count() > 0
+
+    async def _end_failed_async(self, item: Item, raised: BaseException) -> None:
+        what = reason(raised)
+        try:
+            delay = delay_in_seconds(self._retry(item.attempt))
+            await self._end_async(item.fail_async(what, delay))
+        except Exception:
+            # As on threads.
+            await self._end_async(item.fail_async(what, _back_off(item.attempt)))
+            raise
+
     async def _end_async(self, end: Coroutine[Any, Any, object]) -> None:
         try:
             await end
+        except BadInput:
+            raise
         except Error:
             pass  # The item knows, and is counted by that.
 
