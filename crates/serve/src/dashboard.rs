@@ -104,6 +104,19 @@ impl Dashboard {
     ///
     /// # If the store is unreachable
     /// A change fails after a while without an answer: 5 s for each of its calls to the store.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// use seinpaal::Seinpaal;
+    /// use seinpaal_serve::{Dashboard, Options};
+    ///
+    /// let dashboard = Dashboard::new(Seinpaal::in_memory(), Options::default())?;
+    /// let app: axum::Router = dashboard.router(); // serve it until the program is to end
+    /// dashboard.changes_are_noted().await;
+    /// # drop(app);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn changes_are_noted(&self) {
         self.0.changes.none().await;
     }
