@@ -29,7 +29,7 @@ pub(super) const WATCHERS: usize = 3;
 
 /// What a client sees of a line.
 #[derive(Debug)]
-pub(super) struct Sight {
+pub(super) struct LineInView {
     /// The first clients in line.
     pub(super) first: Vec<Inbox>,
     /// Some of the clients that hold or work.
@@ -51,19 +51,19 @@ impl HolderWatches {
         db: &rusqlite::Connection,
         site: &QueuePosition,
         me: Inbox,
-    ) -> rusqlite::Result<Sight> {
+    ) -> rusqlite::Result<LineInView> {
         match site {
             QueuePosition::Permits(name) => {
                 let rows = NameState::open(db, name)?;
                 let list = |after, most| rows.holding(after, most);
                 let holders = self.marks.turn_page(site, me, MOST_CONNECTIONS, list)?;
-                Ok(Sight { first: rows.first_waiting(WATCHERS)?, holders })
+                Ok(LineInView { first: rows.first_waiting(WATCHERS)?, holders })
             }
             QueuePosition::Items(name) => {
                 let rows = QueueRows::open(db, name)?;
                 let list = |after, most| rows.workers(after, most);
                 let holders = self.marks.turn_page(site, me, MOST_CONNECTIONS, list)?;
-                Ok(Sight { first: rows.first_idle(WATCHERS)?, holders })
+                Ok(LineInView { first: rows.first_idle(WATCHERS)?, holders })
             }
         }
     }

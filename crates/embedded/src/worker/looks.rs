@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, mem};
 use seinpaal_proto::Inbox;
 
 use super::{Duration, Instant, StoreThread};
-use crate::{line::QueuePosition, pages::ClientPage, watch::Sight, wire};
+use crate::{line::QueuePosition, pages::ClientPage, watch::LineInView, wire};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -88,17 +88,18 @@ impl StoreThread {
     /// Where this client is among the first in line, watches those who hold. Buries the dead among
     /// them and among the first in line.
     fn look_at_holders(&mut self, site: &QueuePosition) {
-        let sight = match self.parts.read(|db| self.watches.look(db, site, self.parts.me)) {
-            Ok(sight) => self.as_seen_by_me(site, sight),
+        let in_view = match self.parts.read(|db| self.watches.look(db, site, self.parts.me)) {
+            Ok(in_view) => self.as_seen_by_me(site, in_view),
             Err(error) => {
                 return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
             }
         };
         // Connected first, tested then: a death between the two is told by the connection.
-        let missed = self.watches.set(site, &sight.holders, &self.parts.presences);
+        let missed = self.watches.set(site, &in_view.holders, &self.parts.presences);
         let is_dead = |inbox: &Inbox| self.parts.presences.is_dead(*inbox);
-        let (dead, alive): (Vec<_>, Vec<_>) = sight.holders.clients.into_iter().partition(is_dead);
-        let dead_ahead: Vec<_> = sight.first.into_iter().filter(is_dead).collect();
+        let (dead, alive): (Vec<_>, Vec<_>) =
+            in_view.holders.clients.into_iter().partition(is_dead);
+        let dead_ahead: Vec<_> = in_view.first.into_iter().filter(is_dead).collect();
         self.try_again(site, alive.iter().filter(|inbox| missed.contains(inbox)));
         self.bury(&dead);
         // Others are the first in line now, perhaps this client.
@@ -109,25 +110,25 @@ impl StoreThread {
 
     /// Leaves of what was seen what concerns this client: all of it where it is among the first in
     /// line, only the first ones where it is further back, and nothing where it is not in line.
-    fn as_seen_by_me(&mut self, site: &QueuePosition, mut sight: Sight) -> Sight {
+    fn as_seen_by_me(&mut self, site: &QueuePosition, mut in_view: LineInView) -> LineInView {
         let me = self.parts.me;
-        let is_among_first = sight.first.contains(&me);
-        let is_first = sight.first.first() == Some(&me);
+        let is_among_first = in_view.first.contains(&me);
+        let is_first = in_view.first.first() == Some(&me);
         if !is_among_first {
-            sight.holders = ClientPage::of_nobody();
+            in_view.holders = ClientPage::of_nobody();
         }
-        sight.holders.clients.retain(|inbox| *inbox != me);
+        in_view.holders.clients.retain(|inbox| *inbox != me);
         match self.line.has(site) {
-            true => sight.first.retain(|inbox| *inbox != me),
-            false => sight.first.clear(),
+            true => in_view.first.retain(|inbox| *inbox != me),
+            false => in_view.first.clear(),
         }
-        let is_busy = !sight.holders.clients.is_empty() || !is_first;
+        let is_busy = !in_view.holders.clients.is_empty() || !is_first;
         if matches!(site, QueuePosition::Items(_)) && is_busy && self.line.has(site) {
             self.looks.busy.insert(site.clone());
         } else {
             self.looks.busy.remove(site);
         }
-        sight
+        in_view
     }
 
     /// Looks again soon where somebody lives and cannot be watched: either there is no room for
