@@ -34,8 +34,6 @@ struct Ear {
     slot: u16,
     tickets: HashSet<Ticket>,
     at: Option<ListeningLink>,
-    /// The link over which it was heard last, while no link is believed to hear it.
-    former: Option<u64>,
     /// It was heard at some time, so a gap may have swallowed wakeups.
     was_heard: bool,
     used: Instant,
@@ -106,7 +104,7 @@ impl Ears {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
         let is_back = ear.was_heard && ear.at.as_ref() != Some(&at);
-        (ear.was_heard, ear.at, ear.former) = (true, Some(at), None);
+        (ear.was_heard, ear.at) = (true, Some(at));
         is_back
     }
 
@@ -121,13 +119,12 @@ impl Ears {
     pub(super) fn lose(&self, link: u64) -> bool {
         let mut all = self.all();
         let lost = all.values_mut().filter(|ear| ear.is_over(link));
-        lost.map(|ear| (ear.at, ear.former) = (None, Some(link))).count() > 0
+        lost.map(|ear| ear.at = None).count() > 0
     }
 
-    /// Returns whether something is wanted that was heard over this link and that no other link is
-    /// known to hear.
-    pub(super) fn needs(&self, link: u64) -> bool {
-        self.all().values().any(|ear| ear.former == Some(link))
+    /// Returns whether something is heard over this link.
+    pub(super) fn uses(&self, link: u64) -> bool {
+        self.all().values().any(|ear| ear.is_over(link))
     }
 
     /// The channels that are wanted and that no link hears at the owner of its slot.
@@ -156,7 +153,6 @@ impl Ear {
             slot,
             tickets: HashSet::new(),
             at: None,
-            former: None,
             was_heard: false,
             used: Instant::now(),
             lasts: LINGER,

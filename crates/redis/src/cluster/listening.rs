@@ -2,6 +2,7 @@
 //! moves.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -171,12 +172,21 @@ impl ClusterLinks {
         }
     }
 
-    /// Closes each late link of which other links hear now all that it heard.
+    /// Closes the late links of each node at which all is heard that is to be heard there.
     fn close_late_links(&self) {
-        for node in self.all_nodes() {
-            let late = node.late_wakeups().into_iter();
-            let over: Vec<_> = late.filter(|link| !self.ears.needs(*link)).collect();
-            node.close_former_wakeups(&over);
+        // A link counts as late only once nothing is believed to be heard over it. So what these
+        // links heard is deaf after this, or another link hears it by now.
+        let nodes = self.all_nodes();
+        let late: Vec<_> = nodes.iter().map(|node| (node, node.late_wakeups())).collect();
+        let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
+        let deaf_at: HashSet<_> =
+            deaf.iter().filter_map(|(_, slot)| self.map().owner(*slot).cloned()).collect();
+        for (node, mut late) in late {
+            if !deaf_at.contains(node.address()) {
+                // A late link may have said after all that it listens.
+                late.retain(|link| !self.ears.uses(*link));
+                node.close_former_wakeups(&late);
+            }
         }
     }
 

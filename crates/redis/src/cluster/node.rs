@@ -134,6 +134,10 @@ impl ClusterNode {
         }
     }
 
+    pub(super) fn address(&self) -> &NodeAddress {
+        &self.address
+    }
+
     /// Where it is, for people.
     pub(super) fn shown(&self) -> String {
         self.url.to_string()

@@ -123,7 +123,7 @@ impl ClusterNode {
     pub(super) async fn lose_wakeups(&self, id: u64) {
         let mut current = self.wakeups.link.lock().await;
         let late = current.take_if(|link| link.id == id);
-        // Before it stands among the late ones, of which `mend` closes those that nobody needs.
+        // Before it stands among the late ones: see `close_late_links`.
         (self.on_heard)(id, NodeNews::Late);
         self.former_wakeups().extend(late);
     }
