@@ -281,16 +281,6 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
-    /// The driver's runtime may have ended, or code of the program may have panicked in it. Then
-    /// nobody renews any more, and holders have to hear that, as they do of any other loss. The
-    /// sessions are not asked: after a panic they may be in disorder.
-    fn drop(&mut self) {
-        self.waiting.lose_grants();
-        self.queues.lose_leases();
-    }
-}
-
 async fn sleep_until(clock: ClientClock, at: Option<u64>) {
     match at {
         // Timers count in milliseconds. A little late is better than early, since the driver would

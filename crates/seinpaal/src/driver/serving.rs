@@ -112,6 +112,16 @@ impl Drop for Serving {
     }
 }
 
+impl Drop for Driver {
+    /// The driver's runtime may have ended, or code of the program may have panicked in it. Then
+    /// nobody renews any more, and holders have to hear that, as they do of any other loss. The
+    /// sessions are not asked: after a panic they may be in disorder.
+    fn drop(&mut self) {
+        self.waiting.lose_grants();
+        self.queues.lose_leases();
+    }
+}
+
 /// What has come.
 enum DriverInput {
     Done,
