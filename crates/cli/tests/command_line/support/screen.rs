@@ -6,7 +6,8 @@ use std::{
     os::{fd::OwnedFd, unix::ffi::OsStringExt},
     process::{Child, Command},
     sync::{Arc, Mutex},
-    thread,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -23,6 +24,8 @@ pub(crate) struct Screen {
     keys: File,
     shown: Arc<Mutex<String>>,
     process: Child,
+    /// Reads what is shown.
+    reader: JoinHandle<()>,
 }
 
 impl Screen {
@@ -40,8 +43,8 @@ impl Screen {
         command.env("SEINPAAL", program()).env("PS1", "$ ").env("LISTEN", LISTEN);
         let process = command.spawn().unwrap();
         let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
-        read_along(master, Arc::clone(&shown));
-        Self { keys, shown, process }
+        let reader = read_along(master, Arc::clone(&shown));
+        Self { keys, shown, process, reader }
     }
 
     pub(crate) fn typed(&mut self, keys: &str) {
@@ -79,8 +82,15 @@ impl Screen {
         until("it ends", || !lives(self.process.id()));
     }
 
+    /// Waits for the program's end, and then until all that it wrote is shown. If somebody else
+    /// still has the terminal open, there is no end of that, so the wait is bounded.
     pub(crate) fn end(&mut self) -> i32 {
-        self.process.wait().unwrap().code().unwrap()
+        let status = self.process.wait().unwrap().code().unwrap();
+        let read_by = Instant::now() + Duration::from_secs(5);
+        while !self.reader.is_finished() && Instant::now() < read_by {
+            thread::sleep(Duration::from_millis(1));
+        }
+        status
     }
 }
 
@@ -95,11 +105,11 @@ impl Drop for Screen {
     }
 }
 
-fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
+fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) -> JoinHandle<()> {
     thread::spawn(move || {
         let (mut master, mut buffer) = (File::from(master), [0; 4096]);
         while let Ok(read @ 1..) = master.read(&mut buffer) {
             shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..read]));
         }
-    });
+    })
 }
