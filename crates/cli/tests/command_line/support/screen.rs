@@ -5,9 +5,12 @@ use std::{
     io::{Read, Write},
     os::{fd::OwnedFd, unix::ffi::OsStringExt},
     process::{Child, Command},
-    sync::{Arc, Mutex},
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    sync::{
+        Arc, Mutex,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::Duration,
 };
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -24,8 +27,8 @@ pub(crate) struct Screen {
     keys: File,
     shown: Arc<Mutex<String>>,
     process: Child,
-    /// Reads what is shown.
-    reader: JoinHandle<()>,
+    /// Hangs up when all has been read.
+    is_read: Receiver<()>,
 }
 
 impl Screen {
@@ -43,8 +46,8 @@ impl Screen {
         command.env("SEINPAAL", program()).env("PS1", "$ ").env("LISTEN", LISTEN);
         let process = command.spawn().unwrap();
         let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
-        let reader = read_along(master, Arc::clone(&shown));
-        Self { keys, shown, process, reader }
+        let is_read = read_along(master, Arc::clone(&shown));
+        Self { keys, shown, process, is_read }
     }
 
     pub(crate) fn typed(&mut self, keys: &str) {
@@ -86,10 +89,7 @@ impl Screen {
     /// still has the terminal open, there is no end of that, so the wait is bounded.
     pub(crate) fn end(&mut self) -> i32 {
         let status = self.process.wait().unwrap().code().unwrap();
-        let read_by = Instant::now() + Duration::from_secs(5);
-        while !self.reader.is_finished() && Instant::now() < read_by {
-            thread::sleep(Duration::from_millis(1));
-        }
+        let _ = self.is_read.recv_timeout(Duration::from_secs(5));
         status
     }
 }
@@ -105,11 +105,14 @@ impl Drop for Screen {
     }
 }
 
-fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) -> JoinHandle<()> {
+fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) -> Receiver<()> {
+    let (reads, is_read) = mpsc::channel();
     thread::spawn(move || {
+        let _until_all_is_read: Sender<()> = reads;
         let (mut master, mut buffer) = (File::from(master), [0; 4096]);
         while let Ok(read @ 1..) = master.read(&mut buffer) {
             shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..read]));
         }
-    })
+    });
+    is_read
 }
