@@ -14,4 +14,5 @@ pub mod long;
 pub mod names;
 pub mod paths;
 pub mod source;
+pub mod subjects;
 pub mod wrap;

@@ -1,6 +1,6 @@
 //! Prints figures of the source: which file uses which, how many lines each crate has, which lines
 //! stand twice, which files and functions are too long, how long functions are, which names several
-//! types have, and what share of the lines are comments.
+//! types have, what share of the lines are comments, and which sentences name no subject.
 //!
 //! ```text
 //! cargo run -p house -- imports
@@ -10,6 +10,7 @@
 //! cargo run -p house -- functions
 //! cargo run -p house -- names
 //! cargo run -p house -- comments
+//! cargo run -p house -- subjects
 //! ```
 //!
 //! One word changes the source instead: `cargo run -p house -- wrap` wraps the comments that are
@@ -30,6 +31,7 @@ use house::{
     long::{FILE, FUNCTION, LONGISH, lengths, long},
     names::{shared, twins},
     source::{Arrows, Crate, Module},
+    subjects::{Unnamed, unnamed},
     wrap::wrap,
 };
 
@@ -44,11 +46,12 @@ fn main() -> ExitCode {
         Some("functions") => print_functions(&root),
         Some("names") => print_names(&root),
         Some("comments") => print_comments(&root),
+        Some("subjects") => print_subjects(&root),
         Some("wrap") => println!("files changed: {}", wrap(&root)),
         _ => {
             eprintln!(
                 "house: say what to print (imports, lines, duplicates, long, functions, names, \
-                 comments) or to wrap, and the tree if it is another"
+                 comments, subjects) or to wrap, and the tree if it is another"
             );
             return ExitCode::from(64);
         }
@@ -192,6 +195,14 @@ fn print_comments(root: &Path) {
     }
     row_of_comments("Rust, product", product);
     row_of_comments("Lua", scripts);
+}
+
+fn print_subjects(root: &Path) {
+    let found = unnamed(root);
+    for Unnamed { place, sentence } in &found {
+        println!("{place}: {sentence}");
+    }
+    println!("\nsentences that name no subject: {}", found.len());
 }
 
 fn add(total: &mut Comments, own: Comments) {
