@@ -29,7 +29,7 @@ impl WaitingHere {
                 (Request::Acquire(_), Reply::Queued { ticket, .. }) => {
                     self.tickets.entry(batch.name.clone()).or_default().insert(*ticket);
                 }
-                (Request::Acquire(ask), _) => self.remove(&batch.name, ask.ticket),
+                (Request::Acquire(want), _) => self.remove(&batch.name, want.ticket),
                 (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => {
                     self.remove(&batch.name, *ticket);
                 }

@@ -1,16 +1,16 @@
 //! The Redis store on a real cluster: where names live, slots that move while they are in use,
 //! masters that die, and wakeups through all of that.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_cluster/deaf.rs"]
 mod deaf;
 #[path = "redis_cluster/moving.rs"]
 mod moving;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::{Client, SECRET, acquire, is_granted, refusal, release};
+use requests::{Client, SECRET, acquire, is_granted, refusal, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{Configure, Limit, Reply, Request, Ticket};
 use seinpaal_rig::{RedisCluster, until};

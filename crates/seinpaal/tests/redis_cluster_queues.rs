@@ -1,11 +1,11 @@
 //! Queues on a real Redis cluster: a slot that moves while somebody waits, and a master that dies.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::Client;
+use requests::Client;
 use seinpaal::store::{News, Store};
 use seinpaal_proto::{
     Name, Priority,

@@ -1,7 +1,7 @@
 //! How the Redis store connects, the errors if it cannot, and how it comes back.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     io::{Read, Write},
@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::cmd;
+use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::{Certainty, News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
 use seinpaal_rig::{RedisServer, free_port};

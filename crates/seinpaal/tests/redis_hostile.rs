@@ -1,7 +1,7 @@
 //! A server, or what answers in its place, that does not do as a Redis does.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, acquire};
+use requests::{Client, acquire};
 use seinpaal::store::{Certainty, Store, StoreErrorKind};
 use seinpaal_rig::{FakeAnswer, FakeServer};
 use tokio::time::{Instant, timeout, timeout_at};

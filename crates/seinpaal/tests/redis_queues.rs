@@ -1,14 +1,14 @@
 //! Queues on Redis: what only a real server shows.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_queues/damage.rs"]
 mod damage;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{collections::HashMap, time::Duration};
 
-use asks::{Client, acquire, plain};
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
+use requests::{Client, acquire, plain};
 use seinpaal::store::{Certainty, News, Store, StoreError, StoreErrorKind};
 use seinpaal_proto::{
     Name, Priority,

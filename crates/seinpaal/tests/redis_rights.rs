@@ -1,13 +1,13 @@
 //! The rights of a Redis user. A missing right is reported when the client connects, and not when
 //! it is too late.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{sync::Arc, time::Duration};
 
-use asks::{Client, acquire, is_granted, plain};
 use redis::cmd;
+use requests::{Client, acquire, is_granted, plain};
 use seinpaal::Advice;
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind,

@@ -1,7 +1,7 @@
 //! How the Redis store finds a master through sentinels, and the errors if it cannot.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -14,8 +14,8 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::aio::MultiplexedConnection;
+use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable};
 use seinpaal_rig::{MASTER, SentinelServers};
 use seinpaal_rig::{RedisServer, free_port};

@@ -1,15 +1,15 @@
 //! TLS: whom we trust, who trusts us, and what is said when somebody does not.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_tls/files.rs"]
 mod files;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{env, process::Command, time::Duration};
 
-use asks::{Client, is_granted, plain};
 use files::Files;
 use redis::cmd;
+use requests::{Client, is_granted, plain};
 use rustls::crypto::{CryptoProvider, ring};
 use seinpaal::store::{News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};

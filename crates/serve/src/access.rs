@@ -136,15 +136,16 @@ fn as_problem(refused: &Response) -> Response {
         _ => ("other host", "this address is not one of this server's; `--host NAME` adds one"),
     };
     let mut problem = Problem::new(refused.status(), title, words).into_response();
-    if let Some(ask) = refused.headers().get(header::WWW_AUTHENTICATE) {
-        problem.headers_mut().insert(header::WWW_AUTHENTICATE, ask.clone());
+    if let Some(challenge) = refused.headers().get(header::WWW_AUTHENTICATE) {
+        problem.headers_mut().insert(header::WWW_AUTHENTICATE, challenge.clone());
     }
     problem
 }
 
 fn unauthorised() -> Response {
-    let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"Seinpaal: the token is the password\"")];
-    (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
+    let challenge =
+        [(header::WWW_AUTHENTICATE, "Basic realm=\"Seinpaal: the token is the password\"")];
+    (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response()
 }
 
 /// Returns whether each host that a request names is one of ours. A request may name several, and

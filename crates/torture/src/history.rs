@@ -36,7 +36,7 @@ pub enum TortureWhat {
     Ended,
     /// A request is about to be made. It waits at most this many microseconds. `None` waits for
     /// ever, and 0 not at all.
-    Ask { req: String, name: String, permits: u32, timeout: Option<u64> },
+    Want { req: String, name: String, permits: u32, timeout: Option<u64> },
     /// The store has answered that the request stands in line.
     Queued { req: String, waiting: u32 },
     /// The permit is in hand, and believed in until this moment unless it is renewed. `None`: for

@@ -51,7 +51,9 @@ impl Session {
 
     fn take_answer(&mut self, heard: Heard<'_>, item: BatchPart, reply: Reply) {
         match item {
-            BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: Some(reply) }),
+            BatchPart::OneOff(one_off) => {
+                self.events.push_back(Event::Answer { one_off, reply: Some(reply) })
+            }
             BatchPart::Lease { lease, tickets } => self.take_lease(heard, lease, &tickets, &reply),
             BatchPart::Tickets { lease, tickets } => {
                 self.take_tickets(heard, lease, &tickets, &reply, |of| &mut of.renewals);

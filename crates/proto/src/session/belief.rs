@@ -158,7 +158,7 @@ impl Session {
             return;
         }
         let valid_for = valid_for.filter(|_| !planted(Bug::SilenceIsNoLoss));
-        let ttl = record.wish.ttl;
+        let ttl = record.want.ttl;
         let certain = valid_for.map(|valid_for| valid_for.saturating_sub(config.margin(ttl)));
         let before = record.alarm_at();
         record.silent_since = None;

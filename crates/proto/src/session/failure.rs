@@ -57,7 +57,9 @@ impl Session {
     ) {
         let desk = self.desk(name);
         match item {
-            BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
+            BatchPart::OneOff(one_off) => {
+                self.events.push_back(Event::Answer { one_off, reply: None })
+            }
             BatchPart::Lease { lease, tickets } | BatchPart::Tickets { lease, tickets } => {
                 desk.renew_after_failure(lease, now, at);
                 self.bear_silence_of(now, at, name, tickets, failure);
@@ -162,7 +164,7 @@ impl Session {
 /// answer.
 fn is_patient(record: &mut Record, now: Micros, at: Micros, patience: Micros) -> bool {
     let since = *record.silent_since.get_or_insert(at);
-    let patience = match record.wish.enqueue {
+    let patience = match record.want.enqueue {
         Enqueue::No => patience.min(HASTE),
         Enqueue::Yes { .. } => patience,
     };

@@ -28,7 +28,7 @@ impl Session {
         let config = self.config.clone();
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        let ttl = record.wish.ttl;
+        let ttl = record.want.ttl;
         let margin = config.margin(ttl).min(config.waiter_ttl / 2 + config.waiter_ttl / 100);
         let certain = (ttl.min(config.waiter_ttl)).saturating_sub(margin);
         let left = certain.saturating_sub(age);

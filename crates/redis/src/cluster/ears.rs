@@ -65,7 +65,7 @@ impl Ears {
         lasts: Duration,
     ) -> Option<ListeningLink> {
         self.want_more(channel, slot, |ear| {
-            // A shorter wish does not end an earlier one.
+            // A shorter want does not end an earlier one.
             let left = (ear.used + ear.lasts).saturating_duration_since(Instant::now());
             ear.lasts = lasts.max(left);
         })

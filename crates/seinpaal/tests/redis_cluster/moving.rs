@@ -8,9 +8,9 @@ use seinpaal_proto::{Reply, Request, Ticket};
 use seinpaal_rig::RedisCluster;
 
 use super::{
-    Scene,
-    asks::{Client, TTL, acquire, is_granted, release},
-    insist, keys, next, told_of_grant,
+    Scene, insist, keys, next,
+    requests::{Client, TTL, acquire, is_granted, release},
+    told_of_grant,
 };
 
 #[tokio::test]

@@ -34,11 +34,11 @@ fn assert_acquits(verdict: &Verdict) {
 /// Three grants in turn. Each release hands the permit to the next request.
 fn in_turn(doctor: &mut Doctor) -> &mut Doctor {
     doctor
-        .ask(S, "w1a", "one", 1)
+        .want(S, "w1a", "one", 1)
         .granted(S + MS, "w1a", 10, &[0], 4 * S)
-        .ask(S + 2 * MS, "w2a", "one", 1)
+        .want(S + 2 * MS, "w2a", "one", 1)
         .queued(S + 3 * MS, "w2a")
-        .ask(S + 4 * MS, "w3a", "one", 1)
+        .want(S + 4 * MS, "w3a", "one", 1)
         .queued(S + 5 * MS, "w3a")
         .held(2 * S, "w1a", 5 * S)
         .releasing(3 * S, "w1a")
@@ -61,10 +61,10 @@ fn a_good_history_is_acquitted_and_counted() {
 fn one_more_than_the_limit_is_convicted() {
     let mut doctor = Doctor::new();
     for (worker, slot) in [("w1a", 0), ("w2a", 1)] {
-        doctor.ask(S, worker, "few", 1);
+        doctor.want(S, worker, "few", 1);
         doctor.granted(S + MS, worker, 10 + u64::from(slot), &[slot], 9 * S);
     }
-    doctor.ask(2 * S, "w3a", "few", 2).granted(2 * S + MS, "w3a", 30, &[2, 3], 9 * S);
+    doctor.want(2 * S, "w3a", "few", 2).granted(2 * S + MS, "w3a", 30, &[2, 3], 9 * S);
     assert_convicts(&doctor.verdict(), Check::Limit);
 }
 
@@ -72,9 +72,9 @@ fn one_more_than_the_limit_is_convicted() {
 fn a_grant_beside_a_stopped_holder_that_believes_is_convicted_and_later_it_is_not() {
     let history = |granted| {
         let mut doctor = Doctor::new();
-        doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 4 * S);
+        doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 4 * S);
         doctor.rig(2 * S, TortureWhat::Stopping { life: "w1.1".into() });
-        doctor.ask(2 * S, "w2a", "one", 1).queued(2 * S + MS, "w2a");
+        doctor.want(2 * S, "w2a", "one", 1).queued(2 * S + MS, "w2a");
         doctor.granted(granted, "w2a", 20, &[0], granted + 3 * S).releasing(granted + S, "w2a");
         doctor.rig(9 * S, TortureWhat::Continued { life: "w1.1".into() });
         doctor.verdict()
@@ -87,8 +87,8 @@ fn a_grant_beside_a_stopped_holder_that_believes_is_convicted_and_later_it_is_no
 #[test]
 fn a_grant_after_a_holder_was_killed_is_acquitted_and_timed() {
     let mut doctor = Doctor::new();
-    doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
-    doctor.ask(S, "w2a", "one", 1).queued(S + MS, "w2a");
+    doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
+    doctor.want(S, "w2a", "one", 1).queued(S + MS, "w2a");
     doctor.fault(2 * S, 2 * S + MS, "kill-worker", Some(1));
     doctor.rig(2 * S, TortureWhat::Killing { life: "w1.1".into() });
     doctor.granted(5 * S, "w2a", 20, &[0], 9 * S).releasing(6 * S, "w2a");
@@ -101,8 +101,8 @@ fn a_grant_after_a_holder_was_killed_is_acquitted_and_timed() {
 #[test]
 fn a_slot_that_two_have_is_convicted() {
     let mut doctor = Doctor::new();
-    doctor.ask(S, "w1a", "few", 1).granted(S + MS, "w1a", 10, &[1], 9 * S);
-    doctor.ask(S, "w2a", "few", 1).granted(S + MS, "w2a", 11, &[1], 9 * S);
+    doctor.want(S, "w1a", "few", 1).granted(S + MS, "w1a", 10, &[1], 9 * S);
+    doctor.want(S, "w2a", "few", 1).granted(S + MS, "w2a", 11, &[1], 9 * S);
     assert_convicts(&doctor.verdict(), Check::Slot);
 }
 
@@ -129,7 +129,7 @@ fn a_worker_that_hangs_is_convicted() {
 fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
     let history = |what: TortureWhat, fault: Option<u64>| {
         let mut doctor = Doctor::new();
-        doctor.ask(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
+        doctor.want(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
         doctor.say(82 * S, "w1.1", what);
         if let Some(at) = fault {
             doctor.fault(at, at + S, "cut", None);
@@ -151,7 +151,7 @@ fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
 fn a_grant_that_hardly_lasts_where_nothing_fails_is_convicted() {
     let mut doctor = Doctor::new();
     doctor
-        .ask(S, "w1a", "one", 1)
+        .want(S, "w1a", "one", 1)
         .granted(S + MS, "w1a", 10, &[0], 2 * S)
         .releasing(S + 2 * MS, "w1a");
     assert_convicts(&doctor.verdict(), Check::Alarm);

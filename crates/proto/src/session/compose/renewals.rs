@@ -99,7 +99,7 @@ impl Session {
             return;
         }
         let Some(first) = desk.first_in_line() else { return };
-        let (lease, ticket, ttl) = (first.lease, first.ticket, first.wish.ttl);
+        let (lease, ticket, ttl) = (first.lease, first.ticket, first.want.ttl);
         let (margin, whom) = (config.stated_margin(ttl), Whom::Tickets(Vec::from([ticket])));
         let renew = Request::Renew(Renew { lease, ttl, margin, whom });
         draft.push(BatchPart::Ahead { lease, ticket }, renew);

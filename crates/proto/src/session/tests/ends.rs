@@ -10,7 +10,7 @@ use crate::{
     time::{Micros, SECOND},
 };
 
-use super::{TTL, replies, wish};
+use super::{TTL, replies, want};
 
 const INBOX: Inbox = Inbox(7);
 
@@ -58,7 +58,7 @@ fn cancels(batches: &[Batch], of: Ticket) -> bool {
 #[test]
 fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_knows_of() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let asked = session.poll_call(0).expect("it is asked for");
     session.handle_wakeup(SECOND, ended(&name, ticket));
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Expired) };
@@ -72,7 +72,7 @@ fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_kno
 #[test]
 fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let asked = session.poll_call(0).expect("it is asked for");
     session.handle_replies(0, asked.id, replies(granted(ticket)));
     assert!(matches!(events(&mut session)[..], [Event::Acquired { .. }]));
@@ -87,7 +87,7 @@ fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
 /// A permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
 fn part_given_back() -> (Session, Ticket, crate::session::Call) {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(3, 3, TTL));
+    let ticket = session.acquire(0, &name, want(3, 3, TTL));
     let call = session.poll_call(0).unwrap();
     let Reply::Granted(grant) = granted(ticket) else { unreachable!() };
     let grant = Grant { slots: Slots::range(0, 2), limit: 3, ..grant };
