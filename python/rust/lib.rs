@@ -13,8 +13,8 @@ mod locked;
 mod mailbox;
 mod permit;
 mod queue;
+mod want;
 mod whole;
-mod wish;
 
 use pyo3::prelude::*;
 

@@ -30,7 +30,7 @@ use super::{directory::Directory, trouble};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 
 /// A call takes milliseconds, so a process that is inside for this long is taken to be stopped.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STOPPED_AFTER: Duration = Duration::from_secs(5);
 
 /// For this long after a client had to wait, a client that does not want to wait does not enter. In
 /// microseconds.
@@ -193,7 +193,7 @@ impl GateWait {
     pub(super) fn trouble(&self, certainty: Certainty) -> Option<StoreError> {
         let since = self.since.load(Ordering::Relaxed);
         let waited = Duration::from_micros(boottime::now().saturating_sub(since));
-        if since == 0 || waited < PATIENCE {
+        if since == 0 || waited < STOPPED_AFTER {
             return None;
         }
         let locks = fs::read_to_string("/proc/locks").unwrap_or_default();

@@ -175,7 +175,7 @@ pub fn cluster_slots(bytes: &[u8]) {
         cluster::fuzz_redirection(text);
     }
     if let Some(value) = value(bytes) {
-        cluster::fuzz_slots(&value);
+        cluster::fuzz_hash_slots(&value);
     }
 }
 

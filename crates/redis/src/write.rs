@@ -9,7 +9,7 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{RedisStore, error::one_line, keys::slot_of, script::ScriptKind};
+use super::{RedisStore, error::one_line, keys::hash_slot_of, script::ScriptKind};
 use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind, boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
@@ -83,7 +83,7 @@ impl RedisStore {
     /// with one of these.
     fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
         let [records, order] = self.keys.of(&write.name);
-        let slot = self.servers.slot_of(&records);
+        let hash_slot = self.servers.hash_slot_of(&records);
         let id = self.keys.write(&write.name, write.id);
         let mut keys = vec![records.into_bytes(), order.into_bytes(), id.into_bytes()];
         for command in &write.group.commands {
@@ -91,8 +91,8 @@ impl RedisStore {
             if self.keys.is_ours(&command.key) {
                 return Err(BadGroup::OurKey(shown()).into());
             }
-            if slot.is_some_and(|slot| slot_of(&command.key) != slot) {
-                return Err(GuardedError::OtherSlot(shown()));
+            if hash_slot.is_some_and(|hash_slot| hash_slot_of(&command.key) != hash_slot) {
+                return Err(GuardedError::OtherHashSlot(shown()));
             }
             keys.push(command.key.clone());
         }

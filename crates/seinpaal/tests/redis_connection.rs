@@ -17,14 +17,14 @@ use seinpaal_proto::{Reply, Ticket};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 fn with_users<'a>(users: &[&'a str]) -> Vec<&'a str> {
     users.iter().flat_map(|user| ["--user"].into_iter().chain(user.split(' '))).collect()
 }
 
 async fn next(client: &mut Client) -> News {
-    timeout(LONG, client.news.recv()).await.expect("news in time").expect("news")
+    timeout(BOUND, client.news.recv()).await.expect("news in time").expect("news")
 }
 
 /// A waiter behind a holder is granted by a wakeup: the subscription works.

@@ -4,7 +4,7 @@ use seinpaal_proto::{Batch, Name, Replies, Reply, Snapshot, queue};
 use seinpaal_store::{Examination, StoreError, Together};
 
 use super::{IDLE, Instant, StoreThread};
-use crate::{keeper::AnswerTo, line::QueuePosition, list};
+use crate::{disk::AnswerTo, line::QueuePosition, list};
 
 /// Names that a list reads at once: the log cannot begin anew while they are read.
 const PAGE: usize = 500;

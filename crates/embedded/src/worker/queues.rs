@@ -4,7 +4,7 @@ use seinpaal_proto::{Name, queue};
 
 use super::StoreThread;
 use crate::{
-    keeper::{self, AnswerTo},
+    disk::{self, AnswerTo},
     line::QueuePosition,
     list,
 };
@@ -18,8 +18,8 @@ impl StoreThread {
     /// meanwhile.
     pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: AnswerTo<queue::Replies>) {
         match self.call_queue(batch) {
-            Ok(replies) if keeper::is_to_be_kept(batch) => {
-                self.keeper.answer_later(answer, replies);
+            Ok(replies) if disk::is_to_be_kept(batch) => {
+                self.disk_thread.answer_later(answer, replies);
             }
             done => drop(answer.send(done)),
         }

@@ -102,7 +102,7 @@ impl Quorum {
         let lines = self.lines(header, open);
         let envelope = self.envelope(header);
         let mut gathering = Gathering::send(&self.nodes, &envelope, &lines);
-        gathering.wait(|so_far| is_decided(open, so_far), self.patience(open)).await;
+        gathering.wait(|so_far| is_decided(open, so_far), self.longest_wait(open)).await;
         self.learn(&gathering);
         if let Err(error) = gathering.majority().and_then(|()| self.check_guard(&gathering)) {
             self.take_back(header, open, &gathering);
@@ -203,7 +203,7 @@ impl Quorum {
 
     /// How long to wait: a fifth of the shortest ttl, so that a node that does not answer costs
     /// nobody a lease.
-    fn patience(&self, open: &[OpenMatter]) -> Duration {
+    fn longest_wait(&self, open: &[OpenMatter]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.want.ttl),
             Matter::Attach(transfer) => Some(transfer.want.ttl),
