@@ -46,8 +46,8 @@ pub fn datagram(bytes: &[u8]) {
             let again = encode_queue_wakeups(&first.name, &wakeups.iter().collect::<Vec<_>>());
             assert_eq!(decode(Inbox(9), &again), Some(Message::Queue(wakeups)));
         }
-        Some(Message::Watch(site)) => {
-            assert_eq!(decode(Inbox(9), &encode_watch(&site)), Some(Message::Watch(site)));
+        Some(Message::Watch(line_of)) => {
+            assert_eq!(decode(Inbox(9), &encode_watch(&line_of)), Some(Message::Watch(line_of)));
         }
         Some(Message::LookAgain | Message::Accept) | None => {}
     }

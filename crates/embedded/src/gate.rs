@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::planted::{Bug, planted};
+use seinpaal_proto::planted::{Mistake, planted};
 
 use rustix::{
     fs::{
@@ -80,7 +80,7 @@ impl Gate {
 
     /// Waits for those before us. A process stopped inside holds up everybody until it goes on.
     pub(super) fn enter(&self) -> Result<InsideGate<'_>, StoreError> {
-        if planted(Bug::EmbeddedStepNotWhole) {
+        if planted(Mistake::EmbeddedStepNotWhole) {
             return Ok(InsideGate(self));
         }
         self.lock().map_err(trouble::at(&self.dir))?;
@@ -96,7 +96,7 @@ impl Gate {
     /// waiter it lets newcomers in, so a client that leaves and returns at once would be ahead of
     /// the waiter each time.
     pub(super) fn try_enter(&self) -> Option<InsideGate<'_>> {
-        if planted(Bug::EmbeddedStepNotWhole) {
+        if planted(Mistake::EmbeddedStepNotWhole) {
             return Some(InsideGate(self));
         }
         let how = FlockOperation::NonBlockingLockExclusive;

@@ -215,8 +215,8 @@ impl Parts {
         for (inbox, name, wakeups) in tell.queues_by_inbox(self.me) {
             self.socket.send(inbox, &wire::encode_queue_wakeups(name, &wakeups));
         }
-        for (inbox, site) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
-            self.socket.send(*inbox, &wire::encode_watch(site));
+        for (inbox, line_of) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
+            self.socket.send(*inbox, &wire::encode_watch(line_of));
         }
     }
 

@@ -169,7 +169,7 @@ impl StoreThread {
                     wakeups.into_iter().for_each(|wakeup| self.tell_wakeup(wakeup));
                 }
                 Message::Queue(wakeups) => self.pass_on_queue_wakeups(wakeups),
-                Message::Watch(site) => self.look_soon(site),
+                Message::Watch(line_of) => self.look_soon(line_of),
                 Message::LookAgain => self.tell(News::LookAgain),
                 Message::Accept => self.parts.watchers.accept(),
             }
@@ -233,8 +233,8 @@ impl StoreThread {
         wakeups.for_each(|wakeup| self.tell_wakeup(wakeup));
         let wakeups = tell.queue_wakeups.into_iter();
         self.pass_on_queue_wakeups(wakeups.filter(|wakeup| wakeup.inbox == me).collect());
-        for (_, site) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
-            self.look_soon(site);
+        for (_, line_of) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
+            self.look_soon(line_of);
         }
     }
 }

@@ -159,7 +159,7 @@ impl Session {
         self.latest = now;
         match wakeup.what {
             What::Granted { .. } if !self.tickets.contains_key(&wakeup.ticket) => {
-                self.give_back(now, &wakeup.name, wakeup.ticket);
+                self.release_unwanted(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
                 // A wakeup has no names of slots. The renewal that proves the grant has them.

@@ -30,7 +30,7 @@ use pending::{Begun, PendingAcquire, begin, begun};
 /// permits, which so holds them back while it is first in line.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the queue and gives back what may have been granted
+/// Dropping the future, at any point, leaves the line and gives back what may have been granted
 /// meanwhile. A new request starts at the end of the line. So in a loop with `select!`, poll `&mut`
 /// the same request:
 ///

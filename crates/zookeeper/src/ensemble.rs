@@ -136,7 +136,7 @@ impl EnsembleLook {
         });
         let of_alone = alone.map(|(server, _)| {
             Advice::hint(format!(
-                "{server} stands alone: while it is away nobody gets in and leases end, and what its disk loses is lost: run three servers or five"
+                "{server} stands alone: while it is down nobody gets in and leases end, and what its disk loses is lost: run three servers or five"
             ))
         });
         of_silent.into_iter().chain(of_alone).collect()

@@ -106,7 +106,7 @@ impl Once {
 }
 
 /// Releases a lease that is not needed.
-pub(super) async fn give_back(permits: Option<PermitSet>) {
+pub(super) async fn release(permits: Option<PermitSet>) {
     if let Some(permits) = permits {
         // If the release is lost, the lease ends by itself; nothing was done under it.
         let _ = timeout(ANSWER_TIMEOUT, permits.release()).await;

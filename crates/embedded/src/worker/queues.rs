@@ -5,7 +5,7 @@ use seinpaal_proto::{Name, queue};
 use super::StoreThread;
 use crate::{
     disk::{self, AnswerTo},
-    line::QueuePosition,
+    line::LineOf,
     list,
 };
 use seinpaal_store::{News, StoreError};
@@ -30,7 +30,7 @@ impl StoreThread {
         let is_idle = self.line.note_queue(batch, &replies);
         self.pass_on(tell);
         if is_idle {
-            self.look_soon(QueuePosition::Items(batch.name.clone()));
+            self.look_soon(LineOf::Items(batch.name.clone()));
         }
         Ok(replies)
     }
@@ -53,7 +53,7 @@ impl StoreThread {
         for wakeup in wakeups {
             self.line.note_queue_wakeup(&wakeup);
             if let queue::What::Watch { .. } = wakeup.what {
-                self.look_soon(QueuePosition::Items(wakeup.name.clone()));
+                self.look_soon(LineOf::Items(wakeup.name.clone()));
             }
             self.tell(News::Queue(wakeup));
         }

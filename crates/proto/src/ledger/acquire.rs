@@ -7,7 +7,7 @@ mod terms;
 use super::{Contacts, Ledger};
 use crate::{
     id::LeaseId,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
     slots::Slots,
@@ -25,7 +25,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // Before `over`: a grant raises the last number of its series, so a ticket that holds would
         // count as released.
         if let Some(entry) = self.state.entry(want.ticket)?
-            && !planted(Bug::GrantsARetryAgain)
+            && !planted(Mistake::GrantsARetryAgain)
         {
             return self.look(entry, want);
         }
@@ -154,7 +154,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A newcomer never passes a waiter that could be served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        let passes = planted(Bug::NewcomerPasses);
+        let passes = planted(Mistake::NewcomerPasses);
         Ok(fits && self.admits() && (passes || self.state.first_waiter()?.is_none()))
     }
 

@@ -3,7 +3,7 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::{Fence, LeaseId, Ticket},
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Cause, Reply, What},
     request::Attach,
     state::{Entry, Standing, State},
@@ -33,7 +33,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Rule 20: attaching is a grant of its own. It ends the grant before it and tells that holder.
     fn hand_over(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
-        if planted(Bug::AttachKeepsTheLease) {
+        if planted(Mistake::AttachKeepsTheLease) {
             return self.share_lease(before, want);
         }
         self.part(&before)?;

@@ -38,7 +38,7 @@ use super::{
 use crate::{
     id::{Inbox, mix},
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     session::{CallFailure, CallId, SessionConfig},
     time::Micros,
 };
@@ -140,7 +140,7 @@ impl Session {
         match wakeup.what {
             What::Called => self.look_by(now),
             What::Watch { look_in } => self.look_by(now + look_in),
-            What::Lost(_) if planted(Bug::QueueLossUnheard) => {}
+            What::Lost(_) if planted(Mistake::QueueLossUnheard) => {}
             What::Lost(delivery) => self.take_loss(delivery),
         }
     }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     request::Enqueue,
     time::{MILLISECOND, Micros, SECOND},
 };
@@ -70,7 +70,7 @@ impl Session {
             BatchPart::Ahead { .. } => {} // the ticket waits on
             BatchPart::Places => self.bear_silence_in_line(now, at, name, failure),
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
-                if planted(Bug::AsksOnce) {
+                if planted(Mistake::AsksOnce) {
                     return self.refuse(name, ticket, AcquireRefusal::Store);
                 }
                 if failure.maybe_executed {

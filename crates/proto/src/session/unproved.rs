@@ -4,7 +4,7 @@ use super::Session;
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     time::Micros,
 };
 
@@ -33,7 +33,7 @@ impl Session {
         let certain = (ttl.min(config.waiter_ttl)).saturating_sub(margin);
         let left = certain.saturating_sub(age);
         let is_believed =
-            if planted(Bug::DangerBeforeRenewal) { left >= ttl / 2 } else { left > 0 };
+            if planted(Mistake::DangerBeforeRenewal) { left >= ttl / 2 } else { left > 0 };
         if !is_believed {
             return;
         }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::Cause,
     request::Request,
     slots::Slots,
@@ -81,7 +81,7 @@ impl Session {
         let desk = self.desk(&name);
         // The store cannot know of a ticket about which nothing was sent.
         let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
-        if is_unsent || planted(Bug::CancelsNothing) {
+        if is_unsent || planted(Mistake::CancelsNothing) {
             self.forget(&name, ticket);
         } else {
             self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));

@@ -223,7 +223,7 @@ impl ClusterNode {
             // Answers are out of step, or there are none, so only a new link can be believed.
             _ => {
                 self.lose_wakeups(link.id).await;
-                TaskEnd::Later(self.later("went away"))
+                TaskEnd::Later(self.later("closed the connection"))
             }
         }
     }

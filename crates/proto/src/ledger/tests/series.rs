@@ -14,7 +14,7 @@ fn want_nth(number: u32) -> Acquire {
     Acquire { ticket: nth(number), lease: LeaseId(7 << 32), ..want(9) }
 }
 
-fn give_back(number: u32) -> Request {
+fn release_nth(number: u32) -> Request {
     Request::Release { ticket: nth(number), slots: None }
 }
 
@@ -49,7 +49,7 @@ fn thousands_of_permits_one_after_the_other_are_one_memory() {
     let mut world = World::limited(1);
     for number in 1..=1_000 {
         world.take(1, want_nth(number));
-        world.one(1, give_back(number));
+        world.one(1, release_nth(number));
     }
     assert_eq!(memories(&world), 1);
     assert_eq!(world.acquire(1, want_nth(500)), over(500, Cause::Released));
@@ -62,7 +62,7 @@ fn standing_in_line_overtakes_nobody() {
     world.queue(1, want_nth(2));
     world.queue(1, want_nth(1));
     world.release(2, 1);
-    world.one(1, give_back(2));
+    world.one(1, release_nth(2));
     assert_eq!(world.acquire(1, want_nth(1)), world.acquire(1, want_nth(1)));
     assert_eq!(world.snapshot().holders[0].ticket, nth(1));
 }
@@ -93,7 +93,7 @@ fn a_cancel_of_what_has_not_come_raises_the_number() {
 fn a_cancel_of_what_is_over_remembers_it_for_as_long_again() {
     let mut world = World::limited(3);
     world.take(1, want_nth(1));
-    world.one(1, give_back(1));
+    world.one(1, release_nth(1));
     world.pass(TTL - SECOND);
     world.one(1, give_up(1));
     world.pass(TTL - SECOND);
@@ -105,7 +105,7 @@ fn a_series_is_remembered_while_anything_of_it_is_held_and_one_ttl_longer() {
     let mut world = World::limited(3);
     world.take(1, want_nth(1));
     world.take(1, want_nth(2));
-    world.one(1, give_back(1));
+    world.one(1, release_nth(1));
     for _ in 0..9 {
         world.pass(TTL / 2);
         let whom = crate::Whom::Tickets(vec![nth(2)]);
@@ -114,7 +114,7 @@ fn a_series_is_remembered_while_anything_of_it_is_held_and_one_ttl_longer() {
         world.one(1, Request::Renew(renew));
     }
     assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));
-    world.one(1, give_back(2));
+    world.one(1, release_nth(2));
     world.pass(TTL - SECOND);
     assert_eq!(memories(&world), 1);
     world.pass(SECOND);

@@ -9,7 +9,7 @@ use super::{
     work::HeldDelivery,
 };
 use crate::{
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{
         item::Delivery,
         reply::{Popped, Replies, Reply, Snapshot},
@@ -143,7 +143,7 @@ impl Session {
     fn proof(&mut self, heard: Heard, ttl: Micros, valid_for: Option<Micros>) -> LeaseProof {
         // A pop that comes again is answered with what is left of the leases at that time. So its
         // answer counts from the call that was answered, and not from the first one.
-        let at = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
+        let at = if planted(Mistake::QueueFromReply) { heard.now } else { heard.at };
         let certain = self.certain(ttl, valid_for);
         // One draw for all items, so that they are due for renewal together.
         let renew_at = next_renewal(at, ttl, certain, self.draw());

@@ -2,7 +2,7 @@
 
 use super::{Session, event::PopId};
 use crate::{
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::ledger::PLACE_TTL,
     time::{MILLISECOND, Micros, SECOND},
 };
@@ -43,7 +43,7 @@ impl Session {
     /// The store has given this session a place in line, or renewed it.
     pub(super) fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
-        if planted(Bug::QueueHintLost) {
+        if planted(Mistake::QueueHintLost) {
             self.look_at = None;
         }
         // A call or a request to watch may have come while the answer was under way. The earlier

@@ -24,7 +24,7 @@ fn grant(ticket: Ticket) -> Reply {
 }
 
 /// Takes a permit and gives it back; the session has nothing to do after that.
-fn take_and_give_back(session: &mut Session, name: &Name, now: Micros) -> (Ticket, LeaseId) {
+fn take_and_release(session: &mut Session, name: &Name, now: Micros) -> (Ticket, LeaseId) {
     let ticket = session.acquire(now, name, want(1, 1, TTL));
     let call = session.poll_call(now).unwrap();
     let [Request::Acquire(want)] = &*call.batch.requests else { panic!("{call:?}") };
@@ -41,7 +41,7 @@ fn take_and_give_back(session: &mut Session, name: &Name, now: Micros) -> (Ticke
 fn one_permit_after_the_other_draws_ascending_numbers_of_one_series() {
     let (mut session, name) = session();
     for number in 1..=3 {
-        let (ticket, lease) = take_and_give_back(&mut session, &name, SECOND);
+        let (ticket, lease) = take_and_release(&mut session, &name, SECOND);
         assert_eq!(ticket, Series::from(lease).ticket(number));
         assert_eq!(lease.0 as u32, 0);
     }
@@ -117,7 +117,7 @@ fn what_others_have_ended_is_a_refusal_and_not_asked_for_again() {
 #[test]
 fn nothing_joins_a_lease_under_which_something_may_stand_that_was_given_up() {
     let (mut session, name) = session();
-    let (first, _) = take_and_give_back(&mut session, &name, 0);
+    let (first, _) = take_and_release(&mut session, &name, 0);
     let ticket = session.acquire(0, &name, want(1, 1, TTL));
     assert_eq!(ticket.series(), first.series());
     let call = session.poll_call(0).unwrap();
