@@ -66,7 +66,7 @@ pub enum TortureWhat {
     FaultBegins { fault: String, worker: Option<usize> },
     /// The fault is undone, and the process that it hit is up again.
     FaultEnds { fault: String, worker: Option<usize> },
-    /// From now on the store can grant nothing: a master is away, or lacks the replicas that it
+    /// From now on the store can grant nothing: a master is down, or lacks the replicas that it
     /// needs.
     Broken,
     /// The store can grant again.

@@ -91,7 +91,7 @@ impl SessionTask {
             SessionNews::Nudge => {}
             SessionNews::Gone(inbox) => self.settle_for(inbox).await,
             SessionNews::Time => self.sweep().await,
-            // The connection is back, and while it was away wakeups went unheard.
+            // The connection is back, and while it was closed wakeups went unheard.
             SessionNews::State(SessionState::SyncConnected) => {
                 self.link.time.forget();
                 // Nobody listens once the store is closed.

@@ -121,7 +121,7 @@ impl ClusterLinks {
     }
 }
 
-/// The error to tell of two: one that will not pass says more than that a node is away.
+/// The error to tell of two: one that will not pass says more than that a node is unreachable.
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
 }

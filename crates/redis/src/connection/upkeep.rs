@@ -41,7 +41,7 @@ impl ConnectionState {
         if planted(Mistake::RedisDeafAfterACut) && id > 0 {
             let _ = link.commands.unsubscribe(self.options.keys.channel(self.options.inbox)).await;
         }
-        // Noted now, so that replicas which go away before the first grant are an outage and not a
+        // Noted now, so that replicas which end before the first grant are an outage and not a
         // mistake in the URL.
         let replicated = self.options.endpoint.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {

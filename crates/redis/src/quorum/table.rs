@@ -147,7 +147,7 @@ impl TicketTable {
     }
 
     /// Takes note that a majority has just renewed a lease with all its tickets. What single nodes
-    /// have said before of their ends counts no more: such a node was away, or lost its memory.
+    /// have said before of their ends counts no more: such a node was silent, or lost its memory.
     fn prove_all(&mut self, name: &Name, lease: LeaseId) {
         let (held, waiting) = (&self.held, &self.waiting);
         let is_under = |key: &TicketKey| {
