@@ -16,7 +16,7 @@ use seinpaal_store::{
 };
 
 /// For how long a group is sent again and may be executed, in microseconds.
-const PATIENCE: u64 = 10_000_000;
+const WRITE_TIMEOUT: u64 = 10_000_000;
 /// How many bytes the commands of a group may answer. They may answer values that were there
 /// before.
 const GROUP_ROOM: usize = 64 << 20;
@@ -28,7 +28,7 @@ impl RedisStore {
         let keys = self.keys_of_write(write)?;
         // The second round goes by a new reading of the server's clock.
         for _ in 0..2 {
-            let not_after = self.server_now(&write.name).await? + PATIENCE;
+            let not_after = self.server_now(&write.name).await? + WRITE_TIMEOUT;
             let arguments = arguments(write, self.inbox, self.given_now(), not_after);
             if let Some(outcome) = self.repeat(&keys, &arguments).await {
                 return outcome;
@@ -42,7 +42,7 @@ impl RedisStore {
     /// Sends a group until it is answered. All tries have one deadline. `None`: it came too late,
     /// and nothing was written.
     async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> GroupEnd {
-        let give_up = boottime::now() + PATIENCE;
+        let give_up = boottime::now() + WRITE_TIMEOUT;
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
