@@ -28,7 +28,7 @@ pub const MAX_ABOUT_BYTES: usize = 4096;
 
 const FIELD: char = '\u{1f}';
 const PAIR: char = '\u{1e}';
-/// Before each thing that others ask of the holder.
+/// The separator in front of each ask: a request of somebody that the holder hand over.
 const ASK: char = '\u{1d}';
 
 impl About {
@@ -57,8 +57,8 @@ impl About {
         text
     }
 
-    /// Reads [`About::encode`]'s form. What is missing or odd becomes empty: this is for display
-    /// only.
+    /// Reads [`About::encode`]'s form. A field that is missing or malformed becomes empty, because
+    /// the description is for display only.
     #[must_use]
     pub fn decode(text: &str) -> Self {
         let mut fields = asked::said_by_the_holder(text).split(FIELD);

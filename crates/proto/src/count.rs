@@ -5,24 +5,25 @@ use core::fmt;
 /// The most permits a name can have.
 pub const MAX_LIMIT: u32 = 1_000_000_000;
 
-/// How many readers a readers-writer lock admits at once: a writer takes as many permits.
+/// The number of readers that a readers-writer lock admits at once. A writer takes as many permits.
 pub const MOST_READERS: u32 = 1_000_000;
 
-/// How many permits exist at a name: 0 (nobody is admitted) to [`MAX_LIMIT`].
+/// The number of permits that exist at a name: 0 (nobody is admitted) to [`MAX_LIMIT`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Limit(u32);
 
-/// How many permits one request is for: 1 to [`MAX_LIMIT`].
+/// The number of permits that one request asks for: 1 to [`MAX_LIMIT`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Permits(u32);
 
 /// The rank of a request among waiters, or of an item in its queue: −100 to 100, higher first. One
-/// step is worth ten seconds of waiting, and a minute for an item, so nothing waits for ever.
+/// step of priority is worth ten seconds of waiting for a request, and a minute for an item. So
+/// nothing waits for ever.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Priority(i8);
 
 impl Limit {
-    /// The limit of a name that nobody has given one.
+    /// The limit of a name to which nobody has given a limit.
     pub const ONE: Self = Self(1);
     /// The limit of a readers-writer lock.
     pub const READERS: Self = Self(MOST_READERS);

@@ -1,6 +1,6 @@
-//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the
-//! feature `planted`, which is for `crates/planted` alone: without it nothing can be chosen and
-//! [`planted`] is a constant.
+//! Mistakes put in on purpose, one at a time, to see that the checks can fail. They exist only with
+//! the feature `planted`, which only `crates/planted` uses. Without it no mistake can be chosen,
+//! and [`planted`] is a constant.
 
 #[cfg(feature = "planted")]
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -20,10 +20,10 @@ macro_rules! bugs {
 
         #[cfg(feature = "planted")]
         impl Bug {
-            /// All of them.
+            /// All mistakes.
             pub const ALL: &[Self] = &[$($(Self::$bug),*),*];
 
-            /// The name of the mistake.
+            /// Returns the name of the mistake.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -31,7 +31,7 @@ macro_rules! bugs {
                 }
             }
 
-            /// The mistake, in words.
+            /// Describes the mistake in words.
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self {
@@ -39,7 +39,7 @@ macro_rules! bugs {
                 }
             }
 
-            /// In which part of the product it is.
+            /// Returns the part of the product that has the mistake.
             #[must_use]
             pub const fn layer(self) -> &'static str {
                 match self {
@@ -111,8 +111,8 @@ bugs! {
     }
 }
 
-/// The mistake of this process, and a mark that stands in every program with this feature: a test
-/// looks for it in what is shipped.
+/// The mistake of this process, and a mark that stands in every program built with this feature. A
+/// test makes sure that the mark is in no program that is shipped.
 #[cfg(feature = "planted")]
 static CHOSEN: (AtomicU8, [u8; 13]) = (AtomicU8::new(u8::MAX), *b"BUILT TO FAIL");
 
@@ -122,14 +122,14 @@ pub fn choose(bug: Option<Bug>) {
     CHOSEN.0.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
 }
 
-/// Returns whether this mistake is made.
+/// Returns whether this process makes the mistake.
 #[cfg(feature = "planted")]
 #[must_use]
 pub fn planted(bug: Bug) -> bool {
     CHOSEN.0.load(Ordering::Relaxed) == bug as u8
 }
 
-/// Never.
+/// Returns `false`: a build without the feature makes no mistake on purpose.
 #[cfg(not(feature = "planted"))]
 #[must_use]
 pub const fn planted(_: Bug) -> bool {

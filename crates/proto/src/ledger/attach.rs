@@ -23,15 +23,16 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if entry.lease == ask.lease && entry.inbox == self.asker {
             return self.told(&entry); // rule 9: the same attach again
         }
-        // Only now: an attach that was executed has spent its lease, and its repetition was
-        // answered above.
+        // The lease is checked only now: an attach that was executed has spent its lease, and its
+        // repetition was answered above.
         if let Some(cause) = self.over(ask.lease.as_ticket())? {
             return Ok(Reply::Ended { ticket, cause });
         }
         self.hand_over(entry, ask)
     }
 
-    /// Rule 20: attaching is a grant of its own. It ends the grant before it and tells that holder.
+    /// Grants the ticket to the new holder (rule 20). An attach is a grant of its own: it ends the
+    /// grant before it, and the former holder is told.
     fn hand_over(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
         if planted(Bug::AttachKeepsTheLease) {
             return self.share_lease(before, ask);
@@ -57,16 +58,16 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.told(&entry)
     }
 
-    /// The planted mistake: the ticket answers to two clients.
+    /// Plants a mistake: the ticket answers to two clients.
     fn share_lease(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
         let lease = before.lease;
         self.move_under(before.clone(), lease, self.asker, ask.ttl, ask.margin)?;
         self.told(&before)
     }
 
-    /// A late copy of this request must not take the ticket back from the client that attaches
-    /// next. So the lease is remembered as a ticket is. That works because a client draws a new
-    /// lease for each attach, with a series of its own.
+    /// Remembers the lease of an attach in the way of a ticket that is over, so that a late copy of
+    /// this request cannot take the ticket back from the client that attaches next. A client draws
+    /// a new lease for each attach, with a series of its own.
     fn spend(&mut self, ask: &Attach) -> Result<(), S::Error> {
         let spent = ask.lease.as_ticket();
         if self.state.entry(spent)?.is_some() {
@@ -86,10 +87,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Standing::Holding { fence: granted, .. } = entry.standing else {
             return Ok(Reply::Unknown { ticket });
         };
-        // Each attach is a grant of its own. A late copy of this request must not take the ticket
-        // from a client that has detached it, attached to it again, and believes to hold it.
+        // Each attach is a grant of its own. A late copy of a detach must not take the ticket from
+        // a client that has since attached to it again and believes that it holds the ticket.
         let is_late = granted > fence;
-        // A ticket without an owner is detached already. The same request again is answered alike
+        // A ticket without an owner is detached already. A repeated request gets the same answer
         // (rule 9).
         if is_late || entry.inbox.is_some() && entry.inbox != self.asker {
             return Ok(Reply::Ended { ticket, cause: Cause::Attached });

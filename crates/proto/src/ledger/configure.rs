@@ -36,8 +36,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Configured { limit: self.limit() })
     }
 
-    /// The refusal, if this change is not possible now: the limit of a mutex or a readers-writer
-    /// lock is fixed, and names of slots that somebody goes by stay.
+    /// Returns the refusal if this change is not possible now. The limit of a mutex or a
+    /// readers-writer lock is fixed, and slots that are in use keep their names.
     fn may_not(&self, change: &Configure) -> Option<Reply> {
         let is_pin = matches!(change, Configure::Limit(_) | Configure::Slots(_));
         let fixed = self.head.kind.filter(|kind| is_pin && kind.limit().is_some());

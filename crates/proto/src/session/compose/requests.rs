@@ -1,4 +1,4 @@
-//! The requests that change something: what a ticket asks for, and what is asked about the name.
+//! The requests that change something: those of tickets, and others about the name.
 
 use alloc::{collections::VecDeque, string::String};
 
@@ -58,7 +58,8 @@ impl Session {
     }
 }
 
-/// The request that says of a ticket what its record wants, and what the answer will be about.
+/// Returns the request that a ticket's record calls for, and the note by which its answer will be
+/// read.
 fn request_for(
     record: &Record,
     config: &SessionConfig,
