@@ -172,7 +172,7 @@ pub struct AskHolder {
 pub struct LimitRule {
     /// That limit.
     pub limit: Limit,
-    /// What the store does if another limit is stored.
+    /// The rule for a stored limit that differs from this one.
     pub on_mismatch: OnMismatch,
 }
 

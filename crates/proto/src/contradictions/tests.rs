@@ -34,7 +34,7 @@ fn waiter(ticket: u128) -> WaiterRow {
     }
 }
 
-/// Two hold three permits, and one waits.
+/// Returns a sound snapshot: two tickets hold three permits, and one waits.
 fn whole() -> Snapshot {
     Snapshot {
         kind: None,

@@ -11,7 +11,7 @@ fn look(times: &mut HoldTimes, holders: &[HoldSeen], now: Micros) -> Vec<EndedHo
     times.look(holders.iter().copied(), true, now)
 }
 
-/// One hold after the other, each seen to end after so long.
+/// Looks at a name at which one hold follows the other, each for one of these lengths.
 fn seen(lengths: &[Micros]) -> HoldTimes {
     let (mut times, mut now) = (HoldTimes::default(), 0);
     for (length, fence) in lengths.iter().zip(1..) {

@@ -105,7 +105,7 @@ impl Session {
     fn take_ahead(&mut self, heard: Heard<'_>, lease: LeaseId, ticket: Ticket, reply: &Reply) {
         let Reply::Tickets { valid_for, tickets: found } = reply else { return };
         let is_ours = matches!(found[..], [TicketReply::Held { .. }]);
-        // If the release went to somebody else, our waiter waits on, and the next release is sent
+        // If the permits went to another client, our waiter waits on, and the next release is sent
         // without a proof.
         self.desk(heard.name).hands_over_to_us = is_ours;
         if is_ours {
@@ -174,8 +174,8 @@ impl Session {
         if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
-        // From here on the ticket is renewed with the other places of this client, a third of their
-        // time after the request.
+        // From here on the ticket is renewed together with the other places of this client. It is
+        // first due a third of their ttl after the request.
         record.phase = Phase::Waiting;
         desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);

@@ -115,7 +115,7 @@ impl Lease {
 }
 
 impl Entry {
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this record.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -143,7 +143,7 @@ impl Memory {
         Self { series, last: 0, until: 0, open: 0, ends: Vec::new() }
     }
 
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this record.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_ordered = self.ends.windows(2).all(|two| two[0].0 < two[1].0);

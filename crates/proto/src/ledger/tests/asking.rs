@@ -12,7 +12,7 @@ fn asked_for(ticket: u128, lease: u128, by: &str) -> Request {
     Request::AskHolder(AskHolder { ticket: ticket_of(ticket), lease: lease_of(lease), ask })
 }
 
-/// The people that asked, as a renewal by ticket tells.
+/// Returns the people that asked, as a renewal by ticket tells.
 fn told(world: &mut World, client: u128, lease: u128, ticket: u128) -> Vec<std::string::String> {
     let Reply::Tickets { tickets, .. } = world.renew(client, lease, &[ticket]) else { panic!() };
     let [TicketReply::Held { asks, .. }] = &tickets[..] else { panic!("{tickets:?}") };
@@ -58,7 +58,8 @@ fn a_late_copy_of_a_renewal_hides_no_ask() {
     world.take(1, ask(1));
     for (lease, by) in [(70, "eve"), (71, "bob")] {
         world.send(0, vec![asked_for(1, lease, by)]);
-        // The holder sent this before, and does not read the answer to this copy.
+        // The holder sent this renewal before the ask, and does not read the answer to this late
+        // copy.
         told(&mut world, 1, 1, 1);
         let as_a_whole = world.one(1, renew_all(1, &[1], TTL));
         assert_eq!(as_a_whole, Reply::Gone, "nothing hides the ask of {by}");

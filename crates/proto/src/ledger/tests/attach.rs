@@ -163,7 +163,7 @@ fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps() {
     let Fence(fence) = world.take(1, ask(1)).fence;
     world.now += TTL / 4;
     let Reply::Tickets { valid_for, tickets } = world.renew(0, 1, &[1]) else { panic!() };
-    assert_eq!(valid_for, Some(TTL - TTL / 4), "what is left");
+    assert_eq!(valid_for, Some(TTL - TTL / 4), "the time that is left");
     assert!(matches!(&tickets[..], [TicketReply::Held { fence: f, .. }] if f.0 == fence));
     assert!(matches!(world.one(1, renew_all(1, &[1], TTL)), Reply::Renewed { .. }));
 }

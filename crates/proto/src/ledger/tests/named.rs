@@ -14,7 +14,7 @@ fn names(grant: &Grant) -> String {
     grant.names.to_string()
 }
 
-/// The slots of each that was granted by this step.
+/// Returns the slots of each ticket that this step granted.
 fn told(outcome: &crate::Outcome) -> Vec<(u128, String)> {
     let granted = outcome.wakeups.iter().filter_map(|wakeup| match &wakeup.what {
         What::Granted { slots, .. } => Some((number_of(wakeup.ticket), slots.to_string())),

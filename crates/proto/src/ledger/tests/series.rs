@@ -1,11 +1,11 @@
-//! Rule 9: what is over is remembered by series.
+//! Rule 9: ended tickets are remembered by series.
 
 use std::vec;
 
 use super::world::*;
 use crate::{Acquire, Cause, LeaseId, Reply, Request, Series, Ticket, time::SECOND};
 
-/// A ticket of the one series here.
+/// Returns a ticket of the one series that these tests use.
 fn nth(number: u32) -> Ticket {
     Series(7 << 32).ticket(number)
 }

@@ -1,5 +1,5 @@
-//! What a session does about silence. It sends the same batch again until the batch's deadline has
-//! passed. After that nobody can say whether the batch was executed.
+//! Handles silence of the store. The session sends the same batch again until the batch's deadline
+//! has passed. After that nobody can say whether the batch was executed.
 
 use alloc::vec::Vec;
 
@@ -28,11 +28,11 @@ impl Session {
         }
     }
 
-    /// Nothing of the batch was executed. New requests fail. Finishes and renewals are sent again,
-    /// without the requests for which there was no room.
+    /// Takes back a batch for which the store had no room, so that nothing of it was executed. New
+    /// requests fail. Finishes and renewals are sent again, without those requests.
     fn take_no_room(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
-        // From the back, so that what is put in front keeps its order.
+        // The loop goes from the back, so that requests put in front keep their order.
         for entry in sent.entries.into_iter().rev() {
             match entry {
                 DraftEntry::Ask(ask, _) => {
@@ -52,7 +52,7 @@ impl Session {
         }
     }
 
-    /// Gives up the batch: what has not come of it by now never will.
+    /// Gives up the batch. The store will not execute it any more.
     pub(super) fn give_up_batch(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
         let is_doubtful = sent.is_doubtful || sent.call.is_some();
@@ -84,7 +84,8 @@ impl Session {
         }
     }
 
-    /// The callers learn that nobody can say. The store is told again, which does no harm.
+    /// Tells the callers that nobody can say how the delivery ended. The store is told the end
+    /// again, which does no harm.
     fn finish_again(&mut self, delivery: Delivery, is_doubtful: bool) {
         let mut is_news = false;
         self.work.change(delivery, |held| {
@@ -109,7 +110,7 @@ impl Session {
         }
     }
 
-    /// Ends requests that could not even be sent for as long as their callers are patient.
+    /// Ends requests that could not be sent at all within the patience of their callers.
     fn give_up_old_asks(&mut self, now: Micros) {
         let patience = self.config.patience;
         let is_old = |ask: &PendingAsk| now.saturating_sub(ask.at) >= patience;
@@ -119,15 +120,16 @@ impl Session {
         }
     }
 
-    /// The store refused a batch because it came after its deadline. Nothing of it was done unless
-    /// an earlier call did it; if not, it is asked again with a fresh idea of the store's clock.
+    /// Takes in that the store refused a batch because it came after its deadline. Nothing of the
+    /// batch was executed unless an earlier call did it. If no earlier call can have, its requests
+    /// are sent again, with a deadline by a fresh reading of the store's clock.
     pub(super) fn take_late(&mut self, now: Micros, sent: Sent) {
         self.retry_at = Some(now + self.pause());
         if sent.is_doubtful {
             self.sent = Some(Sent { call: None, ..sent });
             return self.give_up_batch(now);
         }
-        // From the back, so that what is put in front keeps its order.
+        // The loop goes from the back, so that requests put in front keep their order.
         for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests).rev() {
             match entry {
                 DraftEntry::Ask(id, at) => {

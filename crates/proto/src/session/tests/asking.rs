@@ -26,7 +26,7 @@ fn ask(net: &mut Net, ticket: Ticket, reason: &str) {
     net.ask(1, request);
 }
 
-/// When the holder was told of what, in order.
+/// Returns the asks that the holder was told, with the times, in order.
 fn told(net: &Net) -> alloc::vec::Vec<(Micros, Ticket, alloc::string::String)> {
     let asked = net.told.iter().filter_map(|(who, at, event)| match event {
         Event::Asked { ticket, ask } if *who == 0 => Some((*at, *ticket, ask.reason().into())),
@@ -60,7 +60,7 @@ fn a_holder_that_no_wakeup_reaches_is_told_by_its_next_renewal() {
     let (mut net, [_, asked, _]) = held();
     let began = net.now;
     net.fate = Fate { lose_wakeups: true, ..Fate::default() };
-    // Wakeups are lost at random: of these, some are.
+    // Wakeups are lost at random, and among these some are.
     for n in 0..6 {
         ask(&mut net, asked, &alloc::format!("{n}"));
     }

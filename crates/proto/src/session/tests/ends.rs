@@ -1,5 +1,5 @@
-//! Wakeups that say that something is over. One may be old: meanwhile the ticket may have been
-//! asked for again.
+//! Wakeups that say that a ticket is over. Such a wakeup may be old: the session may have asked for
+//! the ticket again since.
 
 use alloc::vec::Vec;
 
@@ -38,8 +38,8 @@ fn events(session: &mut Session) -> Vec<Event> {
     core::iter::from_fn(|| session.poll_event()).collect()
 }
 
-/// The requests that the session sends until it has none left. Each call has one request and gets
-/// `answer`.
+/// Returns the requests that the session sends until it has none left. Each call has one request
+/// and gets `answer`.
 fn sent(session: &mut Session, now: Micros, answer: &Reply) -> Vec<Batch> {
     let mut sent = Vec::new();
     while let Some(call) = session.poll_call(now) {
@@ -84,7 +84,7 @@ fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     assert!(session.is_idle());
 }
 
-/// A permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
+/// Returns a permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
 fn part_given_back() -> (Session, Ticket, crate::session::Call) {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, wish(3, 3, TTL));

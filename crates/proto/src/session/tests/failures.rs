@@ -10,7 +10,8 @@ use crate::{
 
 use super::{TTL, replies, wish};
 
-/// Of a store that will answer the same whenever it is asked: it is damaged.
+/// The failure of a store that will give the same answer whenever it is asked, because it is
+/// damaged.
 const FOR_GOOD: CallFailure =
     CallFailure { maybe_executed: false, is_passing: false, is_full: false };
 
@@ -18,8 +19,8 @@ fn session() -> (Session, Name) {
     (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap())
 }
 
-/// Lets every call fail for good until nothing is to be done in the next two minutes. What was
-/// sent.
+/// Lets every call fail for good until nothing is to be done in the next two minutes. Returns the
+/// batches that were sent.
 fn fail_all(session: &mut Session, from: Micros) -> Vec<Batch> {
     let mut sent = Vec::new();
     while let Some(now) = session.poll_timeout()

@@ -1,4 +1,4 @@
-//! From which series a session draws its tickets, and what becomes of one that was overtaken.
+//! The series from which a session draws its tickets, and the fate of a ticket that was overtaken.
 
 use super::{TTL, granted, replies, waiting, wish};
 use crate::{

@@ -1,4 +1,4 @@
-//! Waiters that nobody serves for now, however much is free.
+//! Waiters that are not served for now, however many permits are free.
 
 use super::*;
 

@@ -122,7 +122,8 @@ fn a_cancelled_item_can_be_pushed_again_under_its_key() {
     world.push(keyed(60 * SECOND));
 }
 
-/// 64 keys a batch, where a batch forgot four, would be remembered ever longer the more there are.
+/// With 64 keys in a batch, and batches that forget only four, keys would be remembered ever longer
+/// the more there are.
 #[test]
 fn keys_whose_time_is_over_are_forgotten_as_fast_as_new_ones_come() {
     let mut world = World::new();
