@@ -119,7 +119,7 @@ pub enum GuardedError {
     /// The store did not take the group. Nothing was written.
     #[error(transparent)]
     Store(StoreError),
-    /// This store keeps only permits and queues.
+    /// This store has no guarded writes.
     #[error("guarded writes are not on this store: give the fence to what you write to")]
     NotOnThisStore,
 }

@@ -86,10 +86,10 @@ impl ChildRecord {
 pub enum News {
     /// Something happened to a ticket of this client.
     Wakeup(Wakeup),
-    /// Wakeups may have been lost, because the subscription was interrupted: look again at
-    /// everything.
+    /// Wakeups may have been lost, because the subscription was interrupted. The client looks again
+    /// at everything.
     LookAgain,
-    /// Something happened at a queue that this client works at.
+    /// A queue at which this client works has changed.
     Queue(queue::Wakeup),
 }
 

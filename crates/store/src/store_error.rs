@@ -34,9 +34,9 @@ pub enum StoreErrorKind {
     /// The store or the permissions of its directory refuse this user. Ask for access.
     Forbidden,
     /// The store is set up in a way that cannot work: a network file system, a wrong option, an old
-    /// version. Change that.
+    /// version. Change the setup.
     Misconfigured,
-    /// The store has no room, on its disk or in memory. Make some.
+    /// The store has no room, on its disk or in memory. Make room.
     Full,
     /// The store's data is damaged, or belongs to another program.
     Corrupt,

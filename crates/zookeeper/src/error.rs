@@ -87,7 +87,7 @@ pub(super) fn other_version(path: &str, format: u8) -> StoreError {
     StoreError::new(OtherVersion, NotExecuted, what)
 }
 
-/// An unreadable value, with the place where it is.
+/// Makes an error of an unreadable value, with the path of its znode.
 pub(super) trait DamagedAt {
     fn at(self, path: &str) -> StoreError;
 }

@@ -12,7 +12,8 @@ use seinpaal_store::{fuzzing::must_be_one_line, packed::pack};
 
 const NOW: u64 = 1_800_000_000 * SECOND;
 
-/// A base. What can be read of it packs to what reads the same, and the ledger runs on it.
+/// Reads a base. A state that can be read packs to bytes that read the same, and the ledger runs on
+/// it.
 fn base(bytes: &[u8]) {
     let (mut state, mut hints) = (MemoryState::default(), Vec::new());
     if replay(bytes, &mut state, &mut hints).is_err() {
@@ -25,7 +26,7 @@ fn base(bytes: &[u8]) {
     use_it(&mut again);
 }
 
-/// A name's znodes. The first byte splits the rest into a base and a log.
+/// Reads a name's znodes. The first byte splits the rest into a base and a log.
 pub fn node(bytes: &[u8]) {
     let Some((split, rest)) = bytes.split_first() else { return };
     base(rest);
@@ -47,7 +48,7 @@ fn use_it(state: &mut MemoryState) {
     }
 }
 
-/// Every kind of request, about tickets that are there and about others.
+/// Returns every kind of request, about tickets that are there and about others.
 fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     let ticket = tickets.first().copied().unwrap_or(Ticket(76));
     let (ttl, margin, lease) = (30 * SECOND, SECOND, LeaseId(1 << 100));
@@ -112,7 +113,7 @@ fn call(state: &mut MemoryState, after: u64, requests: Vec<Request>) {
     panic!("the work at a name never ends");
 }
 
-/// The name of a child of the names' znode.
+/// Reads the name of a child of the names' znode.
 pub fn name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Some(name) = paths::decode(text) else { return };
