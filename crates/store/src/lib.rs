@@ -153,7 +153,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace>;
 
     /// Applies a group of commands if all its tickets hold at that moment, and applies nothing
-    /// otherwise. A group with the same id is applied once. `None`: this store keeps only permits.
+    /// otherwise. A group with the same id is applied once. `None`: this store has no guarded writes.
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>>;
 
     /// The atomic step in which this store executes batches about several names. `None`: the store

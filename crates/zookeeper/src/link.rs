@@ -77,7 +77,7 @@ impl SessionLink {
             let opened = timeout(limit, Self::try_open(options)).await;
             match opened.unwrap_or(Err(Error::Timeout)) {
                 Ok(link) => return Ok(link),
-                // The last error is told, and not that the time is over, because it says why.
+                // The caller gets the last error and no time-out, because that error says why.
                 Err(error) if is_final(&error) || Instant::now() + PAUSE > deadline => {
                     return Err(error::of_read(&error, &options.shown()));
                 }

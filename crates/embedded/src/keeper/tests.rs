@@ -18,7 +18,7 @@ fn batch(requests: Vec<Request>) -> Batch {
     Batch { name, session: Inbox(1), number: 1, not_after: 9, seen: 0, requests }
 }
 
-/// A disk that takes its time: it says when it begins, and is done when told so.
+/// Returns a disk that takes its time. It reports when it begins, and is done when told so.
 fn slow_disk() -> (Box<dyn Disk>, Receiver<()>, Sender<io::Result<()>>) {
     let (begun, begins) = mpsc::channel();
     let (finish, finished) = mpsc::channel();
