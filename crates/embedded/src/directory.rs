@@ -1,11 +1,11 @@
 //! The directory that the users of a store share, and the rights of the files in it.
 //!
 //! ```text
-//!   DIR/gate               locked by whoever is inside a call
-//!   DIR/seinpaal.db        what is true (with -wal and -shm beside it)
+//!   DIR/gate               locked by the client that is inside a call
+//!   DIR/seinpaal.db        the state (with -wal and -shm beside it)
 //!   DIR/presence/<inbox>   a file that its client keeps locked for as long as it lives
 //!                          (with .hangup beside it, the socket by which others hear of its end)
-//!   DIR/inbox/<inbox>      the socket on which a client is told things
+//!   DIR/inbox/<inbox>      the socket at which a client listens for news
 //! ```
 //! Every user who may write DIR may use the store. The files can be written by those users,
 //! whatever the umask, and by nobody else (`rights.rs`). Everything is reached through the open

@@ -171,7 +171,7 @@ fn not_kept(dir: &Path, failure: &DiskFailure) -> StoreError {
         _ => StoreErrorKind::Unreachable,
     };
     let message = format!(
-        "cannot keep what was pushed in {} over a power loss: {error}; {advice}",
+        "cannot keep pushed items in {} over a power loss: {error}; {advice}",
         dir.display()
     );
     StoreError::new(kind, Certainty::Unknown, message)

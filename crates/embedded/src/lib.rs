@@ -186,8 +186,8 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// The descriptors that show that this client lives: a locked file, which is the test, and a
-    /// socket, by which others hear at once of its end. If a child inherits both (they are
+    /// Returns the descriptors that show that this client lives: a locked file, which is the test,
+    /// and a socket, by which others hear at once of its end. If a child inherits both (they are
     /// close-on-exec: clear that flag in the child), the leases of this client stay alive after
     /// this process is gone. Only ever close them: the lock is shared by all processes that have
     /// inherited it.

@@ -44,7 +44,7 @@ impl About {
         Self { labels, ..self }
     }
 
-    /// The form that stores keep: fields and labels separated by control characters.
+    /// Returns the form that stores keep: fields and labels separated by control characters.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut text = format!("{}{FIELD}{}{FIELD}{}", self.client, self.host, self.pid);

@@ -83,7 +83,7 @@ impl Snapshot {
         let after =
             first_passed.and_then(|at| self.waiters[at..].iter().find(|row| !row.unreachable));
         found.extend(
-            after.map(|row| format!("{} stands behind one who is passed over", row.ticket)),
+            after.map(|row| format!("{} stands behind a waiter that is passed over", row.ticket)),
         );
     }
 

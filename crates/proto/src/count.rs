@@ -28,7 +28,7 @@ impl Limit {
     /// The limit of a readers-writer lock.
     pub const READERS: Self = Self(MOST_READERS);
 
-    /// A limit of `count` permits.
+    /// Makes a limit of `count` permits.
     ///
     /// # Errors
     /// [`BadCount`] if `count` is above [`MAX_LIMIT`].
@@ -36,7 +36,7 @@ impl Limit {
         if count > MAX_LIMIT { Err(BadCount::Limit(u64::from(count))) } else { Ok(Self(count)) }
     }
 
-    /// The limit as a number.
+    /// Returns the limit as a number.
     #[must_use]
     pub fn get(self) -> u32 {
         self.0
@@ -49,7 +49,7 @@ impl Permits {
     /// All permits of a readers-writer lock.
     pub const READERS: Self = Self(MOST_READERS);
 
-    /// A request for `count` permits.
+    /// Makes a count of `count` permits for a request.
     ///
     /// # Errors
     /// [`BadCount`] if `count` is 0 or above [`MAX_LIMIT`].
@@ -60,7 +60,7 @@ impl Permits {
         Ok(Self(count))
     }
 
-    /// The count as a number.
+    /// Returns the count as a number.
     #[must_use]
     pub fn get(self) -> u32 {
         self.0
@@ -68,7 +68,7 @@ impl Permits {
 }
 
 impl Priority {
-    /// A priority.
+    /// Makes a priority.
     ///
     /// # Errors
     /// [`BadCount`] outside −100…100.
@@ -79,7 +79,7 @@ impl Priority {
         }
     }
 
-    /// The priority as a number.
+    /// Returns the priority as a number.
     #[must_use]
     pub fn get(self) -> i8 {
         self.0

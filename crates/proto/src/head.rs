@@ -116,7 +116,7 @@ macro_rules! head {
         impl Head {
             const FIELDS: usize = [$(stringify!($field)),*].len();
 
-            /// The name and the value of each field, in the order of the list.
+            /// Returns the name and the value of each field, in the order of the list.
             #[must_use]
             pub fn fields(&self) -> [(&'static str, $crate::Field<'_>); Self::FIELDS] {
                 [$((stringify!($field), $crate::head::field_of!($sort, self.$field))),*]

@@ -97,7 +97,7 @@ fn read_digits(text: &str) -> Option<u128> {
 }
 
 impl From<Ticket> for LeaseId {
-    /// The lease under which only this ticket stands.
+    /// Returns the lease under which only this ticket stands.
     fn from(ticket: Ticket) -> Self {
         Self(ticket.0)
     }
@@ -129,7 +129,7 @@ impl Series {
 }
 
 impl From<LeaseId> for Series {
-    /// The series of the tickets that stand under this lease.
+    /// Returns the series of the tickets that stand under this lease.
     fn from(lease: LeaseId) -> Self {
         Ticket(lease.0).series()
     }
@@ -197,7 +197,8 @@ impl TicketSource {
     }
 }
 
-/// The finisher of MurmurHash3 (Appleby 2011): a bijection, so distinct counts stay distinct.
+/// Applies the finisher of MurmurHash3 (Appleby 2011). It is a bijection, so distinct counts stay
+/// distinct.
 const fn mix_short(count: u32) -> u32 {
     let mut z = count;
     z = (z ^ (z >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -205,8 +206,8 @@ const fn mix_short(count: u32) -> u32 {
     z ^ (z >> 16)
 }
 
-/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so distinct counts stay
-/// distinct.
+/// Applies the finisher of SplitMix64 (Steele, Lea, Flood 2014). It is a bijection, so distinct
+/// counts stay distinct.
 pub(crate) const fn mix(count: u64) -> u64 {
     let mut z = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

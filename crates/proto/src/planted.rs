@@ -55,7 +55,7 @@ bugs! {
         ForgetsTickets "forgets-tickets" "a ticket that is over is not remembered",
         CancelRaisesNothing "cancel-raises-nothing" "a cancel of a ticket that has not come does not raise its series",
         FenceIsTheClock "fence-is-the-clock" "the fence is the clock, and not raised above the last",
-        NewcomerPasses "newcomer-passes" "a newcomer that fits is let in past those who wait",
+        NewcomerPasses "newcomer-passes" "a newcomer that fits is let in ahead of the waiters",
         FreesWithoutServing "frees-without-serving" "a release frees and serves nobody",
         GrantsARetryAgain "grants-a-retry-again" "a request that comes twice is granted twice",
         AttachKeepsTheLease "attach-keeps-the-lease" "a ticket that is attached to answers to its old holder, too",
@@ -68,10 +68,10 @@ bugs! {
     "queue ledger" {
         QueueLateEnds "queue-late-ends" "a delivery that is over can end its item",
         QueueRepeats "queue-repeats" "a batch that comes twice is done twice",
-        QueueGroupOneMore "queue-group-one-more" "one more of a group is in work",
+        QueueGroupOneMore "queue-group-one-more" "one item of a group is in work beyond its limit",
         QueueUncounted "queue-uncounted" "an item has one delivery too many",
-        QueueWatchUntold "queue-watch-untold" "the watch is not told of what is due sooner",
-        QueuePlaceLost "queue-place-lost" "what is given back goes to the end",
+        QueueWatchUntold "queue-watch-untold" "the watch is not told of an item that is due sooner",
+        QueuePlaceLost "queue-place-lost" "an item that is given back goes to the end",
     }
     "queue session" {
         QueueHintLost "queue-hint-lost" "a call or request to watch that overtakes an answer is forgotten",
@@ -83,7 +83,7 @@ bugs! {
         QueueLuaCallsNobody "queue-lua-calls-nobody" "a worker that is called is not told",
     }
     "queue store" {
-        QueueEmbeddedDeathKeeps "queue-embedded-death-keeps" "embedded: what a dead process worked on is not returned",
+        QueueEmbeddedDeathKeeps "queue-embedded-death-keeps" "embedded: the items of a dead process are not returned",
     }
     "session" {
         CountsFromTheReply "counts-from-the-reply" "a lease is counted from the reply, not from before the request",
@@ -92,10 +92,10 @@ bugs! {
         AsksOnce "asks-once" "a reply that was lost is taken for a refusal",
         WaitsForWakeups "waits-for-wakeups" "a waiter never looks by itself",
         HandsOverUnproved "hands-over-unproved" "a permit that was waited for is handed over on the age of its place",
-        DangerBeforeRenewal "danger-before-renewal" "danger comes before the first renewal of what was waited for",
+        DangerBeforeRenewal "danger-before-renewal" "danger comes before the first renewal of a permit that was waited for",
     }
     "lua" {
-        LuaOneTooMany "lua-one-too-many" "one more than the limit is let in",
+        LuaOneTooMany "lua-one-too-many" "one permit more than the limit is granted",
         LuaLosesTheHead "lua-loses-the-head" "the head of a name is not written",
         LuaWakesNobody "lua-wakes-nobody" "a release tells no waiter",
         LuaFenceNotRaised "lua-fence-not-raised" "a fence may be given twice",

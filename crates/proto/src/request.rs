@@ -137,8 +137,7 @@ pub struct Acquire {
 }
 
 /// A request to become the holder of a ticket that another client holds, or that was left without
-/// an owner. An attach is a grant of its own: it gets a new fence, and ends what was granted
-/// before.
+/// an owner. An attach is a grant of its own: it gets a new fence, and ends the grant before it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Attach {
     /// The ticket.

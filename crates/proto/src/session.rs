@@ -2,9 +2,9 @@
 //! the time.
 //!
 //! ```text
-//!   ask    acquire · release · cancel · attach · detach · ask          what the program wants
+//!   ask    acquire · release · cancel · attach · detach · ask          the program's wishes
 //!   told   learn_clock · handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
-//!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
+//!   do     poll_call · poll_event · poll_timeout                        the driver's next tasks
 //! ```
 //!
 //! At most one call is under way for each name. Requests that the program makes meanwhile go into
@@ -124,7 +124,7 @@ impl Session {
         }
     }
 
-    // ---- told (what the program asks for is in `wants.rs`)
+    // ---- told (`wants.rs` has the requests of the program)
 
     /// Notes that the store's clock showed `shows` when it was asked at `asked_at` of our clock.
     /// Every reply also tells the store's clock. A driver calls this once before anything else, so

@@ -35,7 +35,7 @@ impl SlotNames {
     /// The longest name, in bytes.
     pub const LONGEST: usize = 64;
 
-    /// No names: the slots of the name are numbers alone.
+    /// Returns an empty list: the slots of the name are numbers alone.
     #[must_use]
     pub const fn none() -> Self {
         Self(None)

@@ -18,7 +18,7 @@ enum Ranges {
 }
 
 impl Slots {
-    /// No slots.
+    /// Returns an empty set.
     #[must_use]
     pub const fn none() -> Self {
         Self(Ranges::Many(Vec::new()))
@@ -31,7 +31,7 @@ impl Slots {
         }
     }
 
-    /// The slots `first..=last`.
+    /// Returns the set of the slots `first..=last`.
     #[must_use]
     pub fn range(first: u32, last: u32) -> Self {
         Self(Ranges::One([(first, last)]))

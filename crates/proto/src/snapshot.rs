@@ -76,7 +76,7 @@ pub struct HolderRow {
 }
 
 impl HolderRow {
-    /// The asks about this grant, the oldest first, and how long ago each was made.
+    /// Returns the asks about this grant, the oldest first, and how long ago each was made.
     pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
         let held_for = self.held_for;
         let asks = StoredAsk::list(&self.about).into_iter();

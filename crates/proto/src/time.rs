@@ -37,9 +37,9 @@ pub fn micros(duration: Duration) -> Micros {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The share of a ttl that the client leaves unused: it stops believing in a lease that long before
-/// the store ends it. The ledger's clock may advance by at most this much in one operation
-/// (docs/internals/protocol.md, "The bounded clock").
+/// Returns the share of a ttl that the client leaves unused: the client stops believing in a lease
+/// that long before the store ends it. The ledger's clock may advance by at most this much in one
+/// operation (docs/internals/protocol.md, "The bounded clock").
 #[must_use]
 pub fn margin(ttl: Micros) -> Micros {
     ttl / 4

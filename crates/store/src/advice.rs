@@ -1,4 +1,4 @@
-//! Facts about a store, and advice on what to change, for people.
+//! Facts about a store, and advice on changes to it, for people.
 
 use std::fmt;
 

@@ -120,7 +120,7 @@ pub enum GuardedError {
     #[error(transparent)]
     Store(StoreError),
     /// This store has no guarded writes.
-    #[error("guarded writes are not on this store: give the fence to what you write to")]
+    #[error("this store has no guarded writes: give the fence to the resource that you write to")]
     NotOnThisStore,
 }
 

@@ -105,27 +105,27 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 ///
 /// No method has a default, so that a store that forwards to another cannot forget one.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
-    /// The kind of this store, and its abilities.
+    /// Returns the kind of this store, and its abilities.
     fn abilities(&self) -> Abilities;
 
-    /// The store's clock when the store was opened. Requests carry a deadline on that clock, and so
-    /// does the very first one (docs/internals/protocol.md, rule 16).
+    /// Returns the store's clock when the store was opened. Every request carries a deadline on
+    /// that clock, even the very first one (docs/internals/protocol.md, rule 16).
     fn first_reading(&self) -> Reading;
 
-    /// The longest time for which this client may believe in a lease that it does not renew.
-    /// `None`: as long as the lease lasts. Longer ttls are cut to this, except for permits that are
-    /// detached.
+    /// Returns the longest time for which this client may believe in a lease that it does not
+    /// renew. `None`: as long as the lease lasts. Longer ttls are cut to this, except for permits
+    /// that are detached.
     fn longest_lease(&self) -> Option<Micros>;
 
-    /// The descriptors by which the store sees that this client lives. A child can inherit them.
-    /// `None`: the store has no such descriptors.
+    /// Returns the descriptors by which the store sees that this client lives. A child can inherit
+    /// them. `None`: the store has no such descriptors.
     fn presence(&self) -> Option<&dyn Presence>;
 
-    /// The longest ttl for which the store keeps its promises, with the options that it was opened
-    /// with. `None`: any ttl.
+    /// Returns the longest ttl for which the store keeps its promises, with the options that it was
+    /// opened with. `None`: any ttl.
     fn longest_ttl(&self) -> Option<Duration>;
 
-    /// Advice about the store: the changes by which its promises hold, for people to read.
+    /// Returns advice about the store: the changes by which its promises hold, for people to read.
     fn advice(&self) -> Vec<Advice>;
 
     /// Facts about the store, for people to read.
@@ -149,19 +149,21 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Returns whether [`call_in_place`](Self::call_in_place) ever executes a batch.
     fn answers_in_place(&self) -> bool;
 
-    /// The means to send calls on the caller's thread. `None`: a task of the store sends them.
+    /// Returns the means to send calls on the caller's thread. `None`: a task of the store sends
+    /// them.
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace>;
 
     /// Applies a group of commands if all its tickets hold at that moment, and applies nothing
-    /// otherwise. A group with the same id is applied once. `None`: this store has no guarded writes.
+    /// otherwise. A group with the same id is applied once. `None`: this store has no guarded
+    /// writes.
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>>;
 
-    /// The atomic step in which this store executes batches about several names. `None`: the store
-    /// has no such step.
+    /// Returns the atomic step in which this store executes batches about several names. `None`:
+    /// the store has no such step.
     fn one_step(&self) -> Option<&dyn OneStep>;
 
-    /// The means to execute batches about several names with one round trip. `None`: each batch
-    /// takes a round trip of its own.
+    /// Returns the means to execute batches about several names with one round trip. `None`: each
+    /// batch takes a round trip of its own.
     fn bundles(&self) -> Option<&dyn Bundles>;
 
     /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`]

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_finds_somebody_inside_goes_away_and_does_not_wait() {
+    fn a_caller_that_finds_somebody_inside_goes_away_and_does_not_wait() {
         let room = Room::new();
         assert!(room.try_enter().is_none(), "not open yet");
         room.open(1);

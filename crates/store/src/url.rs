@@ -53,7 +53,7 @@ pub enum StoreUrl {
     /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of
     /// each other.
     Quorum(QuorumUrl),
-    /// `redis+sentinel://`, `rediss+sentinel://` and the same schemes with `valkey`.
+    /// `redis+sentinel://`, `rediss+sentinel://`, and both schemes with `valkey`.
     Sentinel(SentinelUrl),
     /// `zookeeper://`.
     Zookeeper(ZookeeperUrl),

@@ -2,7 +2,7 @@
 //! meanwhile.
 //!
 //! ```text
-//!   follow the log ─▶ execute ─▶ who is in doubt? look ─▶ one transaction: check the base, write the log,
+//!   follow the log ─▶ execute ─▶ look at clients in doubt ─▶ one transaction: check the base, write the log,
 //!        ▲                ▲                │ gone: again     tell the inboxes concerned
 //!        └── overtaken: pause ─────────────┴──────────────────────┘
 //! ```

@@ -1,5 +1,5 @@
-//! Tells people what the servers of the URL report: their versions, which of them leads, and which
-//! are silent.
+//! Tells people the reports of the servers of the URL: their versions, which of them leads, and
+//! which are silent.
 //!
 //! Each server is asked `srvr` on its client port. It is the one question that a server answers to
 //! every client unless it is set up otherwise.
@@ -137,7 +137,7 @@ impl EnsembleLook {
         });
         let of_alone = alone.map(|(server, _)| {
             Advice::hint(format!(
-                "{server} stands alone: while it is away nobody gets in and leases end, and what its disk loses is lost: run three servers or five"
+                "{server} stands alone: while it is away nobody is admitted and leases end, and data that its disk loses is lost: run three servers or five"
             ))
         });
         of_silent.into_iter().chain(of_alone).collect()

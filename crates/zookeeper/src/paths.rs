@@ -1,7 +1,7 @@
 //! The paths of znodes under the root of a store.
 //!
 //! ```text
-//!   /root/names/<name>              what was written since the base
+//!   /root/names/<name>              the writes since the base
 //!   /root/names/<name>/<hex>        the base; <hex> is drawn anew whenever the name comes into being
 //!   /root/inboxes/<inbox>           ephemeral: this client lives; written to when it is to look
 //!   /root/floor                     the highest fence of any name that was forgotten

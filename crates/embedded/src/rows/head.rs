@@ -19,7 +19,7 @@ type NamedField<'a> = (&'static str, Field<'a>);
 /// The tables and indexes of a new database.
 pub(in super::super) const SCHEMA: &str = include_str!("../schema.sql");
 
-/// The tables and indexes for large names and for queues.
+/// Returns the tables and indexes for large names and for queues.
 pub(in super::super) fn schema_large() -> String {
     include_str!("../schema_large.sql")
         .replace("HEAD_OF_NAME", &definitions(&Head::default().fields()))

@@ -103,7 +103,7 @@ impl StoredAsk {
     }
 }
 
-/// The holder's description of itself, without the asks behind it.
+/// Returns the holder's description of itself, without the asks behind it.
 pub(super) fn said_by_the_holder(about: &str) -> &str {
     about.split(ASK).next().unwrap_or_default()
 }
@@ -111,7 +111,9 @@ pub(super) fn said_by_the_holder(about: &str) -> &str {
 impl fmt::Display for BadAsk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::By => "the name of who asks has 1 to 128 bytes and no control characters",
+            Self::By => {
+                "the name of the person who asks has 1 to 128 bytes and no control characters"
+            }
             Self::Reason => "a reason has 1 to 512 bytes and no control characters",
         })
     }

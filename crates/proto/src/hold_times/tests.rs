@@ -73,7 +73,7 @@ fn a_hold_is_lost_if_its_lease_ran_out_and_was_to_be_renewed() {
 }
 
 #[test]
-fn whoever_has_seen_no_more_holds_than_the_store_keeps_goes_by_those() {
+fn a_reader_that_has_seen_no_more_holds_than_the_store_keeps_goes_by_those() {
     let kept = [1, 2, 3].map(|seconds| seconds * SECOND);
     let recent = kept.into_iter().fold(RecentHolds::NONE, RecentHolds::with);
     let last = HoldLengths::from(recent);

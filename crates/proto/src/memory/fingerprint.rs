@@ -76,7 +76,7 @@ fn lease_of<H: Hasher>(lease: &Lease, store: &Lens, clock: &Lens, hasher: &mut H
 }
 
 fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
-    // `since` is for display, and of `about` only what was asked of the holder is told.
+    // `since` is for display. Of `about`, the holder is told only the asks.
     let Entry { ticket, lease, inbox, permits, ttl, about, standing, .. } = entry;
     StoredAsk::list(about).iter().for_each(|stored| stored.ask.hash(hasher));
     (ticket, lease, inbox, permits, ttl).hash(hasher);

@@ -1,9 +1,9 @@
 //! The session: one client's work at one queue. It is pure: its caller tells it the time.
 //!
 //! ```text
-//!   ask    ask · pop · unpop · finish · close                           what the program wants
+//!   ask    ask · pop · unpop · finish · close                           the program's wishes
 //!   told   handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
-//!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
+//!   do     poll_call · poll_event · poll_timeout                        the driver's next tasks
 //! ```
 //!
 //! One batch is under way at a time. The session sends the same batch again until its outcome is
@@ -118,7 +118,7 @@ impl Session {
         }
     }
 
-    // ---- told (what the program asks for is in `wants.rs`)
+    // ---- told (`wants.rs` has the requests of the program)
 
     /// Takes in the store's answer to a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {

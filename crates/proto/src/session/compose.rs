@@ -107,8 +107,8 @@ impl Session {
         }
     }
 
-    /// If a renewal, or the call that it waits for, takes longer than it should, returns how long
-    /// it should have taken at most.
+    /// Returns how long a renewal, or the call that it waits for, should have taken at most, if it
+    /// takes longer than that.
     fn overdue(&self, now: Micros, name: &Name) -> Option<Micros> {
         let desk = self.desks.get(name)?;
         let under_way = desk.under_way.and_then(|call| self.calls.get(&call));

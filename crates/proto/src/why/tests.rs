@@ -128,7 +128,7 @@ fn those_ahead_are_counted_with_what_they_want() {
 }
 
 #[test]
-fn whoever_came_later_with_a_higher_priority_is_said_to_have_overtaken() {
+fn a_waiter_that_came_later_with_a_higher_priority_is_said_to_have_overtaken() {
     let raised = WaiterRow { priority: 7, waiting_for: 0, ..waiter(2, 1) };
     let earlier = WaiterRow { priority: 9, waiting_for: 99 * SECOND, ..waiter(3, 1) };
     let seen = name(1, vec![holder(1, 1, 1, None)], vec![raised, earlier, waiter(4, 1)]);
@@ -204,7 +204,7 @@ fn a_holder_that_does_not_renew_is_taken_to_hold_until_its_lease_ends() {
 }
 
 #[test]
-fn whoever_fits_with_all_ahead_is_about_to_be_served() {
+fn a_waiter_that_fits_with_all_ahead_is_about_to_be_served() {
     let line = vec![waiter(2, 1), waiter(3, 2), waiter(4, 1)];
     let seen = name(4, vec![holder(1, 1, 4, None)], line);
     for number in [2, 3] {

@@ -68,7 +68,7 @@ impl CommandGroup {
         self.command("SET", key, &[value.as_ref()])
     }
 
-    /// `SET` with an expiry, at least a millisecond.
+    /// `SET` with an expiry, which is at least a millisecond.
     pub fn set_for(
         &mut self,
         key: impl AsRef<[u8]>,

@@ -133,7 +133,7 @@ fn a_detached_permit_lasts_its_ttl_whatever_becomes_of_its_client_and_is_taken_u
 }
 
 #[test]
-fn a_late_copy_of_a_detach_takes_the_ticket_from_nobody_who_has_attached_since() {
+fn a_late_copy_of_a_detach_takes_the_ticket_from_no_client_that_has_attached_since() {
     for taker in [1, 2] {
         let mut world = World::limited(1);
         let fence = world.take(1, ask(1)).fence;

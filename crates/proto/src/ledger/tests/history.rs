@@ -84,7 +84,7 @@ impl Dice {
         }
     }
 
-    /// Time passes, the clock is set, clients come and go.
+    /// Lets time pass, sets the clock, or lets clients come and go.
     fn disturb(&mut self, world: &mut World) {
         match self.0.below(10) {
             0 => world.now -= self.span().min(world.now),

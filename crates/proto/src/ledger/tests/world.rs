@@ -9,12 +9,12 @@ use crate::{
     time::{Micros, SECOND, UNBOUNDED, WAITER_TTL, margin},
 };
 
-/// Tickets are numbers here, each the first of a series of its own.
+/// Returns the ticket of a number. Each is the first of a series of its own.
 pub(super) fn ticket_of(number: u128) -> Ticket {
     Ticket(number << 32 | 1)
 }
 
-/// The lease with this number.
+/// Returns the lease with this number.
 pub(super) fn lease_of(number: u128) -> LeaseId {
     LeaseId(number << 32)
 }
@@ -62,7 +62,7 @@ impl World {
         world
     }
 
-    /// A name whose slots have these names.
+    /// Makes a name whose slots have these names.
     pub(super) fn named(names: &str) -> Self {
         let mut world = Self::new();
         world.send(99, vec![naming(names)]);
@@ -152,7 +152,7 @@ impl World {
     }
 }
 
-/// A request for one permit under leases of its own.
+/// Returns a request for one permit under leases of its own.
 pub(super) fn ask(ticket: u128) -> Acquire {
     Acquire {
         ticket: ticket_of(ticket),
@@ -204,7 +204,7 @@ pub(super) fn cancel(ticket: u128) -> Request {
     Request::Cancel { ticket: ticket_of(ticket), remember: TTL, attach: None }
 }
 
-/// A request to take over a ticket, under this lease.
+/// Returns a request to take over a ticket, under this lease.
 pub(super) fn attach(ticket: u128, lease: u128) -> Attach {
     Attach {
         ticket: ticket_of(ticket),

@@ -127,7 +127,7 @@ fn acquire_of(
     }
 }
 
-/// How long a request may be on its way before the store refuses it (rule 16). A ticket is
+/// Returns how long a request may be on its way before the store refuses it (rule 16). A ticket is
 /// remembered for a ttl after its end, and this is shorter. So a late copy of a request finds
 /// either that memory or a refusal, and cannot make a lease that nobody holds.
 fn life(ttl: Micros) -> Micros {

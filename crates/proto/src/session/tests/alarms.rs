@@ -47,7 +47,7 @@ pub(super) fn config(clock_bound: JumpBound, cut: Micros) -> SessionConfig {
     SessionConfig { clock_bound, ..SessionConfig::default() }.within(cut)
 }
 
-/// The events that no client may hear.
+/// Returns the events that no client may hear.
 fn alarms(net: &Net) -> Vec<Event> {
     let is_alarm = |event: &&Event| {
         matches!(event, Event::Danger { .. } | Event::Lost { .. } | Event::Refused { .. })

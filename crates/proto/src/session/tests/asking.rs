@@ -11,7 +11,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// Two sessions, of which the first holds three tickets under one lease.
+/// Returns two sessions, of which the first holds three tickets under one lease.
 fn held() -> (Net, [Ticket; 3]) {
     let mut net = Net::new(2, 7);
     let tickets = [(); 3].map(|()| net.acquire(0, wish(1, 3, TTL)));

@@ -61,7 +61,7 @@ fn requests_that_hang_hold_up_no_renewal() {
     }
 }
 
-/// A session that holds a permit at `n`, proved at 0.
+/// Returns a session that holds a permit at `n`, proved at 0.
 fn holder(ttl: Micros) -> (Session, Ticket) {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());

@@ -52,7 +52,7 @@ fn a_waiter_that_nobody_can_reach_is_passed_over() {
 }
 
 #[test]
-fn whoever_wants_more_than_the_limit_has_become_will_be_refused() {
+fn a_waiter_that_wants_more_than_the_limit_has_become_will_be_refused() {
     let seen = name(2, vec![holder(1, 2, 4, None)], vec![waiter(2, 3), waiter(3, 2)]);
     assert_eq!(told(&seen, 2).reasons, [Reason::AboveLimit { permits: 3, limit: 2 }]);
     assert_eq!(told(&seen, 2).estimate, Estimate::CannotSay(Unsaid::AboveLimit));

@@ -29,7 +29,7 @@ fn the_end_of_a_lease_that_is_not_renewed_is_no_guess_either() {
 }
 
 #[test]
-fn whoever_fits_is_served_at_once_though_no_hold_has_ended() {
+fn a_waiter_that_fits_is_served_at_once_though_no_hold_has_ended() {
     let seen = name(2, vec![holder(1, 1, 4, None)], vec![waiter(2, 1)]);
     assert_eq!(estimates(&seen), [Estimate::Now]);
 }
