@@ -1,4 +1,4 @@
-//! When SQLite's log is written back into the database.
+//! Decides when SQLite's log is written back into the database.
 //!
 //! Writing the log back waits for the disk, which takes seconds on a slow one. By default SQLite
 //! does it in a commit. Here no commit does it, because a commit is inside the gate and all other

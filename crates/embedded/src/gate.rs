@@ -34,7 +34,7 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The time after a client had to wait during which a client that does not want to wait does not
-/// enter. In microseconds.
+/// enter. It is in microseconds.
 const MOMENT: i64 = 10_000;
 
 /// The room for a note. Every note is shorter.

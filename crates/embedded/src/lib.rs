@@ -268,7 +268,7 @@ impl Drop for EmbeddedStore {
                 return; // nobody hears the bell
             }
         } else {
-            std::mem::forget(room); // what is inside is the parent's
+            std::mem::forget(room); // the parts inside are the parent's
         }
         self.bell.ring();
     }

@@ -1,4 +1,4 @@
-//! How a request describes its maker, for people to read. The ledger only carries it.
+//! The description of a request's maker, for people to read. The ledger only carries it.
 
 mod asked;
 mod promise;

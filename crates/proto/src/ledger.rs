@@ -4,9 +4,9 @@
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
 //!                                    │
 //!                       advance the clock (bounded)
-//!                       settle: expire what has run out, serve the queue
-//!                       each request in turn; what frees permits settles again
-//!                       forget what is old
+//!                       settle: expire leases that have run out, serve the queue
+//!                       each request in turn; a request that frees permits settles again
+//!                       forget old memories
 //! ```
 //!
 //! The memory store and the embedded store run this code. The Redis scripts are compared with it,

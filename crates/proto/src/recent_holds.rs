@@ -1,4 +1,4 @@
-//! How long the last holds of a name took. Every store keeps the lengths in one number, with the
+//! The lengths of the last holds of a name. Every store keeps the lengths in one number, with the
 //! head of the name.
 //!
 //! A length is a code of seven bits, and the seven newest stand in one number of 49 bits, the

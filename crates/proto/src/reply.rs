@@ -34,7 +34,7 @@ pub enum Reply {
     Granted(Grant),
     /// The ticket is in the queue.
     Queued {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// How many waiters the queue has, this one among them.
         waiting: u32,
@@ -44,7 +44,7 @@ pub enum Reply {
     /// The permits cannot be had now, and the caller did not want to wait. Nothing was written,
     /// except a limit that the caller was first to state or asked to set.
     Busy {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The reason.
         why: Busy,
@@ -66,7 +66,7 @@ pub enum Reply {
     },
     /// The stored limit differs from the one that the caller stated. Nothing was written.
     OtherLimit {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The stored limit.
         stored: u32,
@@ -77,28 +77,28 @@ pub enum Reply {
     },
     /// The caller asked for more permits than exist. Nothing was written.
     TooMany {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// How many were asked for.
+        /// The number of permits that the caller asked for.
         permits: u32,
-        /// How many exist.
+        /// The number of permits that exist.
         limit: u32,
     },
     /// The caller wished for a slot by a name that no slot has. Nothing was written.
     NoSuchSlot {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The names of the slots; none if the slots have no names.
         there: SlotNames,
     },
     /// The request arrived after its deadline. Nothing was written; see [`Replies::now`].
     TooLate {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The ticket is over.
     Ended {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The reason.
         cause: Cause,
@@ -106,7 +106,7 @@ pub enum Reply {
     /// The store knows no such ticket, or no longer. Or the ticket waits, and the request needs one
     /// that holds. Nothing was written.
     Unknown {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The lease was extended.
@@ -129,24 +129,24 @@ pub enum Reply {
     },
     /// The permits were given back.
     Released {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The number of permits of the ticket that are still held.
         left: u32,
     },
     /// The ticket neither holds nor waits, and the store will refuse it.
     Cancelled {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The lease or the place in the queue was ended, and its owner was told.
     Evicted {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The ask was noted. The holder learns of it by its next renewal at the latest.
     Asked {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The limit now in force.

@@ -51,7 +51,7 @@ pub enum Request {
     /// ends after `ttl` unless somebody renews it by ticket or attaches. Answers `Renewed`, `Ended`
     /// or `Unknown`.
     Detach {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The fence of the grant that the sender has in hand. If somebody has attached to the
         /// ticket since (even the sender itself), this request is late and changes nothing.
@@ -74,7 +74,7 @@ pub enum Request {
     /// `remember` should it still arrive. A permit that another client has taken over stays with
     /// that client. Answers `Cancelled`.
     Cancel {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// How long the store refuses the ticket.
         remember: Micros,

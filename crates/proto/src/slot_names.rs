@@ -1,4 +1,4 @@
-//! Names of slots: what people call the things that the slots of a name stand for.
+//! Names of slots: how people call the things that the slots of a name stand for.
 
 use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use core::{error, fmt, str::FromStr};

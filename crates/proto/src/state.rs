@@ -78,7 +78,7 @@ impl Head {
 /// One name's state in some store. Every method costs at most a logarithm of the size of the state,
 /// except those that list (the three with a `Vec`) and those that clear.
 ///
-/// Inside one [`execute`](crate::execute) the ledger reads what it wrote. A store makes all of the
+/// Inside one [`execute`](crate::execute) the ledger reads its own writes. A store makes all of the
 /// writes of one `execute` take effect together, or none.
 pub trait State {
     /// The error of the storage underneath.

@@ -84,7 +84,7 @@ impl ChildRecord {
 /// The messages that a store sends unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum News {
-    /// Something happened to a ticket of this client.
+    /// A ticket of this client has changed.
     Wakeup(Wakeup),
     /// Wakeups may have been lost, because the subscription was interrupted. The client looks again
     /// at everything.

@@ -1,4 +1,4 @@
-//! How a ticket changes hands: another client attaches to it, or its holder detaches it.
+//! Changes of hands: another client attaches to a ticket, or its holder detaches it.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -21,7 +21,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(Reply::Unknown { ticket });
         }
         if entry.lease == ask.lease && entry.inbox == self.asker {
-            return self.told(&entry); // rule 9: the same attach again
+            return self.told(&entry); // a repetition of this attach (rule 9)
         }
         // The lease is checked only now: an attach that was executed has spent its lease, and its
         // repetition was answered above.

@@ -1,4 +1,4 @@
-//! How tickets leave: released, cancelled, evicted.
+//! Requests that end tickets: release, cancel and evict.
 
 use super::{Contacts, Ledger};
 use crate::{

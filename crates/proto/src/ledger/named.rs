@@ -1,7 +1,7 @@
 //! Slots that have names: which waiter gets which slot.
 //!
 //! ```text
-//!   the line in its order      what each may have
+//!   the line in its order      the slot that each may have
 //!   wants board-b              board-b, once that is free; nobody later gets it before
 //!   wants any                  the lowest free slot that nobody before it waits for
 //! ```

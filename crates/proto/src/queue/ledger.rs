@@ -5,10 +5,10 @@
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
 //!                                    │
 //!                       advance the clock (bounded)
-//!                       what is due: leases that ended, items that fell due, groups that have room again
-//!                       each request in turn, or the answers of the same batch before
-//!                       call idle workers for what is available, tell the first in line when to look
-//!                       forget what is old
+//!                       settle: leases that ended, items that fell due, groups that have room again
+//!                       each request in turn, or the answers of an earlier copy
+//!                       call idle workers for available items, tell the first in line when to look
+//!                       forget old memories
 //! ```
 
 mod expire;

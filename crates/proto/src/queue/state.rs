@@ -140,7 +140,7 @@ pub struct Dedupped {
 /// One queue's state in some store. Every method costs at most a logarithm of the size of the
 /// state, except those that list.
 ///
-/// Inside one [`execute`](super::execute) the ledger reads what it wrote. A store makes all of the
+/// Inside one [`execute`](super::execute) the ledger reads its own writes. A store makes all of the
 /// writes of one `execute` take effect together, or none.
 pub trait State {
     /// The error of the storage underneath.

@@ -1,7 +1,7 @@
 //! Composes the next call about a name from everything that is due.
 //!
 //! ```text
-//!   proofs · renewals · places     keep what is there        compose/renewals.rs
+//!   proofs · renewals · places     keep permits and places   compose/renewals.rs
 //!   tickets · asks                 change something          compose/requests.rs
 //! ```
 //!

@@ -174,7 +174,7 @@ impl Session {
             return;
         };
         let (items, ttl, waits) = (demand.items, demand.ttl, demand.waits);
-        self.look_at = None; // what is told from now on is about the place that this asks for
+        self.look_at = None; // later hints are about the place that this pop asks for
         self.in_line |= waits;
         let pop = Pop {
             items,
