@@ -68,6 +68,8 @@ fn known_offset(db: &Connection, boot: &str) -> rusqlite::Result<Option<i64>> {
     db.query_row("SELECT clock_offset FROM boot WHERE id = ?1", [boot], |row| row.get(0)).optional()
 }
 
+/// Begins a new boot: voids all leases and fixes the offset of the store's clock. Returns the
+/// offset.
 fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i64> {
     let tx = db.unchecked_transaction()?;
     // Fences follow this clock, so it does not begin below a fence that was given out.

@@ -210,6 +210,7 @@ fn refuse_network(path: &Path, fd: BorrowedFd<'_>) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message))
 }
 
+/// Creates a directory for this user alone, with the directories above it that are missing.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() {
         return Ok(());

@@ -110,6 +110,7 @@ impl Gate {
         (gate.st_nlink > 0 && !is_recent(&gate)).then_some(inside)
     }
 
+    /// Locks the gate. A client that has to wait leaves a sign of that in the time of the file.
     fn lock(&self) -> rustix::io::Result<()> {
         let lock = |how| retry_on_intr(|| flock(&self.fd, how));
         // Most clients find nobody inside. They leave the time of the file alone, and need no

@@ -159,6 +159,7 @@ fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&DiskFailure
     }
 }
 
+/// Makes the error for a push that was executed but may not survive a power loss.
 fn not_kept(dir: &Path, failure: &DiskFailure) -> StoreError {
     let (error, advice) = match failure {
         DiskFailure::NotAsked(error) => (error, "try again"),

@@ -215,6 +215,8 @@ impl EmbeddedStore {
         self.signs.presence.record_child(pid)
     }
 
+    /// Gives the thread a job and waits for its answer. While it waits, it looks once a second
+    /// whether the thread stands at the gate for too long.
     async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> StoreJob) -> Result<T, StoreError> {
         if self.process != process::id() {
             return Err(is_forked());

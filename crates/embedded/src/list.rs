@@ -24,6 +24,8 @@ pub(super) fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name
     starting_with(prefix, db, "SELECT name FROM queue WHERE name >= ?1 ORDER BY name")
 }
 
+/// Returns the names of a query that start with `prefix`. The query has them in order, from
+/// `prefix` on.
 fn starting_with(prefix: &str, db: &Connection, sql: &str) -> rusqlite::Result<Vec<Name>> {
     let mut find = db.prepare_cached(sql)?;
     let mut found = Vec::new();

@@ -31,6 +31,7 @@ const ALONE: Duration = Duration::from_millis(20);
 type Opened = Result<(Signs, Reading), StoreError>;
 
 impl EmbeddedStore {
+    /// Opens the store by a thread of its own, and blocks until it is open.
     pub(super) fn open_with(
         dir: &Path,
         clock: Clock,
@@ -45,6 +46,8 @@ impl EmbeddedStore {
         Ok(opening.end(done, true))
     }
 
+    /// Opens the store on the caller's thread if that needs no waiting, or else by a thread of its
+    /// own.
     pub(super) async fn open_for(
         stay: Stay,
         dir: &Path,

@@ -159,6 +159,7 @@ impl Parts {
         self.step(work)
     }
 
+    /// Does `work` in one transaction inside the gate.
     fn step<T>(
         &self,
         work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
@@ -212,6 +213,7 @@ impl Parts {
         }
     }
 
+    /// Sends the news of a turn to other clients, by datagram.
     fn send(&self, tell: &Tell) {
         for (inbox, name, wakeups) in tell.by_inbox(self.me) {
             self.socket.send(inbox, &wire::encode_wakeups(name, &wakeups));

@@ -85,6 +85,8 @@ impl Rights {
         self.check_for(self.user, parent.st_mode, || is_member(self.group))
     }
 
+    /// Returns whether `user` may use the directory. A directory of another user must be shared
+    /// with a group, and must not lie where everybody can make files.
     fn check_for(
         self,
         user: u32,

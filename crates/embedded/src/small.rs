@@ -149,6 +149,7 @@ impl<'a> SmallName<'a> {
         Ok(row.id)
     }
 
+    /// Changes the rows that say at which names a client may have something.
     fn list(&self, id: i64, before: &BTreeSet<Inbox>, after: &BTreeSet<Inbox>) -> Result<()> {
         for inbox in after.difference(before) {
             let sql = "INSERT OR IGNORE INTO small_of VALUES (?1, ?2)";

@@ -163,6 +163,7 @@ impl StoreThread {
         [self.looks.soon_at, self.looks.all_at, self.tidy_at].into_iter().flatten().min()
     }
 
+    /// Handles the messages that have arrived at the inbox.
     fn hear(&mut self) {
         for message in self.parts.socket.receive() {
             match message {

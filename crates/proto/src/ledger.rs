@@ -182,6 +182,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.serve()
     }
 
+    /// Ends the batch: forgets old memories, and writes or clears the head.
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
         // Forgetting comes last, so that it uses none of the work that waiters need.
         self.forget()?;

@@ -204,6 +204,7 @@ fn waits(seen: &Snapshot, at: usize, past: &HoldLengths) -> Waits {
     }
 }
 
+/// Returns the reasons for which a waiter waits, in the order in which people need them.
 fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = gates(seen).collect();
     if row.unreachable {

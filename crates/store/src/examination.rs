@@ -95,6 +95,8 @@ impl Examination {
         self.note(name, true, None, looked)
     }
 
+    /// Adds the findings of one look. An unreadable record is a finding; any other error ends the
+    /// examination.
     fn note(
         &mut self,
         name: &Name,

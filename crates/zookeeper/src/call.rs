@@ -1,9 +1,8 @@
-//! One call: reads the name, executes the batch on a copy, and writes if no other client wrote
-//! meanwhile.
+//! One call: reads the name, executes the batch on a copy, and writes unless another client did.
 //!
 //! ```text
 //!   follow the log ─▶ execute ─▶ look at clients in doubt ─▶ one transaction: check the base, write the log,
-//!        ▲                ▲                │ gone: again     tell the inboxes concerned
+//!        ▲                ▲                │ gone: again        tell the inboxes concerned
 //!        └── overtaken: pause ─────────────┴──────────────────────┘
 //! ```
 
@@ -65,8 +64,7 @@ impl Core {
         }
     }
 
-    /// Brings the copy up to date. If the name is not there, returns the floor above which its
-    /// fences start.
+    /// Brings the copy up to date. If the name is not there, returns the floor of its fences.
     pub(super) async fn follow(
         &self,
         link: &SessionLink,
@@ -76,8 +74,7 @@ impl Core {
         loop {
             let Some((log, stat)) = link.get(&link.path(name)).await? else {
                 replica.clear();
-                // The floor is read after the name was seen to be gone, so it covers every name
-                // that was forgotten by then.
+                // Read after the name was seen to be gone, the floor covers its last fence.
                 return link.floor().await.map(Some);
             };
             replica.saw_leader(&stat);
@@ -99,8 +96,7 @@ impl Core {
         }
     }
 
-    /// Executes the batch on the copy, and repeats that until it has taken no client for alive that
-    /// is gone.
+    /// Executes the batch on the copy, until no client that is gone was taken for alive.
     pub(super) async fn settle_doubts(
         &self,
         link: &SessionLink,
@@ -130,6 +126,7 @@ impl Core {
         }
     }
 
+    /// Executes a batch on the copy, and prepares the transaction for the ensemble.
     fn execute_on(
         &self,
         link: &SessionLink,
@@ -164,9 +161,8 @@ impl Core {
         Executed { outcome, change, hints, told, doubtful, fence, longest_base }
     }
 
-    /// Returns the clients that the call takes for alive without another proof. The transaction
-    /// itself checks the clients that it tells, and the death of a watched client would have been
-    /// noticed.
+    /// Returns the clients that the call takes for alive without a proof. The transaction checks
+    /// the clients that it tells, and the death of a watched client would have been noticed.
     fn doubtful(
         &self,
         replica: &Replica,
@@ -203,8 +199,7 @@ impl Core {
 
     fn as_executed(&self, link: &SessionLink, batch: &Batch) -> Batch {
         match self.is_rigged() {
-            // Tests that compare the store with the ledger use a clock of their own and no
-            // stretched leases, because the ledger has no sessions.
+            // Rigged tests compare with the ledger, which has no sessions.
             true => batch.clone(),
             false => stretch::stretched(batch, link.longest_lease()),
         }
@@ -223,8 +218,7 @@ impl Core {
 
     /// Sends the news to Seinpaal's session that concern it.
     fn pass_on(&self, name: &Name, learned: Learned) {
-        // The receiver is gone if the client is about to drop its store. Then the news are lost on
-        // purpose.
+        // A client that drops its receiver before its store wants no more news.
         if learned.has_gap {
             let _ = self.news.send(News::LookAgain);
         }
@@ -233,9 +227,8 @@ impl Core {
         }
     }
 
-    /// Asks for the leader's time if it is not known. With `must_write` it always asks, because the
-    /// batch may then be answered without a write of its own: this write shows that a quorum is
-    /// there.
+    /// Asks for the leader's time if it is not known. With `must_write` it always asks: the batch
+    /// may be answered without a write of its own, and this write shows that a quorum is there.
     async fn freshen_time(&self, link: &SessionLink, must_write: bool) -> Result<(), StoreError> {
         match self.rigged_now().or_else(|| link.time.now(0)) {
             Some(_) if !must_write => Ok(()),

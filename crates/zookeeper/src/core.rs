@@ -185,6 +185,8 @@ impl Core {
         Ok(())
     }
 
+    /// Takes out the copy of a name. If a call has lost it, its news may be lost as well, so the
+    /// session is told to look again.
     fn take_copy(&self, place: &mut CopyState) -> Box<Replica> {
         match std::mem::replace(place, CopyState::Lost) {
             CopyState::Copy(replica) => replica,

@@ -184,6 +184,7 @@ impl SessionKeeper {
         }
     }
 
+    /// Opens a session, settles the loss of the old one at every name, and makes the inbox.
     async fn try_again(&self) -> Result<SessionLink, StoreError> {
         let link = SessionLink::open(&self.core.options).await?;
         // The inbox of the old session may outlive it for a moment, and would show this client as

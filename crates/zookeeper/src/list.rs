@@ -17,6 +17,7 @@ const LISTED_WAITERS: u32 = 64;
 const SWEPT: usize = 16;
 
 impl Core {
+    /// Lists the names that start with `prefix`, and passes over damaged ones.
     pub(super) async fn list(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let link = self.link().await?;
         let mut listed = Vec::new();

@@ -164,6 +164,7 @@ impl Replica {
     }
 }
 
+/// Repeats all records of a log.
 fn repeat(
     mut records: &[u8],
     state: &mut MemoryState,

@@ -67,6 +67,7 @@ impl SessionLink {
         Ok(found.filter(is_it).map(|(base, _)| base))
     }
 
+    /// Writes a change and tells the clients concerned, in one transaction.
     pub(super) async fn write(
         &self,
         name: &Name,

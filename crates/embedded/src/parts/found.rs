@@ -63,7 +63,7 @@ impl FoundParts {
         let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
         let is_kept = is_known && index::keep(dir);
         let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot).inspect_err(|_| {
-            inside.note(""); // whatever it was, the index has no part in it the next time
+            inside.note(""); // the next client does not keep the index, which may be the cause
         })?;
         let found = Self { keeps_index: is_kept, ..found };
         // By now SQLite has made the index, or another client that has the database open did.
@@ -74,6 +74,7 @@ impl FoundParts {
         Ok(found)
     }
 
+    /// Opens the parts, and begins a new boot if this is one.
     fn of_boot(
         dir: &Directory,
         clock: Clock,

@@ -73,6 +73,8 @@ impl Turn<'_> {
         self.execute_queue(batch)
     }
 
+    /// Executes a batch about a queue. If it delivers items, the first idle worker is told to watch
+    /// the new workers.
     fn execute_queue(&mut self, batch: &Batch) -> Result<Replies> {
         let mut rows = QueueRows::open(self.db, &batch.name)?;
         let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;

@@ -46,6 +46,8 @@ impl StoreThread {
         are_buried
     }
 
+    /// Tidies up if there has been no request for a while: writes the log back, looks for dead
+    /// clients, and sweeps once.
     pub(super) fn tidy_if_due(&mut self) {
         if self.tidy_at.is_none_or(|at| at > Instant::now()) {
             return;

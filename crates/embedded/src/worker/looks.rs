@@ -53,6 +53,7 @@ impl StoreThread {
         self.looks.all_at.get_or_insert_with(|| at_next_look(Instant::now()));
     }
 
+    /// Looks at the sites that are due.
     pub(super) fn look_if_due(&mut self) {
         let now = Instant::now();
         let mut sites = Vec::new();

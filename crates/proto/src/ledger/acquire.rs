@@ -15,6 +15,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Executes an acquire, which is a first try, a retry, or a look at the place in line.
     pub(super) fn acquire(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
         // The deadline is checked before the ticket is looked up, because a request that comes too
         // late must not renew a place either.
@@ -170,6 +171,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
+    /// Makes a newcomer a holder.
     fn grant_at_once(&mut self, ask: &Acquire, slots: Option<Slots>) -> Result<Reply, S::Error> {
         let standing = self.hold(ask.permits.get(), slots)?;
         let entry = self.entry_of(ask, ask.lease, standing);

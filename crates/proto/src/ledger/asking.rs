@@ -10,6 +10,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Stores an ask with the holder, and wakes it.
     pub(super) fn ask_holder(&mut self, request: &AskHolder) -> Result<Reply, S::Error> {
         let ticket = request.ticket;
         let Some(mut entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };

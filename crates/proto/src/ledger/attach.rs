@@ -11,6 +11,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Makes the sender the holder of a ticket that holds (rule 20).
     pub(super) fn attach(&mut self, ask: &Attach) -> Result<Reply, S::Error> {
         let ticket = ask.ticket;
         if ask.not_after.is_some_and(|not_after| self.now > not_after) {
@@ -76,6 +77,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.raise(spent, ask.ttl, |memory| memory.note(spent.number(), Cause::Attached))
     }
 
+    /// Leaves a ticket of the sender's without an owner, under a lease of its own.
     pub(super) fn detach(
         &mut self,
         ticket: Ticket,

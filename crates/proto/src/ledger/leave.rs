@@ -11,6 +11,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Gives back a ticket's permits, or some of its slots.
     pub(super) fn release(
         &mut self,
         ticket: Ticket,
@@ -86,6 +87,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         is_place || self.asker.is_none() || entry.inbox == self.asker
     }
 
+    /// Ends a ticket of the sender's, and refuses it from now on.
     pub(super) fn cancel(
         &mut self,
         ticket: Ticket,

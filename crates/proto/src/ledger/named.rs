@@ -48,6 +48,7 @@ impl RoomLeft {
         self.permits == 0 || self.open.is_empty()
     }
 
+    /// Decides about the next request in line, and takes its slots out of the room.
     fn fit(&mut self, permits: u32, wishes: &Slots) -> Fit {
         if !self.open.contains(wishes) {
             // Without this, later waiters would take the slots of its wishes one by one, and it

@@ -52,6 +52,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Renewed { valid_for: self.renewed_for(renew) })
     }
 
+    /// Renews held tickets by name, and moves them under the lease of the renewal.
     fn renew_tickets(&mut self, renew: &Renew, tickets: &[Ticket]) -> Result<Reply, S::Error> {
         let mut replies = Vec::with_capacity(tickets.len());
         let mut held = FoundHeld::default();

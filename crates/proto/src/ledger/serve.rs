@@ -54,6 +54,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.paused.is_none() && self.guarded_for.is_none()
     }
 
+    /// Decides about the waiter at the head of the queue.
     fn next_for(&mut self, waiter: &Entry) -> QueueStep {
         if waiter.permits > self.limit() {
             // The limit was lowered since the request came. The request could never be served, and
@@ -72,6 +73,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         permits <= self.limit().saturating_sub(self.head.held)
     }
 
+    /// Takes a waiter out of the order of service, until its client is heard from.
     pub(super) fn park(&mut self, mut entry: Entry) -> Result<(), S::Error> {
         if let Standing::Waiting { parked, .. } = &mut entry.standing {
             *parked = true;

@@ -149,6 +149,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
+    /// Executes a batch that is new, and remembers its answers for a repetition.
     fn first_time(&mut self, is_new: bool, batch: &Batch) -> Result<Vec<Reply>, S::Error> {
         let replies = batch.requests.iter().map(|request| self.reply(request));
         let replies = replies.collect::<Result<Vec<_>, _>>()?;
@@ -162,6 +163,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(replies)
     }
 
+    /// Answers a batch that was executed before, from the remembered answers.
     fn repeat(&mut self, known: SessionRecord, batch: &Batch) -> Result<Vec<Reply>, S::Error> {
         let pairs = batch.requests.iter().zip(known.replies);
         pairs
@@ -192,6 +194,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
+    /// Ends the batch: calls workers, tells the watch, forgets old memories, and writes or clears
+    /// the head.
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
         self.end_places()?;
         self.call_workers()?;

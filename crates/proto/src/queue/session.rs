@@ -169,6 +169,7 @@ impl Session {
         }
     }
 
+    /// Handles the alarms of deliveries that are due.
     fn ring(&mut self, now: Micros) {
         while let Some((delivery, alarm)) = self.work.ring(now) {
             match alarm {
@@ -245,6 +246,8 @@ impl Session {
 
     // ---- inside
 
+    /// Takes in that a delivery is over. If the answer with the delivery is still to come, the loss
+    /// is kept until then.
     fn take_loss(&mut self, delivery: Delivery) {
         match self.work.get(delivery) {
             // The answer to the request that finishes the delivery says more.

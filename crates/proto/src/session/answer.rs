@@ -21,6 +21,7 @@ use crate::{
 };
 
 impl Session {
+    /// Takes in the answers to a call.
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.has_ended(&sent);
         let Sent { at, name, items, .. } = sent;
@@ -122,6 +123,7 @@ impl Session {
         }
     }
 
+    /// Takes in the answer to an acquire.
     fn take_acquired(&mut self, heard: Heard<'_>, ticket: Ticket, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
@@ -166,6 +168,7 @@ impl Session {
         self.forget(name, ticket);
     }
 
+    /// Takes in that a ticket waits in line.
     fn take_place(&mut self, at: Micros, name: &Name, ticket: Ticket, waiting: u32) {
         let due = at + self.config.waiter_ttl / 3;
         let desk = self.desk(name);
@@ -186,6 +189,7 @@ impl Session {
         }
     }
 
+    /// Takes in the answer to an attach.
     fn take_attached(&mut self, heard: Heard<'_>, ticket: Ticket, lease: LeaseId, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
@@ -206,6 +210,7 @@ impl Session {
         }
     }
 
+    /// Takes in the answer to a release, of a whole permit or of some slots.
     fn take_released(&mut self, name: &Name, ticket: Ticket, slots: Option<Slots>, reply: &Reply) {
         let (was_held, left) = match reply {
             Reply::Released { left, .. } => (true, *left),

@@ -54,6 +54,8 @@ impl Draft {
 }
 
 impl Session {
+    /// Composes the next call about a name, if anything is due. While a call is under way, only
+    /// renewals may overtake it.
     pub(super) fn compose(&mut self, now: Micros, name: &Name) -> Option<Call> {
         let desk = self.desks.get(name)?;
         // The last call failed, and the pause after it is not over.

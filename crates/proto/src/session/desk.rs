@@ -132,6 +132,8 @@ impl Desk {
         }
     }
 
+    /// Removes a ticket from all lists of the desk. Its lease goes with the last ticket that names
+    /// it.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Box<Record>> {
         let record = self.records.remove(&ticket)?;
         self.outbox.remove(&record);

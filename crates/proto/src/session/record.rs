@@ -144,6 +144,7 @@ impl Record {
         record
     }
 
+    /// Notes which slots to give back. If none would be left, the whole ticket is given back.
     pub(super) fn release(&mut self, now: Micros, slots: Option<Slots>) {
         let all = self.granted.as_ref().map(|granted| &granted.slots);
         match slots {

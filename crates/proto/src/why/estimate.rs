@@ -112,6 +112,8 @@ impl<'a> Estimates<'a> {
         line.estimate(&seen.waiters[at], at)
     }
 
+    /// Estimates for the next waiter of the line, and counts it among those ahead of the later
+    /// ones.
     fn estimate(&mut self, row: &WaiterRow, at: usize) -> Estimate {
         let played = self.join(row);
         if let Some(unsaid) = unsaid(self.seen, row) {
@@ -151,6 +153,7 @@ impl<'a> Estimates<'a> {
         named::reasons(self.seen, row, &line).is_empty() && self.seen.held <= self.seen.limit
     }
 
+    /// Makes an estimate from the simulation, and from the pace of the line if holds have ended.
     fn about(&self, row: &WaiterRow, played: Micros, guard: Duration) -> Estimate {
         if !self.play.is_guess() {
             return Estimate::AtLeaseEnd { wait: time(played).max(guard) };
@@ -188,6 +191,7 @@ impl Iterator for Estimates<'_> {
     }
 }
 
+/// Returns the reason why no estimate can be made for a waiter, if there is one.
 fn unsaid(seen: &Snapshot, row: &WaiterRow) -> Option<Unsaid> {
     let all_listed = seen.holders.len() == seen.holders_total as usize;
     let unsaid = [

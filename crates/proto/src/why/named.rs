@@ -27,6 +27,8 @@ struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
+    /// Goes through the waiters ahead, and takes out of the free slots those that each gets or
+    /// keeps.
     fn by(seen: &Snapshot, line: &AheadOfWaiter<'a>) -> Self {
         let mut open = match seen.slot_names.count().checked_sub(1) {
             Some(last) => Slots::range(0, last),

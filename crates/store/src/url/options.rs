@@ -81,6 +81,7 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// Takes the files for TLS. They need TLS, and a certificate needs its key.
     pub(super) fn take(query: &mut UrlQuery, tls: bool) -> Result<Self, BadStoreUrl> {
         let wanted = if tls { "the path of a file" } else { "for TLS only: write rediss://" };
         let path = |text: &str| (tls && !text.is_empty()).then(|| PathBuf::from(text));

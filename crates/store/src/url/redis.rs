@@ -100,6 +100,7 @@ pub(super) fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
     Ok((present(user)?, present(password)?.map(Password)))
 }
 
+/// Splits `HOST:PORT`, where the host may be an IPv6 address in brackets.
 pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u16), BadStoreUrl> {
     let (host, port) = match server.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or(BadStoreUrl::BadHost)?,

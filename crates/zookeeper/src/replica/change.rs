@@ -77,6 +77,8 @@ impl Replica {
         NodeChange::Append { version, header, log: with_record(node.log.clone(), recorded) }
     }
 
+    /// Packs the whole state into a new base. The last hints begin the new log, for clients that
+    /// have not read them.
     fn packed(&mut self, version: i32, header: Header, hints: &[Hint]) -> NodeChange {
         let total = header.hints_before + (self.recent.len() + hints.len()) as u64;
         let all: Vec<&Hint> = self.recent.iter().chain(hints).collect();

@@ -41,6 +41,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_item(&item)
     }
 
+    /// Ends a delivery in the way that its worker reports.
     pub(super) fn finish_delivery(
         &mut self,
         delivery: Delivery,

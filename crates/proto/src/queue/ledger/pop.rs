@@ -16,6 +16,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Delivers items to the sender, and puts it in line if it wants more.
     pub(super) fn pop(&mut self, pop: &Pop) -> Result<Reply, S::Error> {
         // The worker has come, so it is neither in line nor called any more. It gets a new place
         // below if it wants more items than there are.
@@ -41,6 +42,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.paused.is_none() && self.head.limit.is_none_or(|limit| self.head.in_work < limit)
     }
 
+    /// Puts an item in work, with a lease for the sender.
     fn deliver(&mut self, ready: Item, pop: &Pop) -> Result<Popped, S::Error> {
         let mut item = ready.clone();
         self.head.in_work += 1;
@@ -62,6 +64,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.hand_out(&item)
     }
 
+    /// Reads an item as its worker gets it, and counts its payload against the answer's room.
     fn hand_out(&mut self, item: &Item) -> Result<Popped, S::Error> {
         self.room = self.room.saturating_sub(item.bytes as usize);
         let fence = item.work().map_or(Fence(0), |work| work.fence);

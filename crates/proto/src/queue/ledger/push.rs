@@ -13,6 +13,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Puts an item into the queue, unless its key is remembered.
     pub(super) fn push(&mut self, push: &Push) -> Result<Reply, S::Error> {
         if let Some(dedup) = &push.dedup
             && let Some(known) = self.state.key(&dedup.key)?

@@ -30,6 +30,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Configured { limit, group_limit })
     }
 
+    /// Removes an item that is not dead. Its worker is told, if it has one.
     pub(super) fn cancel(&mut self, id: ItemId, spares_work: bool) -> Result<Reply, S::Error> {
         let can_be_cancelled = |it: &Standing| match it {
             Standing::Dead { .. } => false,
@@ -73,6 +74,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.item_if(id, |it| matches!(it, Standing::Dead { .. }))
     }
 
+    /// Removes as many items as the work of this call allows.
     pub(super) fn purge(&mut self, what: Purge) -> Result<Reply, S::Error> {
         let (mut removed, backlog) = (0, self.backlog);
         while let Some(item) = self.next_to_purge(what)? {

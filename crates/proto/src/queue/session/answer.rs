@@ -41,6 +41,7 @@ struct LeaseProof {
 }
 
 impl Session {
+    /// Takes in the answers to the batch under way.
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.bearings.clock = Some((replies.now, sent.at, now));
         self.see(replies.now);
@@ -114,6 +115,8 @@ impl Session {
         valid_for.map(|valid_for| valid_for.saturating_sub(margin))
     }
 
+    /// Takes in a renewal: the leases count from the first call of the batch, since that call may
+    /// have renewed them.
     fn take_renewal(
         &mut self,
         heard: Heard,
@@ -241,6 +244,7 @@ impl Session {
         ours.into_iter().for_each(|delivery| self.disown(delivery));
     }
 
+    /// Gives back a delivery that no wish of this program asked for.
     fn disown(&mut self, delivery: Delivery) {
         if self.work.get(delivery).is_none() {
             let mut held = HeldDelivery::new(self.config.ttl);

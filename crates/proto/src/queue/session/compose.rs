@@ -97,6 +97,7 @@ impl Session {
         Some(Call { id, batch: Arc::clone(&sent.batch) })
     }
 
+    /// Composes the next batch, if anything is due.
     pub(super) fn compose(&mut self, now: Micros) -> Option<Sent> {
         if self.bearings.clock.is_none() {
             // A request needs a deadline on the store's clock, which is not known yet. Any answer
@@ -161,6 +162,7 @@ impl Session {
         }
     }
 
+    /// Drafts one pop for all wishes, or the end of the place in line if there are none.
     fn draft_pop(&mut self, draft: &mut Draft) {
         // No pop is due, and no place in line is left that nobody needs any more.
         if !self.pop_due && (self.poppers.want_any() || !self.in_line) {

@@ -15,6 +15,7 @@ use crate::{
 };
 
 impl Session {
+    /// Takes in the failure of a call: its batch is sent again, unless that cannot help.
     pub(super) fn take_failure(&mut self, now: Micros, failure: CallFailure) {
         self.retry_at = Some(now + self.pause());
         let Some(sent) = &mut self.sent else { return };
@@ -63,6 +64,7 @@ impl Session {
         self.give_up_old_asks(now);
     }
 
+    /// Gives up one request of a batch, and tells its caller if it has one.
     fn give_up(&mut self, now: Micros, entry: DraftEntry, request: &Request, is_doubtful: bool) {
         match entry {
             DraftEntry::Ask(ask, _) => {
