@@ -162,7 +162,7 @@ mod tests {
         let mut watchers = Watchers::new(Arc::clone(&listener));
         watchers.accept();
         let second = place.watch().unwrap();
-        assert_eq!(watchers.accepted.len(), 1, "of all that left, none is kept");
+        assert_eq!(watchers.accepted.len(), 1, "no connection is kept of a watcher that left");
         assert!(is_up(&first) && is_up(&second));
         drop((listener, watchers));
         assert!(!is_up(&first) && !is_up(&second));

@@ -240,7 +240,7 @@ mod tests {
         let me = process::id();
         let others = |at: u64| format!("{at} {me} 1 {me} 2\n");
         replace(&file, &others(namespace)).unwrap();
-        assert!(are_processes_gone(&file), "this number belonged to others then");
+        assert!(are_processes_gone(&file), "another process had this number then");
         replace(&file, &others(namespace + 1)).unwrap();
         assert!(!are_processes_gone(&file), "that is another namespace");
         erase(&file).unwrap();

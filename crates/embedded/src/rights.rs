@@ -169,7 +169,11 @@ mod tests {
             rights(owner, mode).check_for(user, parent, || member)
         };
         assert_eq!(check(ALICE, 0o700, ALICE, 0o1777, false), Ok(()));
-        assert_eq!(check(0, 0o1777, BOB, 0o1777, false), Ok(()), "root made it for everybody");
+        assert_eq!(
+            check(0, 0o1777, BOB, 0o1777, false),
+            Ok(()),
+            "root made the directory for everybody"
+        );
         assert_eq!(check(ALICE, 0o2770, BOB, 0o755, true), Ok(()));
         assert_eq!(check(ALICE, 0o2770, BOB, 0o755, false), Err(Stranger::Group(50)));
         assert_eq!(check(ALICE, 0o755, BOB, 0o755, true), Err(Stranger::Owner(ALICE)));

@@ -83,13 +83,13 @@ impl<T> Deref for Guest<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_ref().unwrap_or_else(|| unreachable!("looked at when it was entered"))
+        self.0.as_ref().unwrap_or_else(|| unreachable!("`in_order` has seen the value"))
     }
 }
 
 impl<T> DerefMut for Guest<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.0.as_mut().unwrap_or_else(|| unreachable!("looked at when it was entered"))
+        self.0.as_mut().unwrap_or_else(|| unreachable!("`in_order` has seen the value"))
     }
 }
 

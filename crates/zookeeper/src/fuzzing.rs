@@ -21,7 +21,7 @@ fn base(bytes: &[u8]) {
     }
     let packed = pack(&mut state);
     let mut again = MemoryState::default();
-    replay(&packed, &mut again, &mut Vec::new()).expect("what was packed can be read");
+    replay(&packed, &mut again, &mut Vec::new()).expect("a packed state can be read");
     assert_eq!(pack(&mut again), packed);
     use_it(&mut again);
 }
@@ -36,7 +36,7 @@ pub fn node(bytes: &[u8]) {
     if replica.follow(1, log.to_vec(), Some(base.to_vec())).is_err() {
         return;
     }
-    replica.undo().expect("what was read once can be read again");
+    replica.undo().expect("a copy that was read once can be read again");
     assert!(replica.follow(1, log.to_vec(), None).is_ok());
 }
 

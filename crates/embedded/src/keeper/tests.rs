@@ -122,7 +122,7 @@ fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
     let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
     let under_way = keeper.write_back();
     begins.recv().unwrap();
-    assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "it goes on by itself");
+    assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "the thread goes on by itself");
     let (answer, reply) = oneshot::channel();
     let again = keeper.write_back();
     keeper.answer_later(answer, replies());

@@ -64,7 +64,7 @@ impl<K: Copy + Ord, V> Few<K, V> {
         if self.get(&key).is_none() {
             self.insert(key, new());
         }
-        self.get_mut(&key).unwrap_or_else(|| unreachable!("it was put in if it was not there"))
+        self.get_mut(&key).unwrap_or_else(|| unreachable!("the entry was put in above"))
     }
 
     pub(super) fn remove(&mut self, key: &K) -> Option<V> {

@@ -122,7 +122,7 @@ fn those_ahead_are_counted_with_what_they_want() {
     let told = told(&seen, 4);
     let ahead = Reason::Ahead { waiters: 2, permits: 4, first: ticket(2) };
     assert_eq!((told.position, &told.reasons[0]), (3, &ahead));
-    assert_eq!(told.reasons.len(), 2, "and the holders");
+    assert_eq!(told.reasons.len(), 2, "the other reason is the holders");
     // 4 permits come back after 5 s. The waiters ahead then hold them for 10 s.
     assert_eq!((told.estimate, told.leases_end), (about(15), None));
 }
@@ -169,7 +169,7 @@ fn readers_wait_for_a_writer_that_holds() {
     let seen = Snapshot { kind: Some(Kind::RwLock), ..name(MOST_READERS, writer, line) };
     let held = Reason::WriterHolds { holders: Holders::new(&seen) };
     assert_eq!(told(&seen, 3).reasons, [held]);
-    assert_eq!(told(&seen, 4).estimate, about(6), "with the first");
+    assert_eq!(told(&seen, 4).estimate, about(6), "both readers are served at once");
 }
 
 /// Adds to a holder the promise to renew its lease to 30 s.

@@ -47,9 +47,9 @@ fn a_holder_that_was_not_woken_cannot_renew_as_if_nothing_had_been_asked() {
     world.send(0, vec![asked_for(1, 70, "eve")]);
     assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs);
     assert_eq!(told(&mut world, 1, 9, 1), ["eve"]);
-    assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs, "it stays apart");
+    assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs, "the ticket stays apart");
     let renewed = world.one(1, renew_all(9, &[2], TTL));
-    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "the other is as before");
+    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "the other ticket is as before");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_ticket_that_was_asked_for_is_renewed_where_it_stands() {
         assert_eq!(world.snapshot().holders[0].valid_for, Some(TTL));
     }
     assert_eq!(world.one(1, release(1)), released(1, 0));
-    assert_eq!(world.state.leases().count(), 0, "its lease goes with it");
+    assert_eq!(world.state.leases().count(), 0, "the lease goes with the ticket");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn one_step_looks_at_a_page_of_waiters_with_wishes_and_the_next_at_those_behind_
         world.queue(3, Acquire { waiter_lease: lease_of(7), ..wishing(ticket, "a") });
     }
     world.queue(4, ask(4));
-    assert!(told(&world.release(1, 2)).is_empty(), "it is behind the page");
+    assert!(told(&world.release(1, 2)).is_empty(), "the waiter stands behind the page");
     let outcome = world.send(3, vec![cancel(1_000)]);
     assert_eq!(told(&outcome), [(4, "1".to_string())]);
 }

@@ -144,7 +144,11 @@ fn wait(world: &mut World, time: crate::time::Micros) {
 fn a_client_that_confirmed_its_grant_keeps_it_for_as_long_as_it_lives() {
     let mut world = vouched();
     world.release(1, 1);
-    assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL), "until it has said so");
+    assert_eq!(
+        world.snapshot().holders[0].valid_for,
+        Some(WAITER_TTL),
+        "until the client is heard from"
+    );
     assert_eq!(world.take(2, ask(2)).valid_for, None);
     assert_eq!(world.snapshot().holders[0].valid_for, None);
     wait(&mut world, 20 * TTL);

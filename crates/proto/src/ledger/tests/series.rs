@@ -136,7 +136,7 @@ fn sixty_four_causes_are_remembered_and_the_lowest_number_goes_first() {
         [Cause::Released, Cause::Cancelled]
     );
     let kept = (1..=70).filter(|number| cause(&mut world, *number) == Cause::Cancelled).count();
-    assert_eq!(kept, 1, "the others were over when they were given up");
+    assert_eq!(kept, 1, "the other tickets were over when they were given up");
 
     let mut world = World::limited(3);
     for number in 1..=70 {

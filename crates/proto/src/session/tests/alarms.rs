@@ -180,7 +180,7 @@ fn a_wait_that_is_over_while_a_grant_is_not_proved_is_over() {
     assert!(!net.holds(1, second));
     net.fate.lose_requests = 0;
     net.run_for(20 * SECOND);
-    assert!(net.sessions[1].is_idle(), "and it is given back");
+    assert!(net.sessions[1].is_idle(), "the permit is given back");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
     net.run_for(SECOND);
     net.sessions[0].handle_wakeup(net.now, late(What::Ended(Cause::Attached)));
     net.run_for(TTL);
-    assert!(net.holds(0, ticket), "it was about the grant before");
+    assert!(net.holds(0, ticket), "the wakeup was about the grant before");
 }
 
 /// The wakeup about a grant may overtake the answer that grants it. Here, another client attaches

@@ -107,7 +107,11 @@ fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     session.handle_failure(TTL / 3, renewal.id, failure);
     let next = session.poll_call(TTL / 3).unwrap();
     let [Request::Acquire(ask)] = &*next.batch.requests else { panic!("{next:?}") };
-    assert_eq!(ask.not_after, Some((TTL / 3 - SECOND) + 10 * SECOND), "from when it was sent");
+    assert_eq!(
+        ask.not_after,
+        Some((TTL / 3 - SECOND) + 10 * SECOND),
+        "the deadline counts from when the request was sent"
+    );
 }
 
 /// Returns a session at whose names requests wait for their turn, and which holds a permit at one

@@ -59,7 +59,7 @@ fn cancels(batches: &[Batch], of: Ticket) -> bool {
 fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_knows_of() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
-    let asked = session.poll_call(0).expect("it is asked for");
+    let asked = session.poll_call(0).expect("the ticket is asked for");
     session.handle_wakeup(SECOND, ended(&name, ticket));
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Expired) };
     assert_eq!(events(&mut session), [refused]);
@@ -73,7 +73,7 @@ fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_kno
 fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
-    let asked = session.poll_call(0).expect("it is asked for");
+    let asked = session.poll_call(0).expect("the ticket is asked for");
     session.handle_replies(0, asked.id, replies(granted(ticket)));
     assert!(matches!(events(&mut session)[..], [Event::Acquired { .. }]));
     session.handle_wakeup(SECOND, ended(&name, ticket));

@@ -45,7 +45,7 @@ fn a_store_that_fails_for_good_is_asked_and_told_once() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let sent = fail_all(&mut session, 0);
-    assert_eq!(sent.len(), 2, "the request, and that it is not wanted any more: {sent:?}");
+    assert_eq!(sent.len(), 2, "the request and its cancel: {sent:?}");
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Store };
     assert_eq!(events(&mut session)[0], refused);
     assert!(session.is_idle());
@@ -116,7 +116,7 @@ fn a_store_without_room_is_told_at_once_and_asked_no_more() {
     let call = session.poll_call(0).unwrap();
     session.handle_failure(0, call.id, FULL);
     assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
-    assert!(session.is_idle(), "nothing of it is there to be taken back");
+    assert!(session.is_idle(), "the store has nothing to take back");
 }
 
 #[test]

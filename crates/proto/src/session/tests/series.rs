@@ -83,7 +83,7 @@ fn a_wish_whose_number_was_overtaken_is_asked_for_with_another_and_nobody_is_tol
     });
     assert!(
         asked.eq([later, to]),
-        "in the order of the numbers, or the later would overtake again"
+        "tickets go in the order of their numbers, or the later would overtake again"
     );
     assert_eq!(session.poll_event(), None);
 }

@@ -55,7 +55,7 @@ fn what_cannot_be_said_cannot_be_said_either_where_holds_have_ended() {
     let past = took([10, 10, 10]);
     let said = waits(&seen, &past);
     assert_eq!(said[0], Estimate::CannotSay(Unsaid::AboveLimit));
-    assert_eq!(said[1], by_holds(5, 3, 10), "it does not wait for the other");
+    assert_eq!(said[1], by_holds(5, 3, 10), "the second waiter does not wait for the first");
     assert_eq!(said[2], Estimate::CannotSay(Unsaid::Unreachable));
     seen.paused = Some("repairs".into());
     assert!(waits(&seen, &past).iter().all(|it| *it == Estimate::CannotSay(Unsaid::Paused)));

@@ -27,7 +27,11 @@ fn a_pop_whose_answer_was_lost_gives_the_same_deliveries_again() {
     let Reply::Popped { items, valid_for, .. } = &world.execute(&batch).replies.replies[0] else {
         panic!("not popped");
     };
-    assert_eq!((items.len(), *valid_for), (1, Some(TTL - SECOND)), "valid from its first delivery");
+    assert_eq!(
+        (items.len(), *valid_for),
+        (1, Some(TTL - SECOND)),
+        "the lease counts from the first delivery"
+    );
 }
 
 #[test]

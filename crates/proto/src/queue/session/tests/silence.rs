@@ -131,7 +131,7 @@ fn a_finish_that_may_have_been_done_is_unknown_and_is_told_again() {
     assert_eq!(net.ends[&delivery], DeliveryEnd::Unknown);
     net.fate = Fate::default();
     net.run_for(3 * SECOND);
-    assert!(net.state.is_at_rest(), "it got through in the end");
+    assert!(net.state.is_at_rest(), "the acknowledgement got through in the end");
     assert!(net.sessions[0].is_idle());
 }
 
