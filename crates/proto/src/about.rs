@@ -13,7 +13,7 @@ pub use promise::RenewalPromise;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct About {
-    /// The program that asks, and its version if it likes.
+    /// The name of the program that asks, with its version if the program gives one.
     pub client: String,
     /// The machine it runs on.
     pub host: String,

@@ -93,7 +93,7 @@ pub fn execute<S: State, C: Contacts>(
     batch: &Batch,
 ) -> Result<Outcome, S::Error> {
     let head = state.head()?;
-    // Asked once, so that all requests of the batch meet the same answer.
+    // The store is asked once, so that all requests of the batch meet the same answer.
     let guarded_for = contacts.guarded_for();
     let mut ledger = Ledger {
         state,
@@ -214,8 +214,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Drops the limit that callers stated once the last holder and waiter have gone (rule 11),
-    /// even if tickets are still remembered. A pinned limit stays.
+    /// Drops the limit and the kind that callers stated once the last holder and waiter have gone
+    /// (rule 11), even if tickets are still remembered. A pinned limit stays, and its kind with it.
     fn drop_terms(&mut self) {
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.head.stated = None;

@@ -84,7 +84,7 @@ impl fmt::Display for BadName {
 
 impl core::error::Error for BadName {}
 
-/// Collects into `String` for error messages.
+/// Copies the name into a `String`, for error messages.
 impl From<&Name> for String {
     fn from(name: &Name) -> Self {
         Self::from(name.as_str())

@@ -20,7 +20,7 @@ pub struct Replies {
     pub now: Micros,
     /// One answer a request, in order.
     pub replies: Vec<Reply>,
-    /// Work is left over: send an empty batch soon.
+    /// Whether work is left over. If so, the sender sends an empty batch soon.
     pub backlog: bool,
     /// Set when the first waiter of the queue is the sender's: the sender looks again after this
     /// long at the latest.

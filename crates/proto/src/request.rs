@@ -127,7 +127,7 @@ pub struct Acquire {
     pub waiter_lease: LeaseId,
     /// That lease's length without renewal.
     pub waiter_ttl: Micros,
-    /// Refuse this request if the store's clock is past this. `None`: never.
+    /// The deadline on the store's clock, after which the request is refused. `None`: no deadline.
     pub not_after: Option<Micros>,
     /// The names of slots that must be among those granted, at most `permits` of them; none if any
     /// slots will do.
@@ -149,7 +149,7 @@ pub struct Attach {
     pub ttl: Micros,
     /// As in [`Acquire::margin`].
     pub margin: Micros,
-    /// Refuse this request if the store's clock is past this. `None`: never.
+    /// The deadline on the store's clock, after which the request is refused. `None`: no deadline.
     pub not_after: Option<Micros>,
     /// The new holder's description of itself, [encoded](crate::About::encode).
     pub about: String,

@@ -74,7 +74,7 @@ pub enum Reason {
         /// Whether an operator set it.
         is_pinned: bool,
     },
-    /// Nobody listens where the waiter asked from: it is passed over until it is heard from.
+    /// Nobody listens at the waiter's inbox, so it is passed over until it is heard from.
     Unreachable,
     /// The waiter wants more permits than the limit is now. It is refused when the ledger looks at
     /// it next.
@@ -101,7 +101,7 @@ pub enum Reason {
         /// The first of them.
         first: Ticket,
     },
-    /// Of those ahead, some came later and have a higher priority.
+    /// Some waiters ahead came later and have a higher priority.
     Overtaken {
         /// How many.
         waiters: u32,

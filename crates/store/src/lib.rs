@@ -71,11 +71,11 @@ impl ChildRecord {
         self.0.sign()
     }
 
-    /// Returns whether a child has signed. The parent calls this once the child has signed, or will
+    /// Checks that a child has signed. The parent calls this once the child has signed, or will
     /// not sign any more. A record that nobody has signed does not count.
     ///
     /// # Errors
-    /// Nobody has signed.
+    /// No child has signed.
     pub fn finish(&self) -> Result<(), StoreError> {
         self.0.finish()
     }

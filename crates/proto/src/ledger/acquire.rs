@@ -139,8 +139,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.store_terms(ask, stating, limit);
             return self.grant_at_once(ask, slots);
         }
-        // A refused request stores no kind, and no limit but the one that `ask` has put in force:
-        // it may leave nobody behind to whom they would belong (rule 11).
+        // A refused request stores no kind, and only the limit that `ask` has put in force: there
+        // may be no holder or waiter to whom they would belong (rule 11).
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });

@@ -31,7 +31,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
             Configure::Resume => self.head.paused = None,
         }
-        // Rule 6: a higher limit, the end of a pinned one and a resume may each let waiters in.
+        // A higher limit, the end of a pinned one and a resume may each let waiters in (rule 6).
         self.serve()?;
         Ok(Reply::Configured { limit: self.limit() })
     }

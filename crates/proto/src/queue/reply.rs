@@ -16,9 +16,9 @@ pub struct Replies {
     pub now: Micros,
     /// One answer a request, in order.
     pub replies: Vec<Reply>,
-    /// Work is left over: send an empty batch soon.
+    /// Whether work is left over. If so, the sender sends an empty batch soon.
     pub backlog: bool,
-    /// Set when the sender is the first idle worker: look again after this long at the latest.
+    /// Set when the sender is the first idle worker: it looks again after this long at the latest.
     pub look_in: Option<Micros>,
 }
 

@@ -128,7 +128,7 @@ pub enum Event {
         /// The end of the certain time; `None`: as long as the process lives.
         valid_until: Option<Micros>,
     },
-    /// The lease was not renewed and ends soon: time to stop.
+    /// The lease was not renewed and ends soon, so the holder should stop.
     Danger {
         /// The ticket.
         ticket: Ticket,

@@ -1,4 +1,4 @@
-//! A holder hears that somebody asks it to hand over.
+//! A holder hears of the asks that it hand over.
 
 use super::{
     TTL,
