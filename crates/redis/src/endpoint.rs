@@ -1,4 +1,4 @@
-//! Where the server is, and how to connect to it. A link asks anew each time that it is opened.
+//! Where the server is, and how to connect to it. Each opening of a link asks anew.
 
 use std::{fmt, time::Duration};
 
@@ -44,7 +44,8 @@ impl RedisEndpoint {
         }
     }
 
-    /// Returns whether the server may move, so that what is found must prove to be a master.
+    /// Returns whether the server may move. Then the server that is found must prove to be a
+    /// master.
     pub(super) fn may_move(&self) -> bool {
         matches!(self, Self::Sentinels(_))
     }
