@@ -36,9 +36,8 @@ impl<'a> ReplyTally<'a> {
         self.replies().filter(|reply| is(reply)).count()
     }
 
-    /// The answer of the quorum. `None`: the answers do not tell, because nodes answered in another
-    /// way than their scripts do. That is no answer about a ticket or a lease, so the caller is not
-    /// given one.
+    /// The reply of the quorum. `None` if nodes gave answers that their scripts never give. Such
+    /// answers say nothing about a ticket or a lease, so the caller gets an error.
     pub(super) fn reply(&self, request: &Request) -> Option<Reply> {
         match request {
             Request::Renew(_) => self.renewed(),
