@@ -5,8 +5,8 @@ use std::{
     hash::{BuildHasherDefault, Hash, Hasher},
 };
 
-/// A map by numbers of this client. When few entries are left it gives back the room that it had
-/// for many.
+/// A map by numbers of this client. When few entries are left, the map gives back the room that it
+/// had for many.
 pub(super) struct ByNumber<K, V>(HashMap<K, V, BuildHasherDefault<NumberHasher>>);
 
 /// A table with room for fewer entries than this never shrinks, because it fills and empties all

@@ -1,5 +1,5 @@
-//! Without the feature `metrics`: what [the other file](recorded.rs) notes is noted nowhere, and
-//! costs nothing.
+//! The same functions as in [the other file](recorded.rs), for builds without the feature
+//! `metrics`. They record nothing and cost nothing.
 
 use seinpaal_proto::{
     Name,
