@@ -111,7 +111,7 @@ fn assert_is_damage(error: AcquireError) {
 }
 
 #[tokio::test]
-async fn whoever_asks_or_waits_is_told_of_damage() {
+async fn clients_that_ask_or_wait_are_told_of_damage() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("file://{}", dir.path().display());
     let [holder, waiter] =

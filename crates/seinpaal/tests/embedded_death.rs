@@ -240,7 +240,7 @@ fn a_list_counts_no_killed_client_at_an_untouched_name() {
 }
 
 #[test]
-fn whoever_comes_next_clears_away_the_files_of_the_killed() {
+fn the_next_client_clears_away_the_files_of_the_killed() {
     let dir = tempfile::tempdir().unwrap();
     let mut dead: Vec<Client> = (0..20).map(|_| Client::start(dir.path())).collect();
     dead.iter_mut().for_each(|client| assert_eq!(client.order("child-on-record"), "on record"));

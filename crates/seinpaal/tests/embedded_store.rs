@@ -127,7 +127,7 @@ async fn a_child_is_on_record_until_it_is_forgotten() {
 }
 
 #[tokio::test]
-async fn whoever_opens_and_closes_the_file_of_a_holder_ends_nothing() {
+async fn a_process_that_opens_and_closes_the_file_of_a_holder_ends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (Client::open(dir.path()), Client::open(dir.path()));
     a.fence("n", 1).await;

@@ -56,7 +56,7 @@ async fn form(server: &RedisServer) -> &'static str {
 }
 
 #[tokio::test]
-async fn where_a_few_take_turns_who_holds_writes_and_who_has_held_does_not() {
+async fn where_a_few_take_turns_a_holder_writes_and_a_former_holder_does_not() {
     let server = RedisServer::start();
     let (_, first) = held(&server.socket_url("")).await;
     let second = Seinpaal::connect(&server.socket_url("")).await.unwrap().semaphore("n").limit(1);

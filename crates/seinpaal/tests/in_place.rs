@@ -121,7 +121,7 @@ fn a_waker_that_asks_for_something_when_it_is_woken_inside_waits_for_nobody() {
 }
 
 #[test]
-fn whoever_is_told_that_its_request_waits_is_told_on_the_connections_thread() {
+fn a_caller_hears_on_the_connections_thread_that_its_request_waits() {
     let (_directory, embedded) = embedded();
     for seinpaal in [Seinpaal::in_memory(), embedded] {
         let name = seinpaal.semaphore("queued").limit(1);

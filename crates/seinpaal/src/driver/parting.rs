@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_parts_goes_on_when_the_drivers_are_over_and_not_before() {
+    fn a_thread_that_parts_goes_on_when_the_drivers_are_over_and_not_before() {
         static IS_OVER: AtomicBool = AtomicBool::new(false);
         let (over, is_over) = mpsc::channel::<()>();
         wait_at_end_of_thread(is_over);

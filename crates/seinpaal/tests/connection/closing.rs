@@ -203,7 +203,7 @@ async fn every_kind_of_request_under_way_to_a_silent_store_ends_when_the_connect
 }
 
 #[tokio::test]
-async fn whoever_waits_in_line_is_told_when_the_connection_is_closed_and_leaves_the_line() {
+async fn a_waiter_is_told_when_the_connection_is_closed_and_leaves_the_line() {
     let server = RedisServer::start();
     let here = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
     let there = Seinpaal::connect(&server.socket_url("")).await.expect("connected");

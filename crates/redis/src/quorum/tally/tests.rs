@@ -84,7 +84,7 @@ fn of_two_possible_holders_of_a_slot_the_later_is_shown() {
 }
 
 #[test]
-fn whoever_a_majority_shows_is_shown() {
+fn a_holder_that_a_majority_shows_is_shown() {
     let shown = shown(&[&[1, 5], &[1, 6], &[2, 5]]);
     let tickets: Vec<_> = shown.holders.iter().map(|row| row.ticket.0).collect();
     assert_eq!(tickets, [1, 5]);

@@ -1,5 +1,5 @@
-//! The same functions as in [the other file](recorded.rs), for builds without the feature
-//! `metrics`. They record nothing and cost nothing.
+//! The functions of [the other file](recorded.rs) for builds without the feature `metrics`. They
+//! record nothing and cost nothing.
 
 use seinpaal_proto::{
     Name,
