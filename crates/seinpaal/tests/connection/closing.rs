@@ -1,4 +1,4 @@
-//! A connection that is closed: every kind of request that waits on it ends, and every later one is
+//! A connection that is closed. Every kind of request that waits on it ends, and every later one is
 //! refused.
 
 use std::{
@@ -160,7 +160,7 @@ impl Wake for Unheard {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Lets every request go out, and gives back those that wait.
+/// Sends every request, and returns the requests that wait.
 fn begin(requests: Vec<Request>) -> Vec<Request> {
     let waker = Waker::from(Arc::new(Unheard));
     let mut context = Context::from_waker(&waker);
