@@ -106,7 +106,7 @@ impl Drawn {
     }
 }
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("local WORK = 128", "local WORK = 127", Of(LARGE)),
     ("record.lease.ends <= head.clock and", "record.lease.ends < head.clock and", Of(SMALL)),
@@ -264,7 +264,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         "top = held,\n    flags = its_flags, rows = its_rows }, 0)",
         Pair,
     ),
-    // In how long holds took.
+    // Mistakes in the lengths of holds.
     ("if cause == 'released' and entry.fence then", "if entry.fence then", Of(SMALL)),
     ("if cause == 'released' and entry.fence then", "if cause == 'released' then", Of(SMALL)),
     ("{ head.recent, now - entry.since }", "{ head.recent, now - head.clock }", Of(SMALL)),
@@ -282,7 +282,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("permits, ttl, since, old_fence, slots", "permits, since, ttl, old_fence, slots", Of(CALM)),
     ("deadline, till, recent)\n        .. causes", "deadline, till, 0) .. causes", Pair),
     ("held, top, recent,\n        #free / 8, #causes)", "held, top, 0, #free / 8, #causes)", Pair),
-    // In what is listed, and where.
+    // Mistakes in the members of the order.
     ("if is_wide and (listed == 0 or ending < listed)", "if false", Of(CALM_CROWD)),
     ("pack(MEMBER, 'g', old_fence, ticket)", "pack(MEMBER, 'g', fence, ticket)", Of(CALM_CROWD)),
     ("left = min(left, memory['until'] - head.clock)", "left = left", Of(SMALL)),

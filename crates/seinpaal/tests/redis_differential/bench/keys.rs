@@ -59,7 +59,7 @@ impl Bench {
 
 /// The place of the number of rows in a head: at its end, before the number of free ranges.
 const ROWS_AT: usize = 119;
-/// The same place in the head of a crowd, counted from its end.
+/// The place of the number of rows in the head of a crowd, counted from its end.
 const ROWS_OF_A_CROWD: usize = 20;
 
 /// The state of the keys, as a second client sees it.
