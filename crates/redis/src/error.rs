@@ -23,7 +23,7 @@ struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 /// failed on its way.
 #[rustfmt::skip]
 const TABLE: [ErrorRule; 31] = [
-    ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
+    ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "the data under this name is not ours or is damaged: use another prefix, or delete the key"),
     ErrorRule("SEINPAALFORMAT", OtherVersion, NotExecuted, "another version of Seinpaal keeps this name: use that version, or another prefix"),
     ErrorRule("SEINPAALTORN", Corrupt, Unknown, "the server failed in the middle of a script: look at its log, then evict or delete what is left"),
     ErrorRule("SEINPAALARGUMENT", Internal, NotExecuted, "a request is out of range: please report it"),
@@ -36,7 +36,7 @@ const TABLE: [ErrorRule; 31] = [
     ErrorRule("LOADING", Unreachable, NotExecuted, "the server is loading its data: try again later"),
     ErrorRule("MASTERDOWN", Unreachable, NotExecuted, "the server is a replica and has lost its master: try again later"),
     ErrorRule("NOREPLICAS", Unreachable, NotExecuted, "the server refuses writes because too few replicas are connected: try again later"),
-    ErrorRule("BUSY", Unreachable, NotExecuted, "the server is busy with somebody's slow script: wait, or SCRIPT KILL it"),
+    ErrorRule("BUSY", Unreachable, NotExecuted, "the server is busy with a slow script: wait, or SCRIPT KILL it"),
     ErrorRule("CLUSTERDOWN", Unreachable, NotExecuted, "the cluster is down: try again later"),
     ErrorRule("TRYAGAIN", Unreachable, NotExecuted, "the cluster is moving this key: try again later"),
     ErrorRule("NOSCRIPT", Unreachable, NotExecuted, "the server forgets scripts as fast as they are loaded: stop the client that runs SCRIPT FLUSH"),
@@ -48,7 +48,7 @@ const TABLE: [ErrorRule; 31] = [
     ErrorRule("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
     ErrorRule("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
     ErrorRule("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
-    ErrorRule("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to somebody else: use another prefix"),
+    ErrorRule("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to another program: use another prefix"),
     ErrorRule("EXECABORT", Internal, NotExecuted, "a transaction was refused: please report it"),
     ErrorRule("NOTBUSY", Internal, NotExecuted, "no script was running: please report it"),
     ErrorRule("NOSUB", Internal, NotExecuted, "there was no subscription: please report it"),
@@ -185,7 +185,7 @@ pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
         ErrorKind::AuthenticationFailed => at(Forbidden, wrong_login(error)),
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => at(
             Misconfigured,
-            "what listens there does not speak the Redis protocol: check host and port",
+            "the program that listens there does not speak the Redis protocol: check host and port",
         ),
         ErrorKind::InvalidClientConfig => at(Misconfigured, &one_line(&error.to_string())),
         kind if is_local(kind) && error.is_timeout() => at(Unreachable, SLOW),

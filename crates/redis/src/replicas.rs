@@ -139,7 +139,7 @@ pub(super) fn not_confirmed(refused: &CallError, shown: &str) -> StoreError {
         Some("NOPERM") => {
             (StoreErrorKind::Forbidden, "this user may not WAIT, which replicated=N needs")
         }
-        _ => (StoreErrorKind::Unreachable, "it cannot say which replicas have the write any more"),
+        _ => (StoreErrorKind::Unreachable, "it no longer knows which replicas have the write"),
     };
     StoreError::new(kind, Certainty::Unknown, format!("{shown}: {advice}"))
         .caused_by(refused.clone())
@@ -178,8 +178,8 @@ fn advise(
              enough"
         ))),
         Some(count) if count > wanted => advice.push(Advice::risk(format!(
-            "replicated={wanted} of {count} replicas: only with all of them has whichever is promoted \
-             every grant for certain"
+            "replicated={wanted} of {count} replicas: only with all of them is it certain that the one \
+             that is promoted has every grant"
         ))),
         _ => {}
     }

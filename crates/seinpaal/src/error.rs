@@ -194,8 +194,8 @@ pub enum AdminError {
     /// Holders and waiters use the names of the slots. While there are any, names can only be added
     /// at the end.
     #[error(
-        "holders and waiters go by the names of the slots ({}): add names at the end, or wait until nobody \
-         holds or waits; `pause` lets nobody new in until then",
+        "holders and waiters use the names of the slots ({}): add names at the end, or wait until there are \
+         none of them; `pause` admits no new ones until then",
         named(.names)
     )]
     SlotsInUse {

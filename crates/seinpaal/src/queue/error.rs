@@ -129,7 +129,7 @@ pub enum QueueError {
     #[error("there is no such item here: {0}")]
     NoSuchItem(ItemId),
     /// The store was silent for too long, so the request may or may not have been executed.
-    #[error("nobody can say whether the store has done it: {0}")]
+    #[error("the store may or may not have done it: {0}")]
     Unknown(#[source] StoreError),
     /// The connection is [closed](crate::Seinpaal::close), and nothing was done.
     #[error("the connection is closed")]
