@@ -57,9 +57,9 @@ use seinpaal_store::{
 };
 
 /// All nodes of a cluster, as one client uses them.
-// `keeper` is the task that keeps the subscriptions. It ends with this value.
 pub(super) struct Cluster {
     shared: Arc<ClusterLinks>,
+    /// The task that keeps the subscriptions. It ends with this value.
     keeper: AbortHandle,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! There are two because a server ends a subscription unasked when a slot moves, and the client
 //! library takes that message for the answer to the oldest request under way. On the connection for
-//! wakeups the order of answers does not matter: see `listen`.
+//! wakeups each answer is checked for its channel: see `listen`.
 
 mod links;
 

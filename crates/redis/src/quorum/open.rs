@@ -124,8 +124,8 @@ impl Quorum {
     }
 
     /// Looks at every node's marker, and begins the guard where it is missing. If no node has a
-    /// marker, all of them are new. New nodes cannot have forgotten anything, so they need not
-    /// abstain. Returns the latest of the nodes' clocks.
+    /// marker, all of them are new to the store, and the guard of each counts from the start of its
+    /// server. Returns the latest of the nodes' clocks.
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
         // The first call only looks, because only all nodes together show whether they are new.
         let seen = self.mark("look").await?;
