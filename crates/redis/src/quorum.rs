@@ -252,7 +252,8 @@ impl Quorum {
             Request::Acquire(ask) => Some(ask.ttl),
             Request::Attach(ask) => Some(ask.ttl),
             Request::Detach { ttl, .. } => Some(*ttl),
-            // Tickets of a lease that is renewed as a whole were acquired with its ttl, or only wait.
+            // Tickets of a lease that is renewed as a whole were acquired with its ttl, or only
+            // wait.
             Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,
         });

@@ -47,9 +47,8 @@ pub struct EndedHold {
 
 impl HoldTimes {
     /// Takes in a snapshot that was read at `now`, on any clock that goes steadily. Returns the
-    /// holds that have ended since the snapshot before. From then on
-    /// [`why`](Snapshot::why) and [`estimates`](Snapshot::estimates) of this snapshot also use these
-    /// holds.
+    /// holds that have ended since the snapshot before. From then on [`why`](Snapshot::why) and
+    /// [`estimates`](Snapshot::estimates) of this snapshot also use these holds.
     pub fn look(&mut self, seen: &mut Snapshot, now: Duration) -> Vec<EndedHold> {
         if seen.guarded_for.is_some() {
             // The store may have forgotten holders, but their holds have not ended.
