@@ -1,4 +1,4 @@
-//! Where the server is, and how to connect to it. Each opening of a link asks anew.
+//! The address of the server, and how to connect to it. Each opening of a link asks anew.
 
 use std::{fmt, time::Duration};
 
@@ -11,12 +11,12 @@ use seinpaal_store::{
 /// How long connecting may take if the URL does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where the server is.
+/// The way to find the server's address.
 #[derive(Clone, Debug)]
 pub(super) enum RedisEndpoint {
-    /// Always at the same address.
+    /// The server is always at the same address.
     Server(RedisUrl),
-    /// Where the sentinels say.
+    /// The server is at the address that the sentinels give.
     Sentinels(SentinelUrl),
 }
 

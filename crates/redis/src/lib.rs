@@ -202,7 +202,7 @@ impl Store for RedisStore {
         false
     }
 
-    // Not in a cluster, where one request may become several requests to different nodes.
+    // A cluster cannot do this, because one request may become several, to different nodes.
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
         matches!(self.servers, Servers::One { .. }).then_some(self)
     }
@@ -211,7 +211,7 @@ impl Store for RedisStore {
         Some(Box::pin(self.write(write)))
     }
 
-    // Not in a cluster, where the keys of a script have to be in one slot.
+    // A cluster cannot do this, because the keys of a script have to be in one slot.
     fn one_step(&self) -> Option<&dyn OneStep> {
         matches!(self.servers, Servers::One { .. }).then_some(self as &dyn OneStep)
     }

@@ -36,7 +36,7 @@ impl RedisStore {
     /// As [`open`](Self::open).
     ///
     /// # Errors
-    /// As there.
+    /// As [`open`](Self::open).
     pub async fn open_rigged(
         url: RedisUrl,
         inbox: Inbox,
@@ -49,7 +49,7 @@ impl RedisStore {
     /// As [`open_behind`](Self::open_behind).
     ///
     /// # Errors
-    /// As there.
+    /// As [`open_behind`](Self::open_behind).
     pub async fn open_behind_rigged(
         url: SentinelUrl,
         inbox: Inbox,
@@ -62,7 +62,7 @@ impl RedisStore {
     /// As [`open_cluster`](Self::open_cluster).
     ///
     /// # Errors
-    /// As there.
+    /// As [`open_cluster`](Self::open_cluster).
     pub async fn open_cluster_rigged(
         url: ClusterUrl,
         inbox: Inbox,
@@ -74,10 +74,10 @@ impl RedisStore {
 }
 
 impl QuorumStore {
-    /// As [`open`](Self::open), with this in place of every node's clock, in microseconds.
+    /// As [`open`](Self::open), with `now` in place of every node's clock, in microseconds.
     ///
     /// # Errors
-    /// As there.
+    /// As [`open`](Self::open).
     pub async fn open_rigged(
         url: QuorumUrl,
         inbox: Inbox,

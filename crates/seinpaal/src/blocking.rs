@@ -73,7 +73,7 @@ impl<F: IntoFuture> Wait for F {}
 /// Applies a group of commands if the permit is held. See [`Permit::guarded`].
 ///
 /// # Errors
-/// As there.
+/// As [`Permit::guarded`].
 pub fn guarded(
     permit: &Permit,
     describe: impl FnOnce(&mut CommandGroup),
@@ -109,7 +109,7 @@ impl Seinpaal {
     /// Connects. See [`crate::Seinpaal::connect`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`crate::Seinpaal::connect`].
     pub fn connect(url: &str) -> Result<Self, ConnectError> {
         wait(crate::Seinpaal::connect(url)).map(Self)
     }
@@ -118,7 +118,7 @@ impl Seinpaal {
     /// [`crate::Seinpaal::close`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`crate::Seinpaal::close`].
     pub fn close(&self) -> Result<(), ReleaseError> {
         wait(self.0.close())
     }

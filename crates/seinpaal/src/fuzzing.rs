@@ -50,7 +50,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("zookeeper_name", crate::store::zookeeper::fuzzing::name),
 ];
 
-/// Runs the target of this name; each program of the fuzzer is one line that calls this.
+/// Runs the target of this name. Each program of the fuzzer is one line that calls this.
 ///
 /// # Panics
 /// If there is no such target, or if the target finds a mistake.

@@ -51,7 +51,7 @@ impl Mutex {
     /// As [`Acquire::run`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Acquire::run`].
     ///
     /// # Examples
     /// ```

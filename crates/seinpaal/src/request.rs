@@ -30,7 +30,7 @@ impl<D, T> Described<D, T> {
         self.description
     }
 
-    /// Polls the request; the first poll starts it with `run`.
+    /// Polls the request. The first poll starts it with `run`.
     ///
     /// # Panics
     /// If an earlier poll has returned the output.

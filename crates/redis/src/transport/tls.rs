@@ -37,7 +37,7 @@ fn of_handshake(error: &io::Error) -> TransportFault {
 }
 
 fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
-    // With the provider named, so that the process need not have a default one.
+    // The provider is named, so that the process need not have a default one.
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(TransportFault::Tls)?
