@@ -106,8 +106,7 @@ impl Connection {
         }
     }
 
-    /// Lets `ask` write its request on this thread, if there is a link; otherwise calls it as it
-    /// is.
+    /// Calls `ask`. If there is a link, the request that `ask` sends is written on this thread.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let link = self.shared.status.borrow().link().map(|(_, link)| link.commands.clone());
         match link {

@@ -14,7 +14,7 @@ use seinpaal_store::{
     },
 };
 
-/// A code that begins a server's error, what it means, and what to do.
+/// A code that begins a server's error, its meaning, and the remedy.
 struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
 /// Codes of servers and of our scripts. A server refuses with its own codes before it runs a
@@ -167,7 +167,7 @@ fn of_fault_in_call(fault: &TransportFault, shown: &str) -> StoreError {
 pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
     let at = |kind, advice: &str| {
         let at = StoreError::new(kind, NotExecuted, format!("{shown}: {advice}"));
-        // The server's answer may repeat what it was sent, and so the password.
+        // The server's answer may repeat the request, and so the password.
         if is_answer(error) { at } else { at.caused_by(error.clone()) }
     };
     let error = match error {

@@ -3,7 +3,7 @@
 -- keys   records order
 -- args   now inbox fence_seen rows
 -- reply  snapshot unused look
--- cost   one HGET for each name; where somebody waits two ZRANGEBYLEX and one HMGET; where
+-- cost   one HGET for each name; where tickets wait two ZRANGEBYLEX and one HMGET; where
 --        something may have run out one HGETALL
 --
 -- The keys of the names follow each other. With the restart guard, the marker follows those of the

@@ -6,7 +6,8 @@
 
   if i <= #ARGV then break end
 
-  -- Nobody holds or waits: the ledger's clock may run freely, and no stated limit or kind stays.
+  -- Without holders and waiters the ledger's clock may run freely, and no stated limit or kind
+  -- stays.
   local is_idle = holders + waiting == 0
   if is_idle then
     bound, longest, stated, top, free = UNBOUNDED, 0, -1, 0, ''

@@ -3,7 +3,7 @@
 -- keys   records order
 -- args   those of acquire, release and renew
 -- reply  nothing
--- cost   one HGET for each record; where something is free and somebody waits, one ZRANGEBYLEX, one
+-- cost   one HGET for each record; where slots are free and tickets wait, one ZRANGEBYLEX, one
 --        HMGET and one PUBSUB
 
   if lone_head then

@@ -42,7 +42,7 @@ function ledger.slots_insert(slots, first_slot, last_slot)
   return kept
 end
 
--- Gives what is left of `slots` without `others`, and the slots that both have.
+-- Gives the slots of `slots` that are not in `others`, and the slots that both have.
 function ledger.slots_take(slots, others)
   local kept, taken = {}, {}
   for _, range in ipairs(slots) do

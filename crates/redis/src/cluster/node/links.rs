@@ -139,7 +139,7 @@ impl ClusterNode {
         self.former_wakeups().iter().map(|link| link.id).collect()
     }
 
-    /// Closes late links, since another link hears now what they heard.
+    /// Closes late links, because another link hears their channels now.
     pub(in crate::cluster) fn close_former_wakeups(&self, ids: &[u64]) {
         let closing: Vec<_> =
             self.former_wakeups().extract_if(.., |link| ids.contains(&link.id)).collect();

@@ -95,7 +95,7 @@ impl Client {
         self.on_their_way.iter_mut().for_each(|line| line.push_back(message.clone()));
     }
 
-    /// Decides on what has been heard, as `call.rs` does.
+    /// Decides by the answers so far, as `call.rs` does.
     fn decide(&mut self, heard: &[Option<(NodeAnswer, NodeReply)>], most_tries: u32) {
         let answers: Vec<_> = heard.iter().map(|one| one.as_ref().map(|(a, r)| (a, r))).collect();
         let is_over = answers.iter().all(Option::is_some);
