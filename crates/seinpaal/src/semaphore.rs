@@ -151,6 +151,7 @@ impl Semaphore {
     /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by
     /// another process. If another client still holds the ticket, that client loses it and hears
     /// so.
+    ///
     /// A permit has the kind of the lock through which it was attached. So attach to the ticket of
     /// a writer of an [`RwLock`](crate::RwLock) through
     /// [`RwLock::as_semaphore`](crate::RwLock::as_semaphore); otherwise it cannot be

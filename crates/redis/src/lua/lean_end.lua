@@ -9,8 +9,8 @@
     -- With restart-guard: over.
 
     local need, most, milliseconds, value, apart
-    -- Making a string costs as much as it is long, so text is cut only if a part was taken from
-    -- its front.
+    -- Making a string costs as much as it is long, so text is cut only if a part was taken from its
+    -- front.
     local rest = held and (from == 0 and text or sub(text, from + 1))
     if held ~= 0 then
       need = term + HALF_DAY

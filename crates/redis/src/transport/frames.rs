@@ -173,8 +173,8 @@ impl Frames {
     }
 
     /// The number in a header. `None` if it is below zero, which stands for nothing. A text that is
-    /// not a number counts as too large for any room. Bytes that are no text also give
-    /// `None`, and the parser refuses them.
+    /// not a number counts as too large for any room. Bytes that are no text also give `None`, and
+    /// the parser refuses them.
     fn number(&self) -> Option<usize> {
         let digits = self.line.trim_ascii();
         if digits.first() == Some(&b'-') {

@@ -20,7 +20,6 @@ use super::{Counts, Item, Push, PushRequest, Queue, WorkError, Worker};
 /// Order and limits are kept within each part. Items of a group go to one part, so a limit of
 /// groups holds for the whole queue. So does a deduplication key, if all items with that key have
 /// the same group or none.
-/// group or none.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Spread {
