@@ -199,8 +199,8 @@ impl From<&Snapshot> for proto::Snapshot {
 
 impl Holder {
     /// Returns how long ago its lease was renewed, if a holder that is alive would have renewed it
-    /// since. Then the holder may be dead, stopped, or cut off from the store. Also returns `None`
-    /// for a lease that its holder did not promise to renew.
+    /// since. Then the holder may be dead, stopped, or cut off from the store. Otherwise returns
+    /// `None`, and also for a lease that its holder did not promise to renew.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Duration> {
         let since = self.promise.overdue(micros(self.held_for), self.valid_for.map(micros));

@@ -31,9 +31,8 @@ impl Seinpaal {
         RwLock::new(self.clone(), name)
     }
 
-    /// Returns the queue with this name. The store makes it when an item is first pushed, wanted or
-    /// configured there. Queues have names of their own: a semaphore and a queue of the same name
-    /// are independent.
+    /// Returns the queue with this name. The store makes it when it is first used or configured.
+    /// Queues have names of their own: a semaphore and a queue of the same name are independent.
     pub fn queue(&self, name: &str) -> Queue {
         Queue::new(self.clone(), name)
     }
