@@ -45,10 +45,11 @@ type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// A queue is cheap to clone. It sends nothing before a request is awaited.
 ///
-/// # At least once An item is delivered to one worker at a time, under a lease that is renewed
-/// while the [`Item`] is in hand. If the worker dies or is cut off, the item is delivered again,
-/// with a higher [fence](Item::fence). The effect of the item may then happen twice, unless the
-/// resource refuses a lower fence than it has seen.
+/// # At least once
+/// An item is delivered to one worker at a time, under a lease that is renewed while the [`Item`]
+/// is in hand. If the worker dies or is cut off, the item is delivered again, with a higher
+/// [fence](Item::fence). The effect of the item may then happen twice, unless the resource refuses
+/// a lower fence than it has seen.
 ///
 /// # Idle workers
 /// A program that waits for items makes one call a minute, and the store calls it when there are
@@ -145,7 +146,8 @@ impl Queue {
 
     /// Works on items as they come, at most `concurrency` at a time. [Run](Worker::run) the
     /// returned worker.
-    ///  [`Worker`] says how the results of `handler` count.
+    ///
+    /// [`Worker`] says how the results of `handler` count.
     ///
     /// # Examples
     /// ```

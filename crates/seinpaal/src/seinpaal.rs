@@ -74,9 +74,9 @@ impl Seinpaal {
     /// # Cancel safety
     /// Dropping the future gives the attempt up, and leaves nothing at the store.
     ///
-    /// # If the store is unreachable The attempt ends with an error, on a server after the
-    /// `connect-timeout` of the URL. It is not repeated, because the program decides whether to try
-    /// again.
+    /// # If the store is unreachable
+    /// The attempt ends with an error, on a server after the `connect-timeout` of the URL. It is
+    /// not repeated, because the program decides whether to try again.
     ///
     /// # Errors
     /// [`ConnectError`] says in one line what is wrong with the URL or the store.

@@ -36,7 +36,8 @@ impl Permit {
     /// detached, whether or not the future is polled again: then only a client that knows the
     /// [ticket](Self::ticket) can give the permits back before the ttl is over.
     ///
-    /// # Errors [`ReleaseError::NotWhole`] for a permit that was split or merged, and the permit is
+    /// # Errors
+    /// [`ReleaseError::NotWhole`] for a permit that was split or merged, and the permit is
     /// released. [`ReleaseError::NotHeld`] if it had been lost. [`ReleaseError::Unknown`] if the
     /// store does not answer within 5 s, and the permit is released as soon as the store can be
     /// reached.

@@ -61,7 +61,8 @@ impl Spread {
     /// # Cancel safety
     /// As [`Worker::run`].
     ///
-    /// # Errors As [`Worker::run`]. This is the first error of any part.
+    /// # Errors
+    /// As [`Worker::run`]. This is the first error of any part.
     ///
     /// # Examples
     /// ```
