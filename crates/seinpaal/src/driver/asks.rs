@@ -1,5 +1,5 @@
-//! Requests about a name that are not about a permit of ours, such as `inspect`: the callers that
-//! wait for the answers, and until when.
+//! Requests about a name that are not about a permit of ours, such as `inspect`. Keeps the callers
+//! that wait for the answers, and the time until which they wait.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,12 +24,12 @@ impl Asks {
     pub(super) fn answer(&mut self, ask: AskId, answer: Result<Reply, StoreError>) {
         if let Some((answer_by, reply)) = self.replies.remove(&ask) {
             self.overdue_at.remove(&(answer_by, ask));
-            // If the future was dropped, nobody listens.
+            // If the future was dropped, no receiver is left.
             let _ = reply.send(answer);
         }
     }
 
-    /// A question that should have been answered by now.
+    /// A question whose answer is overdue.
     pub(super) fn overdue(&self, now: Micros) -> Option<AskId> {
         self.overdue_at.first().filter(|(at, _)| *at <= now).map(|(_, ask)| *ask)
     }
@@ -38,7 +38,8 @@ impl Asks {
         self.overdue_at.first().map(|(at, _)| *at)
     }
 
-    /// The connection was closed. Each caller that waits learns so because its channel ends.
+    /// Forgets all callers, because the connection was closed. Each caller learns so when its
+    /// channel ends.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
