@@ -1,48 +1,50 @@
-//! When SQLite's log is written back into the database.
+//! Decides when SQLite's log is written back into the database.
 //!
 //! Writing the log back waits for the disk, which takes seconds on a slow one. By default SQLite
-//! does it in a commit. Here no commit does, because a commit is inside the gate and everybody else
-//! would wait. The thread for the disk does it beside the calls. If calls never pause, that thread
-//! may never reach the end of the log; then writers wait for it, outside the gate.
+//! does it in a commit. Here no commit does it, because a commit is inside the gate and all other
+//! clients would wait. The thread for the disk does it beside the calls. If calls never pause, that
+//! thread may never reach the end of the log. Then writers wait for it, outside the gate.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// How many pages the log grows by before it is written back.
+/// The number of pages by which the log grows before it is written back.
 const LONG: u32 = 1024;
-/// The first client that opens the store after all have left reads the whole log, 5 µs a page. So
-/// for programs that come and go the log is kept short.
+/// This number of pages for a program that comes and goes. The first client that opens the store
+/// after all others have left reads the whole log, 5 µs a page, so such programs keep the log
+/// short.
 const LONG_FOR_A_NEWCOMER: u32 = 256;
-/// How many commits a client may have made and still count as one that comes and goes.
+/// The most commits of a client that still counts as one that comes and goes.
 const COMMITS_OF_A_NEWCOMER: u32 = 2;
-/// No client writes to a log of this length before it has been written back: 32 MB.
+/// No client writes to a log of this length (32 MB) before it has been written back.
 const TOO_LONG: u32 = 8192;
 
 /// How long the log has become since it was last written back.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// The length from which it was last asked to be written back.
+    /// The length of the log when it was last asked to be written back.
     written_from: u32,
     commits: u32,
     under_way: Option<Receiver<()>>,
 }
 
-/// What to do about the log.
+/// The work that the log needs.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum LogNeed {
     Nothing,
     WriteBack,
-    /// The log is to be written back, and every client that wants to write waits for that.
+    /// The log is to be written back, and every client that wants to write waits until that is
+    /// done.
     WriteBackFirst,
 }
 
 impl Backlog {
-    /// The backlog of a client that comes and goes. It did not read the log, and neither will the
-    /// next one.
+    /// Makes the backlog of a client that keeps the index. Such a client comes and goes. It did not
+    /// read the log, and neither will the next one.
     pub(super) fn of_one_that_keeps_the_index() -> Self {
         Self { commits: COMMITS_OF_A_NEWCOMER, ..Self::default() }
     }
 
-    /// Takes note of a commit that left the log with this many pages.
+    /// Notes a commit that left the log with this many pages.
     pub(super) fn note(&mut self, pages: u32) -> LogNeed {
         self.commits = self.commits.saturating_add(1);
         if pages < self.written_from {
@@ -56,8 +58,8 @@ impl Backlog {
         self.need_from(long, pages)
     }
 
-    /// Called at a moment without requests. The short bound holds: a client that is idle may be the
-    /// last to leave.
+    /// Notes the length of the log at a moment without requests. The short bound holds, because an
+    /// idle client may be the last to leave.
     pub(super) fn note_idle(&mut self, pages: u32) -> LogNeed {
         self.need_from(LONG_FOR_A_NEWCOMER, pages)
     }
@@ -68,8 +70,8 @@ impl Backlog {
         if is_long && !is_under_way { LogNeed::WriteBack } else { LogNeed::Nothing }
     }
 
-    /// Returns whether this client's next commit may find the log written back. It begins the log
-    /// anew then, and waits for the disk.
+    /// Returns whether this client's next commit may find the log written back. Then it begins the
+    /// log anew, and waits for the disk.
     pub(super) fn may_begin_anew(&self) -> bool {
         self.under_way.is_some()
     }
@@ -82,7 +84,7 @@ impl Backlog {
         self.under_way.is_some()
     }
 
-    /// Takes note that the log of this many pages is being written back now.
+    /// Notes that the log of this many pages is being written back now.
     pub(super) fn begin(&mut self, pages: u32, under_way: Receiver<()>) {
         self.written_from = pages;
         self.under_way = Some(under_way);

@@ -7,7 +7,8 @@ use std::{
 
 use rustix::io::{read, write};
 
-/// Where there is no `eventfd`, a pair of sockets: what is written to one end is read at the other.
+/// The bell. On systems without `eventfd` it is a pair of sockets: bytes written to one end are
+/// read at the other.
 #[derive(Debug)]
 pub(super) struct Bell {
     heard: OwnedFd,
@@ -31,7 +32,8 @@ impl Bell {
         Ok(Self { heard: heard.into(), rung: rung.into() })
     }
 
-    /// Cannot wait. If it fails, the bell has been rung very often and not been heard: it will be.
+    /// Rings the bell, without waiting. If this fails, the bell has been rung very often and not
+    /// been heard, so it will be heard anyway.
     pub(super) fn ring(&self) {
         #[cfg(target_os = "linux")]
         let end = &self.heard;
@@ -42,7 +44,7 @@ impl Bell {
 
     /// Silences the bell until it is rung again.
     pub(super) fn hear(&self) {
-        // An `eventfd` is read once, and a pair until nothing is left.
+        // An `eventfd` is read once, and a pair until no bytes are left.
         while read(&self.heard, &mut [0; 8]).is_ok() && cfg!(not(target_os = "linux")) {}
     }
 }

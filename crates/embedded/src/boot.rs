@@ -51,8 +51,8 @@ pub(super) fn boot_id() -> Result<String, StoreError> {
     }
 }
 
-/// Voids what an earlier boot left, in a transaction of its own, and returns the clock of this
-/// boot. Call it only inside the gate.
+/// Voids the leases that an earlier boot left, in a transaction of its own, and returns the clock
+/// of this boot. Call it only inside the gate.
 pub(super) fn begin(db: &Connection, boot: &str, clock: Clock) -> rusqlite::Result<StoreClock> {
     let offset = match known_offset(db, boot)? {
         Some(offset) => offset,
@@ -68,6 +68,8 @@ fn known_offset(db: &Connection, boot: &str) -> rusqlite::Result<Option<i64>> {
     db.query_row("SELECT clock_offset FROM boot WHERE id = ?1", [boot], |row| row.get(0)).optional()
 }
 
+/// Begins a new boot: voids all leases and fixes the offset of the store's clock. Returns the
+/// offset.
 fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i64> {
     let tx = db.unchecked_transaction()?;
     // Fences follow this clock, so it does not begin below a fence that was given out.
@@ -76,7 +78,7 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
     let offset = wall - since_boot() as i64;
     void_leases(&tx)?;
     tx.execute("DELETE FROM boot", [])?;
-    // The dead count as cleared away at this moment, because nobody holds anything.
+    // The clearing away of the dead counts as done at this moment, because nobody holds anything.
     tx.execute("INSERT INTO boot VALUES (?1, ?2, ?3)", (boot, offset, wall))?;
     tx.commit()?;
     Ok(offset)
@@ -89,10 +91,10 @@ fn most_given_out_elsewhere(db: &Connection) -> rusqlite::Result<i64> {
     }
 }
 
-/// No process outlives its boot. What was configured on purpose stays, and so do the items of
-/// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
-/// The last fences may go with their names, and the last numbers with their queues, because the
-/// clock begins above them.
+/// Ends all leases, because no process outlives its boot. Settings that an operator made stay, and
+/// so do the items of queues. Items that were in work have no worker now, and the ledger returns
+/// them when it next looks. The last fences may go with their names, and the last numbers with
+/// their queues, because the clock begins above them.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     small::void(db)?;
     if !tables::are_all_there(db)? {

@@ -1,10 +1,10 @@
-//! The database: opened, made or refused.
+//! The database: how it is opened, made or refused.
 //!
-//! Nothing but SQLite ever has a descriptor of its files. SQLite protects them with POSIX locks,
+//! Only SQLite ever has a descriptor of the database files. SQLite protects them with POSIX locks,
 //! and the kernel drops all such locks of a process when the process closes any descriptor of the
-//! file. Without them, a database shell that comes and goes takes the log for left over and deletes
-//! it. So what has to be known about the files is asked by name (`statat`, `accessat`), and what is
-//! in them is read by SQLite (docs/decisions/0033-only-sqlite-opens-the-database.md).
+//! file. Without the locks, a database shell that comes and goes takes the log for left over and
+//! deletes it. So facts about the files are asked for by name (`statat`, `accessat`), and SQLite
+//! reads their content (docs/decisions/0033-only-sqlite-opens-the-database.md).
 
 use std::{
     path::{Path, PathBuf},
@@ -29,7 +29,7 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 pub(super) const FILE: &str = "seinpaal.db";
 /// The log and its index, which SQLite makes beside the database.
 pub(super) const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
-/// "SPaa": tells our databases from others.
+/// "SPaa": the mark that tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
 
 /// How long a call waits for a foreign program that has the database locked.
@@ -47,14 +47,14 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// How many pages the log had when this connection last committed.
+    /// Returns how many pages the log had when this connection last committed.
     pub(super) fn log_pages(&self) -> u32 {
         self.log_pages.load(Ordering::Relaxed)
     }
 }
 
-/// Refuses what is not ours, or not ours to write, before anything is written. Returns whether
-/// there is a database.
+/// Refuses files that are not ours, or not ours to write, before anything is written. Returns
+/// whether there is a database.
 pub(super) fn check(dir: &Directory) -> Result<bool, StoreError> {
     let check = |file| {
         let is_there = dir.look(file, FileType::RegularFile)?.is_some();
@@ -62,7 +62,7 @@ pub(super) fn check(dir: &Directory) -> Result<bool, StoreError> {
     };
     let is_database = check(FILE)?;
     BESIDE.into_iter().try_for_each(|file| check(file).map(drop))?;
-    // Where there is a gate, it is looked at inside, and all else is made already.
+    // If there is a gate, the content is checked inside, and all other files are made already.
     if is_database && dir.look("gate", FileType::RegularFile)?.is_none() {
         check_content(dir)?;
     }
@@ -79,7 +79,7 @@ fn check_content(dir: &Directory) -> Result<(), StoreError> {
     is_made(&path, &db).map(drop)
 }
 
-/// Opens the database, or makes it. Only inside the gate.
+/// Opens the database, or makes it. Call it only inside the gate.
 pub(super) fn open(
     dir: &Directory,
     unique: &str,
@@ -94,7 +94,7 @@ pub(super) fn open(
         create(&db).map_err(trouble)?;
     }
     keep_log(&db).map_err(trouble)?;
-    // SQLite gives them the rights of the database, but the group only if we are root.
+    // SQLite gives these files the rights of the database, but the group only if we are root.
     BESIDE.iter().for_each(|file| dir.rights().bestow_group(dir.fd(), file));
     refuse_if_moved(dir)?;
     let log_pages = watch_log(&mut db).map_err(trouble)?;
@@ -104,29 +104,29 @@ pub(super) fn open(
 }
 
 /// Connects to the database at a path without symbolic links. Only foreign programs can be in the
-/// way: we meet at the gate. `busy_timeout` is how long to wait for those.
+/// way, because our clients meet at the gate. `busy_timeout` is how long to wait for such programs.
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Connection> {
-    // The file exists with its rights, and SQLite gives the same to the files beside it.
+    // The file exists with its rights, and SQLite gives the same rights to the files beside it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(busy_timeout)?;
     db.set_prepared_statement_cache_capacity(128);
-    // Otherwise the last client to leave writes the log back, and waits for the disk.
+    // Without this, the last client to leave writes the log back, and waits for the disk.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Without it, most statements are compiled anew whenever another value is bound: twice the
-    // time.
+    // Without this, most statements are compiled anew whenever another value is bound, which takes
+    // twice the time.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // No commit writes the log back: that waits for the disk, and a commit is inside the gate
-    // (`backlog.rs`).
+    // No commit writes the log back, because that waits for the disk, and a commit is inside the
+    // gate (`backlog.rs`).
     db.execute_batch(
         "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
     )?;
     Ok(db)
 }
 
-/// Notes after each commit how long the log is.
+/// Notes the length of the log after each commit.
 fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
     let pages = Arc::new(AtomicU32::new(0));
     let noted = Arc::clone(&pages);
@@ -137,7 +137,8 @@ fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
     Ok(pages)
 }
 
-/// Returns whether the tables are there, in a database that is ours; an empty one will be.
+/// Returns whether the tables are there, in a database that is ours. An empty database becomes
+/// ours.
 fn is_made(path: &Path, db: &Connection) -> Result<bool, StoreError> {
     let trouble = |error| trouble::sql(path, Certainty::NotExecuted, error);
     match marks(db).map_err(trouble)? {
@@ -158,7 +159,7 @@ fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn create(db: &Connection) -> rusqlite::Result<()> {
-    // Before the transaction: inside one, SQLite does not change the journal.
+    // The journal is set before the transaction, because SQLite does not change it inside one.
     keep_log(db)?;
     db.execute_batch(&format!(
         "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {} COMMIT;",
@@ -166,13 +167,14 @@ fn create(db: &Connection) -> rusqlite::Result<()> {
     ))
 }
 
-/// Another program may have changed to another kind of journal while nobody was here.
+/// Sets the kind of journal. Another program may have changed it while no client was here.
 fn keep_log(db: &Connection) -> rusqlite::Result<()> {
     let kind: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     if kind == "wal" { Ok(()) } else { db.pragma_update(None, "journal_mode", "WAL") }
 }
 
-/// SQLite went by a path. If that leads elsewhere by now, so did SQLite.
+/// Refuses a database whose directory was moved. SQLite opened it by a path. If the path leads
+/// elsewhere by now, SQLite opened another file.
 fn refuse_if_moved(dir: &Directory) -> Result<(), StoreError> {
     let by_path = stat(&dir.true_path()?).map_err(trouble::at(&dir.path))?;
     let by_descriptor = rustix::fs::fstat(dir.fd()).map_err(trouble::at(&dir.path))?;

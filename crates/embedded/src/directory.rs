@@ -1,13 +1,13 @@
-//! The directory that users of the same names share, and the rights of what is put into it.
+//! The directory that the users of a store share, and the rights of the files in it.
 //!
 //! ```text
-//!   DIR/gate               locked by whoever is inside a call
-//!   DIR/seinpaal.db        what is true (with -wal and -shm beside it)
+//!   DIR/gate               locked by the client that is inside a call
+//!   DIR/seinpaal.db        the state (with -wal and -shm beside it)
 //!   DIR/presence/<inbox>   a file that its client keeps locked for as long as it lives
 //!                          (with .hangup beside it, the socket by which others hear of its end)
-//!   DIR/inbox/<inbox>      the socket on which a client is told things
+//!   DIR/inbox/<inbox>      the socket at which a client listens for news
 //! ```
-//! Whoever may write DIR may use the store: every file can be written by those who can write DIR,
+//! Every user who may write DIR may use the store. The files can be written by those users,
 //! whatever the umask, and by nobody else (`rights.rs`). Everything is reached through the open
 //! directory, and no symbolic link in it is followed.
 
@@ -47,9 +47,9 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Opens `path`, or creates it for this user alone.
+    /// Opens `path`. If it does not exist, creates it for this user alone.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        // Without a slash at the end, which would follow a link.
+        // The path has no slash at the end, which would follow a link.
         let path: PathBuf = path.components().collect();
         create_private(&path)?;
         let fd = open_unless_strange_link(&path)?;
@@ -72,15 +72,15 @@ impl Directory {
         self.path.join(file)
     }
 
-    /// The path of the directory itself, with no symbolic link in it, for a library that takes
-    /// paths.
+    /// Returns the path of the directory itself, with no symbolic link in it, for a library that
+    /// takes paths.
     #[cfg(target_os = "linux")]
     pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
         let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.fd));
         fs::read_link(link).map_err(trouble::at(&self.path))
     }
 
-    /// As above, on systems other than Linux.
+    /// Returns the path of the directory itself, on systems other than Linux.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
         use std::{ffi::OsString, os::unix::ffi::OsStringExt};
@@ -89,7 +89,8 @@ impl Directory {
         Ok(OsString::from_vec(path.into_bytes()).into())
     }
 
-    /// The file of this name in the directory, if it is of this kind and may be used.
+    /// Returns the status of the file of this name in the directory, if it is of this kind and may
+    /// be used.
     pub(super) fn look(&self, name: &str, kind: FileType) -> Result<Option<Stat>, StoreError> {
         let path = self.join(name);
         match rfs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -103,7 +104,7 @@ impl Directory {
         }
     }
 
-    /// Returns whether this user may read and write a file that is not opened here.
+    /// Checks that this user may read and write a file that is not opened here.
     pub(super) fn check_access(&self, name: &str) -> Result<(), StoreError> {
         let wanted = Access::READ_OK | Access::WRITE_OK;
         match rfs::accessat(&self.fd, name, wanted, AtFlags::EACCESS) {
@@ -112,14 +113,14 @@ impl Directory {
         }
     }
 
-    /// A file made if it is not there. It never exists with fewer rights than it is to have,
-    /// because somebody else may open it at once.
+    /// Opens a file, and makes it if it is not there. The file never exists with fewer rights than
+    /// it should have, because another client may open it at once.
     pub(super) fn file(&self, name: &str, unique: &str) -> Result<OwnedFd, StoreError> {
         self.ensure(name, unique)?;
         let path = self.join(name);
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rfs::openat(&self.fd, name, flags, Mode::empty()).map_err(trouble::at(&path))?;
-        // `ensure` has looked by name. What was opened may be another file by now.
+        // `ensure` has looked by name. The file that was opened may be another one by now.
         let file = rfs::fstat(&fd).map_err(trouble::at(&path))?;
         let checked = self.rights.check_file(&file, FileType::RegularFile);
         checked.map_err(|stranger| trouble::strange(&path, stranger))?;
@@ -136,24 +137,25 @@ impl Directory {
         made.map_err(trouble::at(&self.join(name)))
     }
 
-    /// The descriptor is closed before the file has its name. A process that closes any descriptor
-    /// of a database drops its locks there.
+    /// Makes a file as `draft`, and then gives it its name. The descriptor is closed before that: a
+    /// process that closes any descriptor of a database drops its locks there.
     fn make(&self, name: &str, draft: &str) -> rustix::io::Result<()> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = rfs::openat(&self.fd, draft, flags, Mode::RUSR | Mode::WUSR)?;
         let ready = self.rights.bestow(&fd, self.rights.file_mode());
         drop(fd);
-        // A link and not a rename, which would replace the file of a client that was faster.
+        // The draft is linked and not renamed, because a rename would replace the file of a client
+        // that was faster.
         let linked = ready
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
             .and_then(|()| rfs::linkat(&self.fd, draft, &self.fd, name, AtFlags::empty()));
         rfs::unlinkat(&self.fd, draft, AtFlags::empty())?;
-        // Another one was faster: its file is as good.
+        // Another client was faster. Its file is as good.
         if linked == Err(Errno::EXIST) { Ok(()) } else { linked }
     }
 
-    /// A folder made if it is not there, for those who may write this directory. Only inside the
-    /// gate.
+    /// Opens a folder, and makes it if it is not there, for the users who may write this directory.
+    /// Call it only inside the gate.
     pub(super) fn folder(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.join(name);
         if self.look(name, FileType::Directory)?.is_none() {
@@ -170,7 +172,7 @@ impl Directory {
         Ok(Self { path, fd, rights: self.rights })
     }
 
-    /// The clients that have a file here.
+    /// Returns the clients that have a file here.
     pub(super) fn clients(&self) -> impl Iterator<Item = Inbox> {
         let files = rfs::Dir::read_from(&self.fd).into_iter().flatten().flatten();
         files.filter_map(|file| file.file_name().to_str().ok()?.parse().ok())
@@ -182,8 +184,8 @@ impl Directory {
     }
 }
 
-/// A symbolic link in place of the directory is followed if it is ours or root's, as the kernel
-/// does in `/tmp`.
+/// Opens the directory. A symbolic link in its place is followed if it belongs to us or to root, as
+/// the kernel does in `/tmp`.
 fn open_unless_strange_link(path: &Path) -> Result<OwnedFd, StoreError> {
     let open = |flags| rfs::open(path, flags, Mode::empty());
     let is_link = |file: &Stat| FileType::from_raw_mode(file.st_mode) == FileType::Symlink;
@@ -208,6 +210,7 @@ fn refuse_network(path: &Path, fd: BorrowedFd<'_>) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message))
 }
 
+/// Creates a directory for this user alone, with the directories above it that are missing.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() {
         return Ok(());
@@ -217,7 +220,7 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(trouble::at(path))?;
     for dir in path.ancestors().skip(1) {
         // The content of a directory survives a power loss only if the directory's name does. A
-        // user who may not read a directory that he may write must do without.
+        // user who may write a directory but not read it has no such guarantee.
         let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
         if there.as_deref() == Some(dir) {
             break;
@@ -226,12 +229,13 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where the store of this user is: `$XDG_STATE_HOME/seinpaal`, else `~/.local/state/seinpaal`. Not
-/// the runtime directory, because cron jobs and shells have to agree. Made for this user alone if
-/// missing.
+/// Returns the directory of this user's store: `$XDG_STATE_HOME/seinpaal`, else
+/// `~/.local/state/seinpaal`. It is not the runtime directory, because cron jobs and shells have to
+/// agree. If it is missing, it is made for this user alone.
 ///
 /// # Errors
-/// `Misconfigured` if neither variable is an absolute path; otherwise why it could not be made.
+/// `Misconfigured` if neither variable is an absolute path; otherwise the reason why the directory
+/// could not be made.
 pub fn default_dir() -> Result<PathBuf, StoreError> {
     let absolute = |key: &str| env::var_os(key).map(PathBuf::from).filter(|p| p.is_absolute());
     let state = absolute("XDG_STATE_HOME")

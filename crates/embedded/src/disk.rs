@@ -1,11 +1,11 @@
-//! Answers that wait until the disk has what they say, so that an item that was pushed is there
-//! after a power loss.
+//! Delays answers until their data is on the disk, so that an item whose push was answered survives
+//! a power loss.
 //!
 //! A commit survives the death of every process, and SQLite keeps the order of commits over a power
 //! loss. So it is enough to wait until the log is on the disk. That takes milliseconds. A thread of
-//! its own does it outside the gate, so that nobody else waits, and the next wait serves all pushes
-//! that come meanwhile. If the log was written back and begun anew in between, its old content is
-//! in the database, which SQLite has synchronised.
+//! its own waits outside the gate, so that no other client waits, and the next wait serves all
+//! pushes that come meanwhile. If the log was written back and begun anew in between, its old
+//! content is in the database, which SQLite has synchronised.
 //!
 //! A long log is written back by the same thread (`backlog.rs`).
 
@@ -21,24 +21,24 @@ use tokio::sync::oneshot;
 
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-/// Where the answer to a caller goes.
+/// The channel for the answer to a caller.
 pub(super) type AnswerTo<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// Why it is not certain that the disk has something.
+/// The reason why it is not certain that data is on the disk.
 #[derive(Debug)]
 pub(super) enum DiskFailure {
-    /// The disk was not asked: a file could not be opened. The next time may succeed.
+    /// The disk was not asked, because a file could not be opened. The next time may succeed.
     NotAsked(io::Error),
-    /// The disk did not do it. The kernel reports a lost page once, and later says that all is
-    /// well; so from now on nothing is certain.
+    /// The disk could not write. The kernel reports a lost page once, and later says that all is
+    /// well. So from now on nothing is certain.
     NotDone(io::Error),
 }
 
-/// The log, as far as it is on the disk.
+/// The disk below the log.
 pub(super) trait Disk: Send {
-    /// Waits until all that was written to the log is on the disk.
+    /// Waits until everything that was written to the log is on the disk.
     fn sync(&mut self) -> Result<(), DiskFailure>;
-    /// Writes the log back into the database, as far as nobody is in the way.
+    /// Writes the log back into the database, as far as no other client is in the way.
     fn write_back(&mut self) -> Result<(), DiskFailure>;
 }
 
@@ -57,23 +57,24 @@ impl<F: FnMut() -> io::Result<()> + Send> Disk for WatchedDisk<F> {
     }
 }
 
-/// The thread that waits for the disk. The first task starts it.
+/// The thread that waits for the disk. The first task starts the thread.
 pub(super) struct DiskThread {
     dir: PathBuf,
     disk: Option<Box<dyn Disk>>,
     tasks: Option<Sender<DiskTask>>,
 }
 
-/// Work that has to wait for the disk.
+/// A task that has to wait for the disk.
 enum DiskTask {
     Answer(AnswerTo<Replies>, Replies),
-    /// The thread drops the sender when the log is written back, which tells the caller that waits
-    /// for it.
+    /// A request to write the log back. The thread drops the sender when that is done, which tells
+    /// the caller that waits.
     WriteBack(Sender<()>),
 }
 
-/// Returns whether the batch has something that must survive a power loss. That is what people and
-/// producers say. If a worker's end of a delivery is lost, its item is delivered again.
+/// Returns whether the batch has a request whose effect must survive a power loss. These are the
+/// requests of operators and producers. If the end of a delivery is lost, the item is only
+/// delivered again.
 pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
     let is_passing = |request: &Request| {
         let finishes = matches!(request, Request::Finish { .. });
@@ -95,14 +96,15 @@ impl DiskThread {
         }
     }
 
-    /// Has the log written back. The returned channel is disconnected when that is done.
+    /// Asks the thread to write the log back. The returned channel is disconnected when that is
+    /// done.
     pub(super) fn write_back(&mut self) -> Receiver<()> {
         let (done, is_done) = mpsc::channel();
         drop(self.send(DiskTask::WriteBack(done)));
         is_done
     }
 
-    /// Returns the task if there is no thread for it.
+    /// Gives the thread a task. Returns the task if there is no thread for it.
     fn send(&mut self, task: DiskTask) -> Option<DiskTask> {
         if let Some(disk) = self.disk.take() {
             let (tasks, inside) = mpsc::channel();
@@ -138,7 +140,7 @@ fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
         if !answers.is_empty() && failure.is_none() {
             failure = disk.sync().err();
         }
-        // Before the log is written back, because callers wait for these answers.
+        // The answers go out before the log is written back, because callers wait for them.
         give(answers, failure.as_ref(), dir);
         if !written_back.is_empty() {
             let error = disk.write_back().err();
@@ -148,7 +150,8 @@ fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
     }
 }
 
-/// An answer that nobody waits for any more is dropped. Its batch was executed all the same.
+/// Sends the answers. An answer for which nobody waits any more is dropped. Its batch was executed
+/// all the same.
 fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&DiskFailure>, dir: &Path) {
     for (answer, replies) in answers {
         let done = failure.map_or(Ok(replies), |error| Err(not_kept(dir, error)));
@@ -156,6 +159,7 @@ fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&DiskFailure
     }
 }
 
+/// Makes the error for a push that was executed but may not survive a power loss.
 fn not_kept(dir: &Path, failure: &DiskFailure) -> StoreError {
     let (error, advice) = match failure {
         DiskFailure::NotAsked(error) => (error, "try again"),
@@ -168,7 +172,7 @@ fn not_kept(dir: &Path, failure: &DiskFailure) -> StoreError {
         _ => StoreErrorKind::Unreachable,
     };
     let message = format!(
-        "cannot keep what was pushed in {} over a power loss: {error}; {advice}",
+        "cannot keep pushed items in {} over a power loss: {error}; {advice}",
         dir.display()
     );
     StoreError::new(kind, Certainty::Unknown, message)

@@ -1,4 +1,4 @@
-//! Facts about the directory, for people: where it is, on which disk, and whose it is.
+//! Facts about the directory, for people: its path, its disk and its owner.
 
 use std::{
     fs,
@@ -11,11 +11,12 @@ use rustix::fs::statvfs;
 use super::network::file_system;
 use seinpaal_store::{Advice, Fact};
 
-/// The log grows to half of this before those who write wait for the disk, and SQLite may copy it.
+/// The least free space without advice. The log grows to half of this before writers wait for the
+/// disk, and SQLite may copy it.
 const LEAST_ROOM: u64 = 64 << 20;
 const MIB: u64 = 1 << 20;
 
-/// The facts about a directory. A fact that cannot be seen is missing.
+/// Returns the facts about a directory. A fact that cannot be found out is missing.
 pub(super) fn of(dir: &Path) -> Vec<Fact> {
     let meta = fs::metadata(dir).ok();
     let rights = meta.as_ref().map(|meta| {
@@ -35,7 +36,7 @@ pub(super) fn of(dir: &Path) -> Vec<Fact> {
     .collect()
 }
 
-/// Advice about a directory.
+/// Returns advice about a directory.
 pub(super) fn advice(dir: &Path) -> Vec<Advice> {
     room(dir).into_iter().filter_map(too_little).collect()
 }

@@ -1,4 +1,4 @@
-//! Readers of what others have written: datagrams, and rows of a damaged file.
+//! Fuzzes the readers of data that others may have written: datagrams, and rows of a damaged file.
 
 mod permits;
 mod queues;
@@ -24,11 +24,11 @@ use super::{
 };
 use seinpaal_store::{Certainty, StoreErrorKind, fuzzing::must_be_one_line};
 
-/// Work that comes to an end does so in this many calls of 128 ends each.
+/// The most calls that work may take that comes to an end. Each call handles 128 ends.
 const MOST_CALLS: usize = 16;
 const NOW: u64 = 1_800_000_000 * SECOND;
 
-/// A datagram is read or not, and what was read is sent as it came.
+/// Decodes a datagram. If it can be decoded, it encodes to the same bytes.
 pub fn datagram(bytes: &[u8]) {
     match decode(Inbox(9), bytes) {
         Some(Message::Wakeups(wakeups)) => {
@@ -53,7 +53,8 @@ pub fn datagram(bytes: &[u8]) {
     }
 }
 
-/// A database whose bytes were changed: three bytes say where, one says how.
+/// Uses a database whose bytes were changed. Three bytes of input give the place of a change, and
+/// one gives the change.
 pub fn damaged_file(bytes: &[u8]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let mut file = whole_file().clone();
@@ -74,7 +75,7 @@ pub fn damaged_file(bytes: &[u8]) {
     judge(&path, outcome);
 }
 
-/// Rows with any values: eight bytes each say which cell gets which.
+/// Uses rows with any values. Eight bytes of input choose a cell and its value.
 pub fn damaged_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(fill);
@@ -82,7 +83,7 @@ pub fn damaged_rows(bytes: &[u8]) {
     WHOLE.with(|db| over_damage(db.as_ref().expect("the seeds are sound"), &CELLS, bytes, use_it));
 }
 
-/// As [`damaged_rows`], for the rows of a queue.
+/// Uses rows of a queue, as [`damaged_rows`] does.
 pub fn damaged_queue_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(queues::fill);
@@ -105,7 +106,7 @@ fn over_damage(
     bytes: &[u8],
     use_it: fn(&Connection) -> rusqlite::Result<()>,
 ) {
-    // Whatever a run does is taken back, here if it panicked.
+    // The changes of each run are rolled back. If a run panicked, that happens here.
     let _ = db.execute_batch("ROLLBACK");
     db.execute_batch("BEGIN").expect("there is no transaction");
     for change in bytes.as_chunks::<8>().0 {
@@ -115,7 +116,7 @@ fn over_damage(
     let _ = db.execute_batch("ROLLBACK");
 }
 
-/// Every failure has a kind and says in one line what to do.
+/// Checks that every failure has a kind and says in one line what to do.
 fn judge(path: &Path, outcome: rusqlite::Result<()>) {
     if let Err(error) = outcome {
         let error = trouble::sql(path, Certainty::NotExecuted, error);
@@ -124,7 +125,7 @@ fn judge(path: &Path, outcome: rusqlite::Result<()>) {
     }
 }
 
-/// A table and its columns, but for those of a head.
+/// A table and its columns, except those of a head.
 type Cells = (&'static str, &'static [&'static str]);
 
 const CELLS: [Cells; 5] = [
@@ -153,7 +154,7 @@ const CELLS: [Cells; 5] = [
     ("free", &["first", "last"]),
 ];
 
-/// Writes one value into one column of some rows, or removes the rows.
+/// Writes a value into a column of some rows, or removes the rows.
 fn spoil(db: &Connection, cells: &[Cells], change: [u8; 8]) -> rusqlite::Result<usize> {
     let [table, column, which, kind, number @ ..] = change;
     let (table, columns) = cells[usize::from(table) % cells.len()];
@@ -184,7 +185,7 @@ fn spoil(db: &Connection, cells: &[Cells], change: [u8; 8]) -> rusqlite::Result<
     db.execute(&sql, params_from_iter([Value::Integer(which), value]))
 }
 
-/// A file with holders, waiters, ended tickets and free slots in it.
+/// Returns a file with holders, waiters, ended tickets and free slots in it.
 fn whole_file() -> &'static Vec<u8> {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| {
@@ -205,8 +206,8 @@ fn fill(db: &Connection) -> rusqlite::Result<()> {
     asked.try_for_each(|(after, requests)| call(db, after, requests))
 }
 
-/// The requests of an ordinary day: asking, renewing, leaving, looking, steering, and the ends of
-/// leases.
+/// Makes all the requests of an ordinary day: asking, renewing, leaving, looking, steering, and the
+/// ends of leases.
 fn use_it(db: &Connection) -> rusqlite::Result<()> {
     let mut asked = permits::day().into_iter();
     asked.try_for_each(|(after, requests)| call(db, after, requests))?;
@@ -235,8 +236,8 @@ fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result
     panic!("the work at a name never ends");
 }
 
-/// Where an index contradicts its table, work at a queue may come up again and again. Each call
-/// ends, and one such queue is enough.
+/// Accepts work that never ends, if an index contradicts its table. Work at a queue may then come
+/// up again and again. Each call ends, and one such queue is enough.
 fn endless(db: &Connection) -> rusqlite::Result<()> {
     assert!(!is_whole(db), "the work at a queue never ends");
     Err(rusqlite::Error::InvalidQuery)

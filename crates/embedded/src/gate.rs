@@ -1,8 +1,8 @@
-//! The gate: one client at a time is inside a call, in the order of the kernel's queue.
+//! The gate, which lets one client at a time into a call, in the order of the kernel's queue.
 //!
 //! SQLite alone would keep the state correct. But it sleeps and tries again when the database is
-//! locked, so some processes starve. A process that is stopped inside the gate holds up everybody.
-//! Clients that wait for long name that process.
+//! locked, so some processes starve. A process that is stopped inside the gate holds up all
+//! clients. A client that waits for long names that process in its error.
 
 use std::{
     fs,
@@ -29,14 +29,15 @@ use rustix::{
 use super::{directory::Directory, trouble};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 
-/// A call takes milliseconds, so a process that is inside for this long is taken to be stopped.
+/// The time after which a process inside the gate is taken to be stopped. A call takes
+/// milliseconds.
 const STOPPED_AFTER: Duration = Duration::from_secs(5);
 
-/// For this long after a client had to wait, a client that does not want to wait does not enter. In
-/// microseconds.
+/// The time after a client had to wait during which a client that does not want to wait does not
+/// enter. It is in microseconds.
 const MOMENT: i64 = 10_000;
 
-/// Longer than any note.
+/// The room for a note. Every note is shorter.
 const MOST_NOTE: usize = 256;
 
 #[derive(Debug)]
@@ -46,17 +47,18 @@ pub(super) struct Gate {
     wait: Arc<GateWait>,
 }
 
-/// How long a thread has been standing at the gate, for those who wait for the thread.
+/// How long a thread has been standing at the gate. Callers that wait for the thread read this.
 #[derive(Debug)]
 pub(super) struct GateWait {
     dir: PathBuf,
     /// The device and the file number of the gate, as `/proc/locks` has them.
     place: OnceLock<String>,
-    /// Since when, in microseconds since boot; 0: it does not.
+    /// The time since which the thread stands at the gate, in microseconds since boot; 0: it does
+    /// not.
     since: AtomicU64,
 }
 
-/// Being inside; leaves when dropped.
+/// The access of a client that is inside. The client leaves when this is dropped.
 #[derive(Debug)]
 pub(super) struct InsideGate<'a>(&'a Gate);
 
@@ -72,27 +74,29 @@ impl Gate {
         Ok(Self { fd, dir: dir.path.clone(), wait })
     }
 
-    /// The locked file. The lock belongs to what was opened: a child that was forked while this
-    /// process was inside has the gate locked, too, until it closes this.
+    /// Returns the locked file. The lock belongs to the open file: a child that was forked while
+    /// this process was inside has the gate locked, too, until it closes the file.
     pub(super) fn fd(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.fd)
     }
 
-    /// Waits for those before us. A process stopped inside holds up everybody until it goes on.
+    /// Waits for the clients in front, and enters. A process that is stopped inside holds up all
+    /// others until it goes on.
     pub(super) fn enter(&self) -> Result<InsideGate<'_>, StoreError> {
         if planted(Mistake::EmbeddedStepNotWhole) {
             return Ok(InsideGate(self));
         }
         self.lock().map_err(trouble::at(&self.dir))?;
         let inside = InsideGate(self);
-        // Looked at inside: the directory may have been deleted while this client waited here.
+        // This is checked inside, because the directory may have been deleted while this client
+        // waited here.
         if fstat(&self.fd).is_ok_and(|gate| gate.st_nlink == 0) {
             return Err(self.deleted());
         }
         Ok(inside)
     }
 
-    /// Enters if nobody is inside and nobody had to wait a moment ago. While the kernel wakes a
+    /// Enters if nobody is inside and no client had to wait a moment ago. While the kernel wakes a
     /// waiter it lets newcomers in, so a client that leaves and returns at once would be ahead of
     /// the waiter each time.
     pub(super) fn try_enter(&self) -> Option<InsideGate<'_>> {
@@ -106,16 +110,17 @@ impl Gate {
         (gate.st_nlink > 0 && !is_recent(&gate)).then_some(inside)
     }
 
+    /// Locks the gate. A client that has to wait leaves a sign of that in the time of the file.
     fn lock(&self) -> rustix::io::Result<()> {
         let lock = |how| retry_on_intr(|| flock(&self.fd, how));
-        // Most clients find nobody inside. They leave the time of the file alone, and ask for no
-        // clock.
+        // Most clients find nobody inside. They leave the time of the file alone, and need no
+        // reading of a clock.
         match lock(FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}
             done => return done,
         }
         self.say_that_somebody_waits();
-        // 0 would say that nobody stands here. The number is read alone, so no other memory has to
+        // 0 would say that nobody stands here. Only this number is read, so no other memory has to
         // be in order with it.
         self.wait.since.store(boottime::now().max(1), Ordering::Relaxed);
         let done = lock(FlockOperation::LockExclusive);
@@ -123,8 +128,8 @@ impl Gate {
         done
     }
 
-    /// The time of the file says so. It is only a hint: if it cannot be set, waiters get in by
-    /// luck.
+    /// Sets the time of the file, by which clients see that somebody waits. It is only a hint: if
+    /// the time cannot be set, waiters get in by luck.
     fn say_that_somebody_waits(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let left = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
@@ -134,8 +139,8 @@ impl Gate {
         }
     }
 
-    /// The error if the gate's file was deleted: newcomers would make another gate, and could hold
-    /// what is held here.
+    /// Makes the error for a gate whose file was deleted. Newcomers would make another gate, and
+    /// could get permits that are held here.
     fn deleted(&self) -> StoreError {
         let message = format!(
             "{} was deleted while it was in use; start this program again",
@@ -150,26 +155,27 @@ const OF_FILES: ClockId = ClockId::RealtimeCoarse;
 #[cfg(not(target_os = "linux"))]
 const OF_FILES: ClockId = ClockId::Realtime;
 
-/// Returns whether somebody has had to wait at this gate a moment ago, by the clock that files are
-/// dated by.
+/// Returns whether a client has had to wait at this gate a moment ago, by the clock that dates
+/// files.
 fn is_recent(gate: &Stat) -> bool {
     let now = clock_gettime(OF_FILES);
     let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000) + nanos / 1_000;
     let waited_at = micros(gate.st_mtime, gate.st_mtime_nsec as i64);
     let since = micros(now.tv_sec, now.tv_nsec) - waited_at;
-    // A time that has not come yet is from before the clock was set back. It says nothing.
+    // A time that lies in the future is from before the clock was set back, and says nothing.
     (0..=MOMENT).contains(&since)
 }
 
 impl InsideGate<'_> {
-    /// Returns whether this is what was noted last.
+    /// Returns whether this is the last note.
     pub(super) fn has_note(&self, note: &str) -> bool {
         let mut noted = [0; MOST_NOTE];
         let read = pread(&self.0.fd, &mut noted, 0);
         read.is_ok_and(|length| noted[..length] == *note.as_bytes())
     }
 
-    /// Notes something for those who come in later. What is half written is no note.
+    /// Leaves a note for clients that come in later. A note that is only half written counts as
+    /// none.
     pub(super) fn note(&self, note: &str) {
         // If the note cannot be written, clients do more work with the same result.
         let _ = ftruncate(&self.0.fd, 0).and_then(|()| pwrite(&self.0.fd, note.as_bytes(), 0));
@@ -178,8 +184,8 @@ impl InsideGate<'_> {
 
 impl Drop for InsideGate<'_> {
     fn drop(&mut self) {
-        // Closing is not enough: a process that was forked just now may have a copy of the
-        // descriptor, and would keep the lock.
+        // The gate is unlocked and not only closed: a process that was forked just now may have a
+        // copy of the descriptor, and would keep the lock.
         let _ = retry_on_intr(|| flock(&self.0.fd, FlockOperation::Unlock));
     }
 }
@@ -189,7 +195,7 @@ impl GateWait {
         Self { dir: dir.to_owned(), place: OnceLock::new(), since: AtomicU64::new(0) }
     }
 
-    /// The error if the thread has been standing at the gate for long.
+    /// Returns an error if the thread has been standing at the gate for long.
     pub(super) fn trouble(&self, certainty: Certainty) -> Option<StoreError> {
         let since = self.since.load(Ordering::Relaxed);
         let waited = Duration::from_micros(boottime::now().saturating_sub(since));
@@ -214,7 +220,8 @@ fn place(file: &Stat) -> String {
     format!("{:02x}:{:02x}:{}", major(device), minor(device), file.st_ino)
 }
 
-/// Which process has this file locked, in the text of `/proc/locks`; `->` marks those that wait.
+/// Returns the process that has this file locked, from the text of `/proc/locks`. There, `->` marks
+/// processes that wait.
 fn holder(locks: &str, place: &str) -> Option<u32> {
     let words = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let mut here = words.filter(|words| words.contains(&"FLOCK") && words.contains(&place));
@@ -222,7 +229,7 @@ fn holder(locks: &str, place: &str) -> Option<u32> {
     holds.get(4)?.parse().ok().filter(|pid| *pid > 0)
 }
 
-/// A process as people know it.
+/// Describes a process as people know it.
 fn called(pid: u32) -> String {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let name = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));

@@ -1,10 +1,10 @@
 //! Many names at a glance, for a list. It shows what an inspection of each name would show, and
 //! writes nothing.
 //!
-//! An inspection settles first, and keeps the time of that in the name's record. A list of many
+//! An inspection settles first, and writes the time of that into the name's record. A list of many
 //! names would write each of them, in a commit of its own. Here the ledger works on a copy that is
-//! dropped. Where settling would tell somebody something or leave work over, where somebody seems
-//! to have died, or where the name is kept in rows, the name is left to an inspection.
+//! dropped. A name is left to an inspection if it is kept in rows, if settling would wake a client
+//! or leave work over, or if a client at it seems to have died.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use super::{
     watch::MOST_HOLDERS,
 };
 
-/// Which clients live. A client that seems dead is left to an inspection: only inside the gate is a
-/// death certain, and only there is it followed by a burial.
+/// The clients that live. A client that seems dead is left to an inspection: a death is certain
+/// only inside the gate, and only there is the client buried.
 pub(super) struct Bystander<'a> {
     presences: &'a Presences,
     me: Inbox,
@@ -32,7 +32,7 @@ impl<'a> Bystander<'a> {
         Self { presences, me, contacts: BTreeMap::new() }
     }
 
-    /// The answer to a batch that only looks. `None`: only an inspection can tell.
+    /// Returns the answer to a batch that only looks. `None`: only an inspection can tell.
     pub(super) fn glance(
         &mut self,
         db: &Connection,

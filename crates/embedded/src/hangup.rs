@@ -1,12 +1,12 @@
-//! How a client hears at once that another one may be gone: a stream socket hangs up.
+//! Hang-ups of stream sockets, by which a client hears at once that another one may be gone.
 //!
-//! Each client listens at a socket of its own, and whoever watches it connects. Nobody accepts the
-//! connection: it waits at the listening socket, and is hung up when the last process that has that
-//! socket open ends. So a client that is stopped can be watched as well, and being watched wakes
-//! nobody.
+//! Each client listens at a socket of its own, and the clients that watch it connect. Nobody
+//! accepts the connections: they wait at the listening socket, and are hung up when the last
+//! process ends that has that socket open. So a client that is stopped can be watched as well, and
+//! being watched wakes nobody.
 //!
-//! Connections whose watchers have gone wait there, too. When there is no room for more, the
-//! watched client is asked to accept them (`Message::Accept`).
+//! Connections of watchers that have gone wait there, too. When there is no room for more, the
+//! watched client is asked to accept the connections (`Message::Accept`).
 
 use std::{
     io,
@@ -21,18 +21,18 @@ use rustix::{
 
 use super::{directory::Directory, socket};
 
-/// How many connections wait to be accepted. More are allowed on some systems only.
+/// The number of connections that may wait to be accepted. Only some systems allow more.
 const MOST_WAITING: i32 = 128;
-/// How many connections are kept that were accepted. Those beyond it are hung up, and their
-/// watchers try again.
+/// The most accepted connections that are kept. Further ones are hung up, and their watchers try
+/// again.
 const MOST_ACCEPTED: usize = 1024;
 
-/// The listening end. Its last copy, in whatever process, keeps all connections up.
+/// The listening end. Its last copy, in any process, keeps all connections up.
 #[derive(Debug)]
 pub(super) struct HangupListener(OwnedFd);
 
 impl HangupListener {
-    /// Only inside the gate.
+    /// Opens the listening end. Call it only inside the gate.
     pub(super) fn open(dir: &Directory, file: &str) -> io::Result<Self> {
         let listener = stream()?;
         bind(&listener, &SocketAddrUnix::new(socket::path(dir, file))?)?;
@@ -48,8 +48,8 @@ impl AsFd for HangupListener {
     }
 }
 
-/// Connects to somebody's listening end, without waiting. It is readable once it is hung up: nobody
-/// ever writes.
+/// Connects to the listening end of a client, without waiting. The connection becomes readable when
+/// it is hung up, because nobody ever writes to it.
 pub(super) fn watch(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> {
     let connection = stream()?;
     connect(&connection, &SocketAddrUnix::new(socket::path(dir, file))?)?;
@@ -68,7 +68,7 @@ impl Watchers {
         Self { listener, accepted: Vec::new() }
     }
 
-    /// Accepts all that wait, and keeps those whose watchers are still there.
+    /// Accepts all waiting connections, and keeps those whose watchers are still there.
     pub(super) fn accept(&mut self) {
         while let Ok(connection) = accept(&self.listener) {
             self.accepted.push(connection);
@@ -80,11 +80,12 @@ impl Watchers {
 
 fn is_up(connection: &OwnedFd) -> bool {
     let mut fds = [PollFd::new(connection, PollFlags::IN)];
-    // A connection that cannot be polled counts as up. It is kept, and costs a descriptor.
+    // A connection that cannot be polled counts as up. It is kept, at the cost of a descriptor.
     poll(&mut fds, Some(&Timespec::default())).is_err() || fds[0].revents().is_empty()
 }
 
-/// A connection that no other program inherits. Whoever inherited one would keep it up.
+/// Accepts a connection that no other program inherits. A program that inherited one would keep it
+/// up.
 #[cfg(target_os = "linux")]
 fn accept(listener: &HangupListener) -> rustix::io::Result<OwnedFd> {
     rustix::net::accept_with(listener, rustix::net::SocketFlags::CLOEXEC)
@@ -97,7 +98,7 @@ fn accept(listener: &HangupListener) -> rustix::io::Result<OwnedFd> {
     Ok(connection)
 }
 
-/// A socket that never waits and that no other program inherits.
+/// Makes a socket that never waits and that no other program inherits.
 #[cfg(target_os = "linux")]
 fn stream() -> rustix::io::Result<OwnedFd> {
     use rustix::net::{SocketFlags, socket_with};
@@ -161,7 +162,7 @@ mod tests {
         let mut watchers = Watchers::new(Arc::clone(&listener));
         watchers.accept();
         let second = place.watch().unwrap();
-        assert_eq!(watchers.accepted.len(), 1, "of all that left, none is kept");
+        assert_eq!(watchers.accepted.len(), 1, "no connection is kept of a watcher that left");
         assert!(is_up(&first) && is_up(&second));
         drop((listener, watchers));
         assert!(!is_up(&first) && !is_up(&second));

@@ -1,4 +1,4 @@
-//! The socket on which a client is told things, and from which it tells others.
+//! The socket at which a client listens for news, and from which it sends news to others.
 
 use std::{io, os::unix::net::UnixDatagram, process, sync::Arc};
 
@@ -7,8 +7,8 @@ use seinpaal_proto::Inbox;
 use super::{directory::Directory, socket, trouble, wire};
 use seinpaal_store::StoreError;
 
-/// The queue of a socket holds at least this many datagrams. A client that finds as many may have
-/// missed some.
+/// The queue of a socket has room for at least this many datagrams. A client that finds as many may
+/// have missed some.
 const SHORTEST_QUEUE: usize = 10;
 
 /// This client's inbox.
@@ -20,7 +20,7 @@ pub(super) struct InboxSocket {
 }
 
 impl InboxSocket {
-    /// Only inside the gate.
+    /// Opens the inbox. Call it only inside the gate.
     pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<(Self, InboxAddress), StoreError> {
         let dir = Arc::new(dir.folder("inbox")?);
         let (socket, address) = bind(dir, inbox)?;
@@ -28,12 +28,12 @@ impl InboxSocket {
         Ok((Self { dir: Arc::clone(&address.dir), inbox, socket }, address))
     }
 
-    /// The descriptor that `poll` finds readable when something has arrived.
+    /// Returns the descriptor that `poll` finds readable when something has arrived.
     pub(super) fn fd(&self) -> Arc<UnixDatagram> {
         Arc::clone(&self.socket)
     }
 
-    /// Sends without waiting. If the inbox is full or missing, the hint is lost.
+    /// Sends a hint without waiting. If the inbox is full or missing, the hint is lost.
     pub(super) fn send(&self, inbox: Inbox, datagram: &[u8]) {
         let address = socket::path(&self.dir, &inbox.to_string());
         if let Err(error) = self.socket.send_to(datagram, address) {
@@ -41,12 +41,12 @@ impl InboxSocket {
         }
     }
 
-    /// Takes everything that has arrived.
+    /// Returns all messages that have arrived.
     pub(super) fn receive(&self) -> Vec<wire::Message> {
         let mut messages = Vec::new();
         let mut buffer = vec![0; wire::BUFFER];
         let mut count = 0;
-        // The socket does not block, so an error says that nothing is left.
+        // The socket does not block, so an error says that no message is left.
         while let Ok(length) = self.receive_one(&mut buffer) {
             count += 1;
             messages.extend(wire::decode(self.inbox, &buffer[..length]));
@@ -66,19 +66,19 @@ impl InboxSocket {
         }
     }
 
-    /// The clients that have a socket here, dead or alive.
+    /// Returns the clients that have a socket here, dead or alive.
     pub(super) fn all(&self) -> impl Iterator<Item = Inbox> {
         self.dir.clients()
     }
 
-    /// Removes what a dead client left.
+    /// Removes the socket that a dead client left.
     pub(super) fn clear_away(&self, inbox: Inbox) {
         self.dir.unlink(&inbox.to_string());
     }
 }
 
-/// The name of this client's socket in the directory. Whichever thread drops this removes the name:
-/// the store's own thread may stand at the gate and never come to it.
+/// The name of this client's socket in the directory. The thread that drops this removes the name.
+/// It need not be the store's own thread, which may stand at the gate and never come to it.
 #[derive(Debug)]
 pub(super) struct InboxAddress {
     dir: Arc<Directory>,
@@ -88,7 +88,7 @@ pub(super) struct InboxAddress {
 
 impl Drop for InboxAddress {
     fn drop(&mut self) {
-        // A child has our memory after a fork, but the address is its parent's.
+        // After a fork a child has our memory, but the address belongs to its parent.
         if self.process == process::id() {
             self.dir.unlink(&self.inbox.to_string());
         }

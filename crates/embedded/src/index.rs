@@ -1,17 +1,17 @@
 //! SQLite's index of its log, kept from one program to the next.
 //!
 //! SQLite finds pages in the log by an index, a file that all programs share. The first program
-//! that opens the database while nobody else has it open throws the index away and reads the whole
-//! log to make it anew: after a power loss the index may say anything. For programs that come and
-//! go, that is most of the work. As long as the machine runs and the disk stays mounted, nothing
-//! happens to the index in between. So a program that can tell that this is so, and that the index
-//! is of this log, does not let SQLite throw it away
+//! that opens the database while no other has it open throws the index away, reads the whole log
+//! and makes the index anew, because after a power loss the index may say anything. For programs
+//! that come and go, that is most of the work. As long as the machine runs and the disk stays
+//! mounted, nothing changes the index in between. So a program that can tell that this is the case,
+//! and that the index is of this log, keeps SQLite from throwing it away
 //! (docs/decisions/0077-a-run-starts-what-it-needs.md).
 //!
 //! SQLite takes a program for the first one if no other has a lock on a certain byte of the index.
 //! The lock that is taken here belongs to an open file and not to a process, so SQLite takes it for
-//! another's. All else goes as if another program had the database open: SQLite checks the index,
-//! and makes it anew if it is not whole.
+//! another program's. Everything else happens as if another program had the database open: SQLite
+//! checks the index, and makes it anew if it is not whole.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io, mem::ManuallyDrop, os::unix::fs::FileExt};
@@ -25,8 +25,8 @@ const LOG_HEAD: usize = 32;
 /// The length of the header before each page in the log.
 const FRAME_HEAD: usize = 24;
 
-/// A mark of this boot, this mount of the disk, and these files. `None` if a file is missing, or if
-/// the kernel cannot tell one mount from a later one (Linux before 6.8).
+/// Returns a mark of this boot, this mount of the disk, and these files. `None` if a file is
+/// missing, or if the kernel cannot tell one mount from a later one (Linux before 6.8).
 pub(super) fn mark(dir: &Directory, boot: &str) -> Option<String> {
     let number = |name| Some(dir.look(name, FileType::RegularFile).ok()??.st_ino);
     let ([log, index], mount) = (database::BESIDE, mount(dir)?);
@@ -34,7 +34,7 @@ pub(super) fn mark(dir: &Directory, boot: &str) -> Option<String> {
     Some(format!("{boot} {mount} {database} {log} {index}\n"))
 }
 
-/// The number of the mount, which no other has had since the machine started.
+/// Returns the number of the mount, which no other mount has had since the machine started.
 #[cfg(target_os = "linux")]
 fn mount(dir: &Directory) -> Option<u64> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -49,9 +49,9 @@ fn mount(_dir: &Directory) -> Option<u64> {
     None
 }
 
-/// Has SQLite leave the index as it is, until this process ends. Call it only inside the gate, for
-/// an index with the right [mark], and before SQLite opens the database. `false`: the index is not
-/// of this log, and SQLite will see to it.
+/// Makes SQLite leave the index as it is, until this process ends. Call it only inside the gate,
+/// for an index with the right [mark], and before SQLite opens the database. `false`: the index is
+/// not of this log, and SQLite will make it anew.
 pub(super) fn keep(dir: &Directory) -> bool {
     let open = |name| {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -59,26 +59,27 @@ pub(super) fn keep(dir: &Directory) -> bool {
     };
     let [log, index] = database::BESIDE;
     // This descriptor is never closed. A process that closes any descriptor of the index drops the
-    // locks that SQLite has there for it. SQLite has no locks on the log.
+    // locks that SQLite has there for the process. SQLite has no locks on the log.
     let Ok(index) = open(index).map(ManuallyDrop::new) else { return false };
     let Ok(log) = open(log) else { return false };
     matches!(LogEnd::read(&index), Ok(Some(end)) if end.is_of(&log).unwrap_or(false))
         && lock(&index).is_ok()
 }
 
-/// Where the log ends, as the index says.
+/// The end of the log, as the index says.
 #[derive(Debug, Eq, PartialEq)]
 struct LogEnd {
     pages: u32,
     page_size: u64,
-    /// Drawn anew each time that the log begins anew.
+    /// The salt of the log, which is drawn anew each time that the log begins anew.
     salt: [u8; 8],
-    /// The checksum of all that stands in the log.
+    /// The checksum of everything in the log.
     checksum: [u8; 8],
 }
 
 impl LogEnd {
-    /// `None`: the log is empty, or the index is being written, or it is none.
+    /// Reads the end of the log from the index. `None`: the log is empty, or the index is being
+    /// written, or the file is no index.
     fn read(index: &File) -> io::Result<Option<Self>> {
         let mut twice = [0; 96];
         index.read_exact_at(&mut twice, 0)?;
@@ -94,7 +95,7 @@ impl LogEnd {
         Ok((is_whole && end.pages > 0).then_some(end))
     }
 
-    /// Returns whether a log has this very end.
+    /// Returns whether a log ends exactly here.
     fn is_of(&self, log: &File) -> io::Result<bool> {
         let (mut head, mut last) = ([0; LOG_HEAD], [0; FRAME_HEAD]);
         log.read_exact_at(&mut head, 0)?;
@@ -109,24 +110,26 @@ fn bytes<const N: usize>(of: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|offset| of[at + offset])
 }
 
-/// Two numbers as the log has them, which the index has in the order of this machine.
+/// Turns two numbers from the byte order of this machine, which the index has, into that of the
+/// log.
 fn turned(numbers: [u8; 8]) -> [u8; 8] {
     let number = |at| u32::from_ne_bytes(bytes(&numbers, at)).to_be_bytes();
     bytes(&[number(0), number(4)].concat(), 0)
 }
 
-/// Locks the byte that SQLite calls the dead man's switch, beside everybody else who does.
+/// Locks the byte that SQLite calls the dead man's switch. The lock is shared with all others who
+/// do so.
 #[cfg(target_os = "linux")]
 fn lock(index: &File) -> io::Result<()> {
     use std::{mem, os::fd::AsRawFd};
 
-    // SAFETY: all zeros are a lock that says nothing.
+    // SAFETY: all zeros are a valid `flock`, which describes no lock.
     let mut lock: libc::flock = unsafe { mem::zeroed() };
     lock.l_type = libc::F_RDLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     (lock.l_start, lock.l_len) = (128, 1);
-    // SAFETY: the descriptor is open, and for this command the kernel reads one lock from where the
-    // argument points.
+    // SAFETY: the descriptor is open, and for this command the kernel reads one `flock` at the
+    // address in the last argument.
     let done = unsafe { libc::fcntl(index.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
     if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,17 +1,17 @@
 //! The store for one machine, without a server. SQLite keeps the state. The kernel tells which
-//! clients are alive and which one is next.
+//! clients are alive and which one enters next.
 //!
 //! Every client opens the same directory. A call waits at a file lock, which serves waiters in
 //! order, unlike SQLite's own lock. It then runs the ledger over rows in one transaction, and tells
-//! the clients concerned by datagram. The death of a client's process, in whatever way, is noticed
-//! at once, and its permits go to the next in line. If the first in line die with it, that takes up
-//! to a second. A reboot voids all leases. Items of queues stay, and a push is answered when its
-//! item is on the disk. Linux only.
+//! the clients concerned by datagram. The death of a client's process, of whatever cause, is
+//! noticed at once, and its permits go to the next waiter in line. If the first waiters die with
+//! it, that takes up to a second. A reboot voids all leases. Items of queues stay, and a push is
+//! answered when its item is on the disk. Linux only.
 //!
 //! A process that is stopped (`SIGSTOP`) while it is inside a call holds up the others until it
 //! goes on.
 
-// With two exceptions, which have their proofs beside them: `index.rs` and `log.rs`.
+// Unsafe code is in two modules only, `index.rs` and `log.rs`, with its proofs beside it.
 #![deny(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
@@ -89,17 +89,18 @@ use seinpaal_store::{
     Certainty, NewsSender, Reading, StoreError, StoreErrorKind, clock::Clock, room::Room,
 };
 
-/// Where events are logged: where users of the crate `seinpaal` find this store.
+/// The target under which events are logged. It is the path by which users of the crate `seinpaal`
+/// know this store.
 const TARGET: &str = "seinpaal::store::embedded";
 
-/// One client of the store in a directory. When it is dropped, or its process dies, everything that
-/// it holds is free and its places in line are gone.
+/// A client of the store in a directory. When it is dropped, or its process dies, all its permits
+/// are free and its places in line are gone.
 #[derive(Debug)]
 pub struct EmbeddedStore {
     place: PathBuf,
     signs: Signs,
     jobs: Option<mpsc::Sender<StoreJob>>,
-    /// Where the thread works.
+    /// The room in which the thread works.
     room: Option<Arc<Room<StoreThread>>>,
     bell: Arc<Bell>,
     wait: Arc<GateWait>,
@@ -120,23 +121,24 @@ impl EmbeddedStore {
     /// may have any number of stores open, in one directory too.
     ///
     /// # Errors
-    /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only,
-    /// somebody else's directory or file, a symbolic link), `Misconfigured` (network file system,
-    /// not a directory, other version), `Corrupt` (not our database, damaged), `Full`, or
-    /// `Unreachable` (another process keeps the gate locked).
+    /// Nothing of importance was written: `Forbidden` (no permission, read-only, a directory or
+    /// file of another user, a symbolic link), `Misconfigured` (network file system, not a
+    /// directory, other version), `Corrupt` (not our database, damaged), `Full`, or `Unreachable`
+    /// (another process keeps the gate locked).
     ///
     /// # Forks
-    /// A child that was forked and did not execute another program shares nothing of the store:
-    /// what it asks is answered with an error, and what it drops stays its parent's.
+    /// A child that was forked and did not execute another program shares nothing of the store. Its
+    /// calls are answered with an error, and if it drops the store, the store stays its parent's.
     pub fn open(dir: &Path, inbox: Inbox, news: NewsSender) -> Result<Arc<Self>, StoreError> {
         Self::open_with(dir, Clock::System, inbox, news, None)
     }
 
     /// Opens the store as [`open`](Self::open) does, on a thread of the current tokio runtime and
-    /// without waiting on it. Dropped before that, it leaves nothing.
+    /// without blocking that thread. If the future is dropped before it completes, nothing is left
+    /// behind.
     ///
-    /// If nobody is in the way, the store begins without a thread of its own. The thread is started
-    /// when there is something to wait for, and otherwise after a moment.
+    /// If no other client is in the way, the store begins without a thread of its own. The thread
+    /// is started when there is something to wait for, or else after a moment.
     ///
     /// # Errors
     /// As with [`open`](Self::open).
@@ -151,8 +153,9 @@ impl EmbeddedStore {
         Self::open_for(Stay::UntilDropped, dir, inbox, news).await
     }
 
-    /// Opens the store as [`open_soon`](Self::open_soon) does, in a process that ends with it: that
-    /// takes less work. What is open then is left to the kernel to close.
+    /// Opens the store as [`open_soon`](Self::open_soon) does, in a process that ends with the
+    /// store. That takes less work, because the kernel closes the descriptors that are still open
+    /// then.
     ///
     /// # Errors
     /// As with [`open`](Self::open).
@@ -183,35 +186,37 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// The descriptors that show that this client lives: a locked file, which is the test, and a
-    /// socket, by which others hear at once of its end. A child that inherits both (they are
-    /// close-on-exec: clear that flag in the child) keeps the leases of this client alive after
-    /// this process is gone. Close them, and do nothing else with them: the lock is one for all who
-    /// have inherited it.
+    /// Returns the descriptors that show that this client lives: a locked file, which is the test,
+    /// and a socket, by which others hear at once of its end. If a child inherits both (they are
+    /// close-on-exec: clear that flag in the child), the leases of this client stay alive after
+    /// this process is gone. Only ever close them: the lock is shared by all processes that have
+    /// inherited it.
     #[must_use]
     pub fn presence_fds(&self) -> [BorrowedFd<'_>; 2] {
         self.signs.presence.fds()
     }
 
-    /// The descriptors that a child closes if it was forked and goes on without `exec`:
-    /// [`presence_fds`](Self::presence_fds), and that of the gate. A child that keeps the last one
-    /// open keeps every client out if this process is killed inside a call.
+    /// Returns the descriptors that a child closes if it was forked and goes on without `exec`:
+    /// [`presence_fds`](Self::presence_fds), and the descriptor of the gate. A child that keeps the
+    /// last one open keeps every client out if this process is killed inside a call.
     #[must_use]
     pub fn fork_fds(&self) -> [BorrowedFd<'_>; 3] {
         let [lock, listener] = self.presence_fds();
         [lock, listener, self.signs.gate.as_fd()]
     }
 
-    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it
+    /// Records the child that inherits [`presence_fds`](Self::presence_fds). Once both the child
     /// and this process are gone, the leases end, even if a grandchild has inherited the
     /// descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptors alone count.
+    /// The record could not be written. Then the descriptors alone count.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.signs.presence.record_child(pid)
     }
 
+    /// Gives the thread a job and waits for its answer. While it waits, it looks once a second
+    /// whether the thread stands at the gate for too long.
     async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> StoreJob) -> Result<T, StoreError> {
         if self.process != process::id() {
             return Err(is_forked());
@@ -236,8 +241,8 @@ fn thread_of_store() -> thread::Builder {
     thread::Builder::new().name("seinpaal-store".to_owned())
 }
 
-/// A child has our memory after a fork, but not our thread, and SQLite must not be used across a
-/// fork.
+/// Makes the error for a forked child. It has our memory, but not our thread, and SQLite must not
+/// be used across a fork.
 fn is_forked() -> StoreError {
     let message = "this process was forked from the one that opened the store; open it again here";
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
@@ -251,8 +256,8 @@ fn thread_is_gone(sent: bool) -> StoreError {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        // The thread ends when it finds no sender any more; it is not waited for, because it may
-        // stand at the gate.
+        // The thread ends when it finds no sender any more. Nobody waits for that, because the
+        // thread may stand at the gate.
         self.jobs = None;
         let room = self.room.take();
         if self.process == process::id() {
@@ -265,7 +270,7 @@ impl Drop for EmbeddedStore {
                 return; // nobody hears the bell
             }
         } else {
-            std::mem::forget(room); // what is inside is the parent's
+            std::mem::forget(room); // the parts inside are the parent's
         }
         self.bell.ring();
     }

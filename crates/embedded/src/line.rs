@@ -1,19 +1,20 @@
-//! Where this client waits, as far as it knows. This is only a hint to watch the holders there.
+//! The places at which this client waits, as far as it knows. They only hint where to watch the
+//! holders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup, queue};
 
-/// The line in which a client stands.
+/// A place in line.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum LineOf {
-    /// For permits of this name. Watched are those who hold some.
+    /// A place in the line for permits of this name. The client watches the holders.
     Permits(Name),
-    /// For items of this queue. Watched are those who work on some.
+    /// A place in the line for items of this queue. The client watches the workers.
     Items(Name),
 }
 
-/// The tickets of this client that wait, and the queues that it is idle at.
+/// The tickets of this client that wait, and the queues at which it is idle.
 #[derive(Debug, Default)]
 pub(super) struct WaitingHere {
     tickets: BTreeMap<Name, BTreeSet<Ticket>>,
@@ -25,7 +26,7 @@ impl WaitingHere {
     pub(super) fn note(&mut self, batch: &Batch, replies: &Replies) -> bool {
         for (request, reply) in batch.requests.iter().zip(&replies.replies) {
             match (request, reply) {
-                // An ask to hand over has this answer, too, about the ticket of somebody else.
+                // An ask to hand over has this answer, too, about a ticket of another client.
                 (Request::Acquire(_), Reply::Queued { ticket, .. }) => {
                     self.tickets.entry(batch.name.clone()).or_default().insert(*ticket);
                 }
@@ -39,7 +40,7 @@ impl WaitingHere {
         self.tickets.contains_key(&batch.name)
     }
 
-    /// The first wakeup, of any kind, ends the wait.
+    /// Learns from a wakeup. The first wakeup about a ticket, of any kind, ends its wait.
     pub(super) fn note_wakeup(&mut self, wakeup: &Wakeup) {
         self.remove(&wakeup.name, wakeup.ticket);
     }
@@ -63,7 +64,7 @@ impl WaitingHere {
         self.idle.contains(&batch.name)
     }
 
-    /// A worker that was called stands in line no longer.
+    /// Learns from a wakeup about a queue. A worker that was called stands in line no longer.
     pub(super) fn note_queue_wakeup(&mut self, wakeup: &queue::Wakeup) {
         if wakeup.what == queue::What::Called {
             self.idle.remove(&wakeup.name);

@@ -8,7 +8,7 @@ use super::{rows::read_name, tables};
 /// The most waiters that a snapshot lists.
 const ROWS: u32 = 64;
 
-/// The names that start with `prefix`, in order.
+/// Returns the names that start with `prefix`, in order.
 pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
     let small = "SELECT name FROM small WHERE name >= ?1 ORDER BY name";
     let all = "SELECT name FROM name WHERE name >= ?1 UNION ALL
@@ -16,7 +16,7 @@ pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>
     starting_with(prefix, db, if tables::are_all_there(db)? { all } else { small })
 }
 
-/// The queues that do.
+/// Returns the queues whose names start with `prefix`, in order.
 pub(super) fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
     if !tables::are_all_there(db)? {
         return Ok(Vec::new());
@@ -24,6 +24,8 @@ pub(super) fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name
     starting_with(prefix, db, "SELECT name FROM queue WHERE name >= ?1 ORDER BY name")
 }
 
+/// Returns the names of a query that start with `prefix`. The query has them in order, from
+/// `prefix` on.
 fn starting_with(prefix: &str, db: &Connection, sql: &str) -> rusqlite::Result<Vec<Name>> {
     let mut find = db.prepare_cached(sql)?;
     let mut found = Vec::new();
@@ -37,13 +39,13 @@ fn starting_with(prefix: &str, db: &Connection, sql: &str) -> rusqlite::Result<V
     Ok(found)
 }
 
-/// The batch that looks at one name.
+/// Returns the batch that looks at one name.
 pub(super) fn look(name: Name, me: Inbox) -> Batch {
     let requests = vec![Request::Inspect { rows: ROWS }];
     Batch { name, inbox: Some(me), fence_seen: 0, requests }
 }
 
-/// The row of a name in a list, if the name has one.
+/// Returns the row of a name in a list, if the name has one.
 pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
     let Some(Reply::Snapshot(mut snapshot)) = replies.replies.into_iter().next() else {
         return None;
@@ -52,14 +54,14 @@ pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
     snapshot.is_worth_listing().then_some((name, snapshot))
 }
 
-/// The batch that looks at one queue. It is nobody's: an idle worker that asked would be taken to
-/// have heard when to look next.
+/// Returns the batch that looks at one queue. It belongs to no session: if an idle worker sent it,
+/// the ledger would assume that the worker has heard when to look next.
 pub(super) fn look_at_queue(name: Name) -> queue::Batch {
     let (requests, session) = (vec![queue::Request::Inspect { rows: 0 }], Inbox(0));
     queue::Batch { name, session, number: 0, not_after: Micros::MAX, seen: 0, requests }
 }
 
-/// The row of a queue in a list, if the queue has one.
+/// Returns the row of a queue in a list, if the queue has one.
 pub(super) fn shown_of_queue(
     name: Name,
     replies: queue::Replies,

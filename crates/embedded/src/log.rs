@@ -1,7 +1,7 @@
-//! SQLite's log and the disk: waiting until the log is there, and writing it back into the
+//! SQLite's log and the disk: waiting until the log is on the disk, and writing it back into the
 //! database.
 //!
-//! The wait goes by SQLite's own descriptor of the log, since nobody else ever has one
+//! The wait uses SQLite's own descriptor of the log, since nobody else ever has one
 //! (`database.rs`). That takes unsafe code, which is here with its proof, and otherwise only in
 //! `index.rs`.
 #![allow(unsafe_code)]
@@ -21,13 +21,14 @@ use super::{
     disk::{Disk, DiskFailure},
 };
 
-/// Calls go on while the log is written back, and what they append is left to the next pass. Each
-/// is shorter than the one before it. The log begins anew once a pass leaves nothing.
+/// The most passes of writing the log back. Calls go on meanwhile, and the pages that they append
+/// are left to the next pass. Each pass is shorter than the one before it. The log begins anew once
+/// a pass leaves nothing.
 const PASSES: u32 = 3;
 
 const WRITE_BACK: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
-/// A connection that is used for nothing but this, by one thread.
+/// A connection that one thread uses only for the log.
 #[derive(Debug)]
 pub(super) struct LogConnection {
     db: Connection,
@@ -37,12 +38,12 @@ impl LogConnection {
     /// Opens the log of the database at a path without symbolic links.
     pub(super) fn open(database: &Path) -> io::Result<Self> {
         let db = database::connect(database, database::BUSY_TIMEOUT).map_err(io::Error::other)?;
-        // The log is opened by whatever reads first.
+        // The first reader opens the log.
         db.query_row("PRAGMA user_version", [], |_| Ok(())).map_err(io::Error::other)?;
         Ok(Self { db })
     }
 
-    /// Waits until all that any connection has written to the log is on the disk.
+    /// Waits until everything that any connection has written to the log is on the disk.
     pub(super) fn sync(&mut self) -> Result<(), DiskFailure> {
         let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
         // SAFETY: `db` is open for as long as `self` is borrowed, and `&mut self` lets nobody else
@@ -73,8 +74,8 @@ impl LogConnection {
         }
     }
 
-    /// Writes the log back into the database, as far as nobody is in the way. Returns
-    /// whether nothing is left, or somebody else is at it.
+    /// Writes the log back into the database, as far as no other client is in the way. Returns
+    /// `true` if nothing is left, or if another client is writing it back.
     fn write_back(&mut self) -> Result<bool, DiskFailure> {
         let mut pass = self.db.prepare_cached(WRITE_BACK).map_err(not_asked)?;
         let left = |row: &Row<'_>| {
@@ -82,7 +83,7 @@ impl LogConnection {
             Ok(busy || pages == written)
         };
         match pass.query_row([], left) {
-            // The kernel says once that it gave up pages, and it has said so here.
+            // The kernel reports once that it gave up pages, and it has reported that here.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
                 Err(DiskFailure::NotDone(io::Error::other(error)))
             }
@@ -99,7 +100,7 @@ fn not_asked(error: rusqlite::Error) -> DiskFailure {
     DiskFailure::NotAsked(io::Error::other(error))
 }
 
-/// The log of a database at a path without symbolic links; opened when it is first needed.
+/// The log of a database at a path without symbolic links. It is opened when it is first needed.
 #[derive(Debug)]
 pub(super) struct LogOnDisk {
     database: PathBuf,

@@ -1,4 +1,5 @@
-//! One name's state as the ledger meets it: one record while it is small, rows when it is not.
+//! One name's state as the ledger meets it: one record while the name is small, rows when it is
+//! not.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ pub(super) enum NameState<'a> {
 }
 
 impl<'a> NameState<'a> {
-    /// A name that is not there is small.
+    /// Opens a name. A name that is not there is small.
     pub(super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
         if let Some(small) = SmallName::find(db, name)? {
             return Ok(Self::Small(name, Box::new(small)));
@@ -35,8 +36,8 @@ impl<'a> NameState<'a> {
         Ok(Self::Small(name, Box::new(small)))
     }
 
-    /// What it says against itself, as it stands. Of a large name with more than `most` rows of a
-    /// kind, nothing is added up.
+    /// Returns the contradictions in the stored state. If a large name has more than `most` rows of
+    /// a kind, nothing is compared.
     pub(super) fn contradictions(&self, most: u32) -> Result<Vec<String>> {
         match self {
             Self::Small(_, small) => Ok(found_in_state(&small.state)),
@@ -63,7 +64,7 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// Writes what is not written yet, in the form that it should have.
+    /// Writes the changes that are not written yet, in the form that the name should have.
     pub(super) fn keep(self, now: Micros) -> Result<()> {
         match self {
             Self::Small(name, mut small) => {
@@ -84,8 +85,8 @@ impl<'a> NameState<'a> {
         Ok(())
     }
 
-    /// Remembers tickets that were given back for no longer than this from now on. Where a name is
-    /// large, as long as ever.
+    /// Shortens the time for which tickets that were given back are remembered, to this time from
+    /// now on. A large name remembers them for the usual time.
     pub(super) fn remember_for(&mut self, time: Micros, tickets: impl Iterator<Item = Ticket>) {
         let Self::Small(_, small) = self else { return };
         for ticket in tickets {
@@ -102,7 +103,7 @@ impl<'a> NameState<'a> {
         Ok(())
     }
 
-    /// The first `most` distinct clients in line, in the order of service.
+    /// Returns the first `most` distinct clients in line, in the order of service.
     pub(super) fn first_waiting(&self, most: usize) -> Result<Vec<Inbox>> {
         match self {
             Self::Small(_, small) => {
@@ -112,7 +113,7 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// The clients of up to `most` waiters, those that were passed over among them.
+    /// Returns the clients of up to `most` waiters, those that were passed over among them.
     pub(super) fn waiting(&self, most: u32) -> Result<Vec<Inbox>> {
         match self {
             Self::Small(_, small) => Ok(waiting(&small.state, most)),
@@ -120,7 +121,7 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// Up to `most` distinct clients that hold here, of those after this one.
+    /// Returns up to `most` distinct clients that hold here, of those after this one.
     pub(super) fn holding(&self, after: Option<Inbox>, most: usize) -> Result<Vec<Inbox>> {
         match self {
             Self::Small(_, small) => Ok(holding(&small.state, after, most)),
@@ -128,7 +129,7 @@ impl<'a> NameState<'a> {
         }
     }
 
-    /// Returns whether nobody holds or waits here, as far as is known without asking.
+    /// Returns whether nobody holds or waits here, as far as that is known without a query.
     pub(super) fn is_at_rest(&self) -> bool {
         match self {
             Self::Small(_, small) => small.state.is_at_rest(),
@@ -137,12 +138,12 @@ impl<'a> NameState<'a> {
     }
 }
 
-/// The clients of up to `most` waiters.
+/// Returns the clients of up to `most` waiters.
 pub(super) fn waiting(state: &MemoryState, most: u32) -> Vec<Inbox> {
     inboxes(state.entries().filter(|entry| !holds(entry)).take(most as usize))
 }
 
-/// Up to `most` distinct clients that hold, of those after this one.
+/// Returns up to `most` distinct clients that hold, of those after this one.
 pub(super) fn holding(state: &MemoryState, after: Option<Inbox>, most: usize) -> Vec<Inbox> {
     let holding = inboxes(state.entries().filter(|entry| holds(entry)));
     let distinct: BTreeSet<Inbox> = holding.into_iter().collect();

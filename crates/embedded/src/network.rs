@@ -1,5 +1,5 @@
-//! Which file systems are refused: those on which another machine could hold what the kernel here
-//! takes for free.
+//! The file systems that are refused, because on them another machine could hold a permit that the
+//! kernel of this one takes for free.
 
 use std::{fs, io, os::fd::BorrowedFd};
 
@@ -41,7 +41,7 @@ const LOCAL_FUSE: [&str; 10] = [
     "fuse.encfs",
 ];
 
-/// The name of the network file system that a directory is on, if it is on one.
+/// Returns the name of the network file system that a directory is on, if it is on one.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<String>> {
     /// `MNT_LOCAL`: the file system keeps its files on this machine.
@@ -50,7 +50,7 @@ pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<Stri
     Ok((!is_local).then(|| "not a local one".to_owned()))
 }
 
-/// The name of the network file system that a directory is on, if it is on one.
+/// Returns the name of the network file system that a directory is on, if it is on one.
 #[cfg(target_os = "linux")]
 pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<String>> {
     let magic = fstatfs(dir)?.f_type as u64 & 0xffff_ffff;
@@ -62,7 +62,8 @@ pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<Stri
     Ok(refused(magic, type_of(&mounts, &format!("{}:{}", major(device), minor(device)))))
 }
 
-/// A FUSE that is not known to be local may be anything, so it is refused.
+/// Returns the name of a file system that is refused. A FUSE that is not known to be local may be
+/// anything, so it is refused.
 #[cfg(any(target_os = "linux", test))]
 fn refused(magic: u64, fuse: Option<&str>) -> Option<String> {
     if magic == FUSE {
@@ -72,7 +73,7 @@ fn refused(magic: u64, fuse: Option<&str>) -> Option<String> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| (*name).to_owned())
 }
 
-/// The type of the file system that a file is on. `None`: that is not seen.
+/// Returns the type of the file system that a file is on; `None` if it cannot be found out.
 #[cfg(target_os = "linux")]
 pub(super) fn file_system(file: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
@@ -82,13 +83,13 @@ pub(super) fn file_system(file: &fs::Metadata) -> Option<String> {
     type_of(&mounts, &format!("{}:{}", major(device), minor(device))).map(str::to_owned)
 }
 
-/// As above, on systems that cannot be asked.
+/// Returns `None`, on systems that cannot be asked.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn file_system(_file: &fs::Metadata) -> Option<String> {
     None
 }
 
-/// The file system type of a device in the text of `mountinfo`.
+/// Returns the file system type of a device from the text of `mountinfo`.
 #[cfg(any(target_os = "linux", test))]
 fn type_of<'a>(mounts: &'a str, device: &str) -> Option<&'a str> {
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(device))?;

@@ -1,5 +1,5 @@
-//! How a store is opened: on the thread that asks, if nobody is in the way, or by a thread of its
-//! own.
+//! Opening a store: on the caller's thread if no other client is in the way, or else on a thread of
+//! its own.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,13 +24,14 @@ use super::{
     worker::{StoreJob, StoreThread},
 };
 
-/// How long a store that was opened without a thread goes without one. A thread is there for what
-/// comes from others, and most commands that end sooner would only wait for it.
+/// How long a store that was opened without a thread stays without one. The thread handles events
+/// that other clients cause, and most commands that end sooner would only wait for it.
 const ALONE: Duration = Duration::from_millis(20);
 
 type Opened = Result<(Signs, Reading), StoreError>;
 
 impl EmbeddedStore {
+    /// Opens the store by a thread of its own, and blocks until it is open.
     pub(super) fn open_with(
         dir: &Path,
         clock: Clock,
@@ -45,6 +46,8 @@ impl EmbeddedStore {
         Ok(opening.end(done, true))
     }
 
+    /// Opens the store on the caller's thread if that needs no waiting, or else by a thread of its
+    /// own.
     pub(super) async fn open_for(
         stay: Stay,
         dir: &Path,
@@ -67,9 +70,10 @@ impl EmbeddedStore {
         }
     }
 
-    /// Gives the store a thread, if it is still open by then.
+    /// Gives the store a thread, if the store is still open by then.
     fn start_soon(self: &Arc<Self>) {
-        // Weak: a command that is done sooner must not be kept open for a thread that nobody needs.
+        // The reference is weak, so that a command that is done sooner is not kept open for a
+        // thread that it does not need.
         let soon = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep(ALONE).await;
@@ -79,14 +83,14 @@ impl EmbeddedStore {
         });
     }
 
-    /// Opens the store on this thread. `None`: that would take waiting, or fail.
+    /// Opens the store on this thread. `None`: opening would have to wait, or would fail.
     fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
         let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
         let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
         let disk_thread =
             DiskThread::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
         let (jobs, inside) = mpsc::channel();
-        // Read while the parts are at hand: the room owns them afterwards.
+        // The clock is read here, because the room owns the parts afterwards.
         let first_reading = parts.read_clock();
         let room = Arc::new(Room::new());
         room.open(StoreThread::new(parts, news.clone(), inside, Arc::clone(&bell), disk_thread));
@@ -95,7 +99,7 @@ impl EmbeddedStore {
     }
 }
 
-/// A store that its thread, or the thread that asks, is opening.
+/// A store that is being opened, by its own thread or by the caller's.
 struct OpeningStore {
     place: PathBuf,
     jobs: mpsc::Sender<StoreJob>,
@@ -106,7 +110,8 @@ struct OpeningStore {
 }
 
 impl OpeningStore {
-    /// Starts the thread. It tells how the opening went, and goes on if somebody has heard that.
+    /// Starts the thread. The thread reports the result of the opening, and goes on if somebody has
+    /// received it.
     fn begin(
         dir: &Path,
         clock: Clock,

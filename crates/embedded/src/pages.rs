@@ -1,5 +1,5 @@
-//! Looks at many clients, a page at a time. The next look at the same place goes on where the last
-//! one stopped, so that a look takes a bounded time and each client is looked at in the end.
+//! Looks at many clients, a page at a time. The next look at a place goes on where the last one
+//! stopped, so that a look takes a bounded time and each client is looked at in the end.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -11,23 +11,23 @@ use super::line::LineOf;
 /// The most places of which one client remembers where a look stopped.
 const MOST_MARKS: usize = 64;
 
-/// Some of the clients at a place, in the order of their ids, which goes round.
+/// Some of the clients at a place, in the order of their ids. The order goes round.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct ClientPage {
     after: Option<Inbox>,
     pub(super) clients: Vec<Inbox>,
-    /// Whether these are all that there are.
+    /// Whether these are all clients at the place.
     is_whole: bool,
 }
 
 impl ClientPage {
-    /// The page of a place where nobody is.
+    /// Makes the page of a place at which nobody is.
     pub(super) fn of_nobody() -> Self {
         Self { after: None, clients: Vec::new(), is_whole: true }
     }
 
-    /// Up to `most` clients that come after this one. `list` lists up to so many after one, or
-    /// from the first on, in the order of their ids.
+    /// Reads up to `most` clients that come after `after`. `list` returns up to so many after a
+    /// client, or from the first on, in the order of their ids.
     fn read(
         after: Option<Inbox>,
         most: usize,
@@ -55,13 +55,13 @@ impl ClientPage {
     }
 }
 
-/// Where looks have stopped.
+/// The places at which looks have stopped.
 #[derive(Debug, Default)]
 pub(super) struct PageMarks(RefCell<BTreeMap<LineOf, Inbox>>);
 
 impl PageMarks {
-    /// The next page of a place. The first page of a client begins after its own id, so that many
-    /// clients that look once do not all look at the same ones.
+    /// Reads the next page of a place. The first page that a client reads begins after its own id,
+    /// so that many clients that look once do not all look at the same ones.
     pub(super) fn turn_page(
         &self,
         line_of: &LineOf,

@@ -37,20 +37,20 @@ pub(super) struct Parts {
     pub(super) socket: InboxSocket,
     clock: StoreClock,
     pub(super) me: Inbox,
-    /// Whether the log was not read for the index.
+    /// Whether the index was kept, so that the log was not read.
     pub(super) keeps_index: bool,
     stay: Stay,
-    /// When a look for names that nobody uses last found none, on the store's clock.
+    /// When a look last found no name that is no longer used, on the store's clock.
     pub(super) found_nothing_at: Cell<Option<Micros>>,
-    /// As above, for queues.
+    /// When a look last found no queue that is no longer used, on the store's clock.
     pub(super) found_no_queue_at: Cell<Option<Micros>>,
-    /// Where the looks at those who hold or work have stopped.
+    /// The pages at which the looks at holders and workers have stopped.
     pub(super) marks: PageMarks,
 }
 
 impl Parts {
-    /// Opens everything, and nothing is left behind if something is refused. From the moment the
-    /// gate is left, others see this client as alive.
+    /// Opens all parts. If something is refused, nothing is left behind. Once the gate is left,
+    /// other clients see this one as alive.
     pub(super) fn open(
         path: &Path,
         clock: Clock,
@@ -66,8 +66,9 @@ impl Parts {
         Ok(found.at(gate, me, Stay::UntilDropped))
     }
 
-    /// Opens everything likewise, but without waiting for anybody. `None`: somebody is in the way,
-    /// nothing is there yet, or an error came up that [`open`](Self::open) will show again.
+    /// Opens all parts as [`open`](Self::open) does, but without waiting for anybody. `None`:
+    /// somebody is in the way, nothing is there yet, or an error came up that [`open`](Self::open)
+    /// will show again.
     pub(super) fn try_open(
         path: &Path,
         clock: Clock,
@@ -85,31 +86,33 @@ impl Parts {
         };
         let found = found.ok()?;
         drop(inside);
-        // Nobody was waited for. From now on calls wait for foreign programs, as they always do.
+        // No foreign program was waited for so far. From now on calls wait for such programs, as
+        // they always do.
         found.database.db.busy_timeout(database::BUSY_TIMEOUT).ok()?;
         Some(found.at(gate, me, stay))
     }
 
-    /// Where the database is, without symbolic links.
+    /// Returns the path of the database, without symbolic links.
     pub(super) fn database(&self) -> &Path {
         &self.database.true_path
     }
 
     pub(super) fn read_clock(&self) -> Reading {
-        // Read first, so that it lies before the reading of the store's clock.
+        // The client's clock is read first, so that its instant lies before the reading of the
+        // store's clock.
         let asked_at = boottime::now();
         Reading { shows: self.clock.now(), asked_at }
     }
 
-    /// Does `work` as one step that takes effect whole or not at all, and then tells those whom it
-    /// concerns.
+    /// Does `work` as one step that takes effect whole or not at all, and then tells the clients
+    /// that it concerns.
     pub(super) fn turn<T>(
         &self,
         mut work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
         let (done, tell) = match self.enter_and_step(&mut work) {
             // On a full disk the log cannot grow. Once it is written back it begins anew in the
-            // room that it has, which is enough to renew and to give back.
+            // room that it has, which is enough to renew leases and to give permits back.
             Err(error) if error.kind() == StoreErrorKind::Full => {
                 self.write_back();
                 self.enter_and_step(&mut work)?
@@ -120,8 +123,9 @@ impl Parts {
         Ok((done, tell))
     }
 
-    /// Does `work` likewise, but without waiting. `None`: nothing was done, because somebody is
-    /// inside, `work` declined, or an error came up that the next attempt will show again.
+    /// Does `work` as [`turn`](Self::turn) does, but without waiting. `None`: nothing was done,
+    /// because somebody is inside, `work` declined, or an error came up that the next attempt will
+    /// show again.
     pub(super) fn try_turn<T>(
         &self,
         work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<Option<T>>,
@@ -141,8 +145,8 @@ impl Parts {
         }
         let tell = turn.tell;
         drop(inside);
-        // Outside the gate, so that nobody waits for it, and after the commit, which those who are
-        // told may look for at once.
+        // The news are sent outside the gate, so that nobody waits for that. They are sent after
+        // the commit, because the clients that get them may look for its effects at once.
         self.send(&tell);
         Some(Ok((done, tell)))
     }
@@ -155,13 +159,14 @@ impl Parts {
         self.step(work)
     }
 
+    /// Does `work` in one transaction inside the gate.
     fn step<T>(
         &self,
         work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
         let mut turn = Turn::new(&self.database.db, self.around(), self.clock.now());
-        // `IMMEDIATE`: a transaction that has only read cannot go on to write once a foreign
-        // program has written.
+        // `IMMEDIATE`, because a transaction that has only read cannot go on to write once a
+        // foreign program has written.
         self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         self.run("COMMIT").map_err(|error| self.undo(at_commit(&error), error))?;
@@ -174,7 +179,7 @@ impl Parts {
         TurnParts { presences, socket, me, stay, found_nothing_at, found_no_queue_at, marks }
     }
 
-    /// Reads without waiting at the gate. The result may be old by the time it is used.
+    /// Reads without waiting at the gate. The result may be out of date by the time it is used.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -182,12 +187,12 @@ impl Parts {
         work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
     }
 
-    /// Looks at each without waiting at the gate, and writes nothing. `None`: only an inspection
-    /// can say.
+    /// Looks at each name without waiting at the gate, and writes nothing. `None`: only an
+    /// inspection can tell.
     pub(super) fn glance(&self, batches: &[Batch]) -> Result<Vec<Option<Replies>>, StoreError> {
         let (now, mut bystander) = (self.clock.now(), Bystander::new(&self.presences, self.me));
         let seen = self.read(|db| {
-            // One transaction, so that all names are seen as they are at one moment.
+            // One transaction shows all names as they are at one moment.
             run(db, "BEGIN")?;
             batches.iter().map(|batch| bystander.glance(db, now, batch)).collect()
         });
@@ -195,19 +200,20 @@ impl Parts {
         seen
     }
 
-    /// How many pages the log had when this client last committed.
+    /// Returns how many pages the log had when this client last committed.
     pub(super) fn log_pages(&self) -> u32 {
         self.database.log_pages()
     }
 
-    /// Writes the log back into the database, as far as nobody is in the way. Never inside the
-    /// gate: it waits for the disk.
+    /// Writes the log back into the database, as far as no other client is in the way. Never call
+    /// it inside the gate, because it waits for the disk.
     fn write_back(&self) {
         if let Err(error) = self.run("PRAGMA wal_checkpoint(PASSIVE)") {
             tracing::debug!(target: crate::TARGET, %error, "the log could not be written back");
         }
     }
 
+    /// Sends the news of a turn to other clients, by datagram.
     fn send(&self, tell: &Tell) {
         for (inbox, name, wakeups) in tell.by_inbox(self.me) {
             self.socket.send(inbox, &wire::encode_wakeups(name, &wakeups));
@@ -227,7 +233,7 @@ impl Parts {
     }
 
     fn roll_back(&self) {
-        // Some errors have rolled back already; then there is nothing to undo.
+        // Some errors have already rolled back. Then there is nothing to undo.
         if !self.database.db.is_autocommit() {
             let _ = self.run("ROLLBACK");
         }
@@ -259,8 +265,9 @@ impl Drop for NoBusyTimeout<'_> {
     }
 }
 
-/// The log ends with the page that says that all before it counts. SQLite says `FULL` where a page
-/// did not fit, so that one did not get there.
+/// Returns whether it is certain that a failed commit did not take place. The last page of a commit
+/// in the log says that all pages before it count. SQLite reports `FULL` if a page did not fit, so
+/// the last page was not written.
 fn at_commit(error: &rusqlite::Error) -> Certainty {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Certainty::NotExecuted,

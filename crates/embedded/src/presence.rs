@@ -1,18 +1,18 @@
-//! Which clients are alive, as the kernel tells.
+//! The clients that are alive, as the kernel tells.
 //!
 //! A client keeps a file of its own locked, and a socket of its own listening, for as long as it
-//! lives. Whether the file is locked is the test. That the socket hangs up (`hangup.rs`) is the
-//! notice, which only says when to test.
+//! lives. The test of life is whether the file is locked. The notice is that the socket hangs up
+//! (`hangup.rs`), which only says when to test.
 //!
-//! The lock is one of `flock`. It belongs to what was opened, not to a process: it ends when the
+//! The lock is one of `flock`. It belongs to the open file and not to a process: it ends when the
 //! last process ends that has inherited the descriptor, and closing another descriptor of the same
-//! file does nothing to it. So this needs no process ids, works between containers, and a child
-//! that inherits both descriptors keeps its parent's leases alive.
+//! file does nothing to it. So this needs no process ids and works between containers, and if a
+//! child inherits both descriptors, it keeps its parent's leases alive.
 //!
-//! A program may close what it inherits (ssh, tcsh, closefrom(3)). So a free lock is no proof of
-//! death while the file has a child on record that lives (`record.rs`). Nothing hangs up when that
-//! child ends. A waiter cannot connect to such a client, and therefore looks again, at least once a
-//! second.
+//! A program may close the descriptors that it inherits (ssh, tcsh, closefrom(3)). So a free lock
+//! is no proof of death while the file has a record of a child that lives (`record.rs`). Nothing
+//! hangs up when that child ends. A waiter cannot connect to such a client, and therefore looks
+//! again, at least once a second.
 
 use std::{
     fs::File,
@@ -39,10 +39,10 @@ use super::{
 };
 use seinpaal_store::{ChildRecord, StoreError};
 
-/// How often a file is made anew because somebody looked at it before it was locked.
+/// How often a file is made anew because another client looked at it before it was locked.
 const MOST_TRIES: u32 = 100;
 
-/// Where clients show that they live.
+/// The folder in which clients show that they live.
 #[derive(Clone, Debug)]
 pub(super) struct Presences {
     dir: Arc<Directory>,
@@ -59,14 +59,14 @@ pub(super) struct OwnPresence {
 }
 
 impl Presences {
-    /// Only inside the gate.
+    /// Opens the folder. Call it only inside the gate.
     pub(super) fn open(dir: &Directory) -> Result<Self, StoreError> {
         Ok(Self { dir: Arc::new(dir.folder("presence")?) })
     }
 
     /// Returns whether this client is gone. If that cannot be told, it counts as alive. The answer
     /// is certain only inside the gate: a client that is just opening the store has not locked its
-    /// file yet. Whoever asks outside must ask again inside before acting on it.
+    /// file yet. A caller that asks outside must ask again inside before it acts on the answer.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
         if planted(Mistake::EmbeddedDeathUnseen) {
             return false;
@@ -76,7 +76,8 @@ impl Presences {
             Ok(file) => File::from(file),
             Err(error) => return error == Errno::NOENT,
         };
-        // Shared: two who look at the same time are not in each other's way.
+        // The lock is shared, so that two clients that look at the same time are not in each
+        // other's way.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => is_plain(&file) && !record::is_anybody_there(&file),
             Err(Errno::WOULDBLOCK) => record::are_processes_gone(&file),
@@ -84,7 +85,7 @@ impl Presences {
         }
     }
 
-    /// A connection that is hung up when this client may be gone.
+    /// Connects to a client, by a connection that is hung up when this client may be gone.
     pub(super) fn watch(&self, inbox: Inbox) -> rustix::io::Result<OwnedFd> {
         hangup::watch(&self.dir, &socket_of(&inbox.to_string()))
     }
@@ -93,12 +94,12 @@ impl Presences {
         clear_away(&self.dir, &inbox.to_string());
     }
 
-    /// The clients that have a file here, dead or alive.
+    /// Returns the clients that have a file here, dead or alive.
     pub(super) fn all(&self) -> impl Iterator<Item = Inbox> {
         self.dir.clients()
     }
 
-    /// Shows that this client lives. Only inside the gate.
+    /// Shows that this client lives. Call it only inside the gate.
     pub(super) fn show(&self, inbox: Inbox) -> Result<OwnPresence, StoreError> {
         let (dir, file) = (Arc::clone(&self.dir), inbox.to_string());
         let shown = show(&dir, &file).inspect_err(|_| clear_away(&dir, &file));
@@ -109,7 +110,7 @@ impl Presences {
 }
 
 impl OwnPresence {
-    /// The locked file and the listening socket.
+    /// Returns the locked file and the listening socket.
     pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
         [self.lock.as_fd(), self.listener.as_fd()]
     }
@@ -118,20 +119,19 @@ impl OwnPresence {
         Arc::clone(&self.listener)
     }
 
-    /// Puts on record which two processes matter: this one and a child that inherits the
-    /// descriptors.
+    /// Records the two processes that count: this one and a child that inherits the descriptors.
     pub(super) fn record_child(&self, child: u32) -> Result<(), StoreError> {
         record::write(&self.lock, child).map_err(trouble::at(&self.dir.join(&self.file)))
     }
 
-    /// The same record for the child, which signs it by itself.
+    /// Prepares a record of a child that the child signs by itself.
     pub(super) fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
         let path = self.dir.join(&self.file);
         let draft = RecordDraft::begin(&self.lock, path.clone()).map_err(trouble::at(&path))?;
         Ok(draft.map(|draft| ChildRecord(Arc::new(draft))))
     }
 
-    /// From here on the descriptors alone count.
+    /// Removes the record, so that the descriptors alone count from here on.
     pub(super) fn forget_child(&self) -> Result<(), StoreError> {
         record::erase(&self.lock).map_err(trouble::at(&self.dir.join(&self.file)))
     }
@@ -139,15 +139,15 @@ impl OwnPresence {
 
 impl Drop for OwnPresence {
     fn drop(&mut self) {
-        // A child has our memory after a fork, but it is its parent that lives or dies.
+        // A child has our memory after a fork, but the presence is its parent's.
         if self.process == process::id() {
             clear_away(&self.dir, &self.file);
         }
     }
 }
 
-/// The socket is opened first. As a rule, a process that ends closes first what it opened last, so
-/// the lock is gone by the time the socket hangs up.
+/// Opens the socket and then the locked file. A process that ends usually closes first what it
+/// opened last, so the lock is gone by the time the socket hangs up.
 fn show(dir: &Directory, file: &str) -> io::Result<(File, HangupListener)> {
     let listener = HangupListener::open(dir, &socket_of(file))?;
     for _ in 0..MOST_TRIES {
@@ -158,7 +158,8 @@ fn show(dir: &Directory, file: &str) -> io::Result<(File, HangupListener)> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
-/// A new file, locked. `None`: somebody looked at it in between, outside the gate.
+/// Makes a new file and locks it. `None`: another client looked at the file in between, outside the
+/// gate.
 fn make_locked(dir: &Directory, file: &str) -> io::Result<Option<File>> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     let lock = File::from(rfs::openat(dir.fd(), file, flags, Mode::RUSR | Mode::WUSR)?);
@@ -173,7 +174,8 @@ fn make_locked(dir: &Directory, file: &str) -> io::Result<Option<File>> {
     }
 }
 
-/// Something else in its place, such as what earlier builds put there, tells nothing.
+/// Returns whether this is a file. Something else in its place, such as earlier builds made, tells
+/// nothing.
 fn is_plain(file: &File) -> bool {
     file.metadata().is_ok_and(|file| file.file_type().is_file())
 }
@@ -193,14 +195,14 @@ mod tests {
 
     use super::*;
 
-    /// A client that showed itself, and whose descriptors are all closed. Its file stays.
+    /// Returns a client that showed itself and whose descriptors are all closed. Its file stays.
     fn left_behind(record: impl FnOnce(&OwnPresence)) -> (Presences, Inbox, tempfile::TempDir) {
         let place = tempfile::tempdir().unwrap();
         let presences = Presences::open(&Directory::open(place.path()).unwrap()).unwrap();
         let inbox = Inbox(7);
         let mut own = presences.show(inbox).unwrap();
         record(&own);
-        // As in a child: the file is another's to clear away.
+        // As in a child, the file is another process's to clear away.
         own.process = 0;
         drop(own);
         (presences, inbox, place)

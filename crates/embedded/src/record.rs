@@ -1,8 +1,9 @@
-//! The two processes that count if a child has inherited the presence of its parent: the parent and
-//! that child. Without a record, every process that has inherited the presence counts.
+//! The record of the two processes that count if a child has inherited the presence of its parent:
+//! the parent and that child. Without a record, every process that has inherited the presence
+//! counts.
 //!
 //! The record is one line in the file that the client keeps locked: the pid namespace, and for each
-//! of the two its process id and its start time. A line without its end does not count, so half a
+//! of the two processes its id and its start time. A line without its end does not count, so half a
 //! line does no harm. The child can complete the line by itself between fork and exec. Code that
 //! runs there must not allocate or lock, since another thread of the parent may have been doing so
 //! when the child was forked.
@@ -26,21 +27,21 @@ use rustix::{
 use super::trouble;
 use seinpaal_store::{SignedByChild, StoreError};
 
-/// More than the kernel says of a process in one line: some fifty numbers.
+/// The room for a line of the kernel about a process, which has some fifty numbers.
 const MOST_STAT: usize = 2048;
-/// Longer than any record.
+/// The room for a record. Every record is shorter.
 const MOST_RECORD: usize = 256;
-/// More than two numbers, a space and a line's end.
+/// The room for two numbers, a space and a line's end.
 const MOST_LINE: usize = 64;
 
-/// Returns whether both processes that are on record in a file are gone. `false` also where there
-/// is no record, or it is of another pid namespace.
+/// Returns whether both processes on record in a file are gone. `false` also if there is no record,
+/// or if it is of another pid namespace.
 pub(super) fn are_processes_gone(file: &File) -> bool {
     on_record(file).is_some_and(|processes| processes.into_iter().all(is_process_gone))
 }
 
-/// Returns whether one of the processes that are on record in a file lives. `false` also where
-/// there is no record, or it is of another pid namespace.
+/// Returns whether one of the processes on record in a file lives. `false` also if there is no
+/// record, or if it is of another pid namespace.
 pub(super) fn is_anybody_there(file: &File) -> bool {
     on_record(file).is_some_and(|processes| !processes.into_iter().all(is_process_gone))
 }
@@ -51,18 +52,18 @@ fn on_record(file: &File) -> Option<[StartedProcess; 2]> {
     read_record(str::from_utf8(&bytes[..length]).ok()?)
 }
 
-/// Puts this process and a child on record. Nothing where processes cannot be seen.
+/// Records this process and a child. Does nothing on systems where processes cannot be seen.
 pub(super) fn write(file: &File, child: u32) -> io::Result<()> {
     let (Some(begin), Ok(its)) = (record_of_parent(), started(child)) else { return Ok(()) };
     replace(file, &format!("{begin}{child} {its}\n"))
 }
 
-/// Takes what is on record off again.
+/// Erases the record.
 pub(super) fn erase(file: &File) -> io::Result<()> {
     file.set_len(0)
 }
 
-/// Between the two steps nothing is on record, which is safe.
+/// Replaces the record. Between the two steps there is no record, which is safe.
 fn replace(file: &File, record: &str) -> io::Result<()> {
     file.set_len(0)?;
     file.write_all_at(record.as_bytes(), 0)
@@ -77,7 +78,7 @@ pub(super) struct RecordDraft {
 }
 
 impl RecordDraft {
-    /// `None` where processes cannot be seen.
+    /// Begins a record. `None` if processes cannot be seen.
     pub(super) fn begin(file: &Arc<File>, path: PathBuf) -> io::Result<Option<Self>> {
         let Some(record) = record_of_parent() else { return Ok(None) };
         replace(file, &record)?;
@@ -109,10 +110,10 @@ impl SignedByChild for RecordDraft {
     }
 }
 
-/// A process and when it started.
+/// A process and the time of its start.
 type StartedProcess = (u32, u64);
 
-/// The two processes, if they can be seen from here.
+/// Reads the two processes of a record, if they can be seen from here.
 fn read_record(text: &str) -> Option<[StartedProcess; 2]> {
     let mut words = text.strip_suffix('\n')?.split(' ');
     let namespace: u64 = words.next()?.parse().ok()?;
@@ -122,15 +123,15 @@ fn read_record(text: &str) -> Option<[StartedProcess; 2]> {
     (is_all && pid_namespace() == Some(namespace)).then_some(processes)
 }
 
-/// The beginning of a record, which the parent writes.
+/// Returns the beginning of a record, which the parent writes.
 fn record_of_parent() -> Option<String> {
     let me = process::id();
     let mine = started(me).ok()?;
     Some(format!("{} {me} {mine} ", pid_namespace()?))
 }
 
-/// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing. `None`, too,
-/// where there is no `/proc`.
+/// Returns the pid namespace of this process. `None` if `/proc` shows another namespace than ours,
+/// because its numbers mean nothing then. `None`, too, if there is no `/proc`.
 pub(super) fn pid_namespace() -> Option<u64> {
     let me = fs::read_link("/proc/self").ok()?;
     if me.to_str()?.parse() != Ok(process::id()) {
@@ -139,9 +140,9 @@ pub(super) fn pid_namespace() -> Option<u64> {
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
-/// A number may be in use again by another process, so the time of its start counts too. A process
-/// that only waits to be reaped is gone. One whose main thread has ended lives on in its other
-/// threads.
+/// Returns whether a process is gone. Its number may be in use again by another process, so the
+/// time of its start counts too. A process that only waits to be reaped is gone. A process whose
+/// main thread has ended lives on in its other threads.
 fn is_process_gone((pid, began): StartedProcess) -> bool {
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     if test_kill_process(id) == Err(Errno::SRCH) {
@@ -150,13 +151,13 @@ fn is_process_gone((pid, began): StartedProcess) -> bool {
     started(pid).is_ok_and(|start| start != began)
 }
 
-/// When a process started, in ticks since boot; 0 once all its threads have ended and it is not
-/// reaped.
+/// Returns when a process started, in ticks since boot; 0 once all its threads have ended and it is
+/// not reaped.
 fn started(pid: u32) -> io::Result<u64> {
     read_start(format!("/proc/{pid}/stat"))
 }
 
-/// When this process started.
+/// Returns when this process started.
 fn started_here() -> io::Result<u64> {
     read_start(c"/proc/self/stat")
 }
@@ -169,8 +170,8 @@ fn read_start(stat: impl Arg) -> io::Result<u64> {
     started_by(&stat[..length])
 }
 
-/// When the process of this line of `/proc` started, in ticks since boot; 0 once all its threads
-/// have ended and it is not reaped.
+/// Returns when the process of this line of `/proc` started, in ticks since boot; 0 once all its
+/// threads have ended and it is not reaped.
 fn started_by(stat: &[u8]) -> io::Result<u64> {
     // The name of the program stands in parentheses and may have anything in it.
     let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(stat.len(), |at| at + 1);
@@ -239,7 +240,7 @@ mod tests {
         let me = process::id();
         let others = |at: u64| format!("{at} {me} 1 {me} 2\n");
         replace(&file, &others(namespace)).unwrap();
-        assert!(are_processes_gone(&file), "this number belonged to others then");
+        assert!(are_processes_gone(&file), "another process had this number then");
         replace(&file, &others(namespace + 1)).unwrap();
         assert!(!are_processes_gone(&file), "that is another namespace");
         erase(&file).unwrap();

@@ -1,6 +1,6 @@
-//! Stores under a clock or on a disk that a test chooses, or that look only when they are told, and
-//! a check of every statement that a store runs. Only with the feature `rigged`, which no build
-//! that is used has.
+//! Stores with a clock or a disk that a test chooses, or that look only when they are told, and a
+//! check of every statement that a store runs. They exist only with the feature `rigged`, which no
+//! released build has.
 
 use std::{
     io,
@@ -21,10 +21,10 @@ use seinpaal_store::{NewsSender, StoreError, clock::Clock};
 use crate::{EmbeddedStore, disk::WatchedDisk};
 
 impl EmbeddedStore {
-    /// As [`open`](Self::open), with a clock that a test moves.
+    /// Opens the store as [`open`](Self::open) does, with a clock that a test moves.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`open`](Self::open).
     pub fn open_with_clock(
         dir: &Path,
         clock: Clock,
@@ -34,11 +34,11 @@ impl EmbeddedStore {
         Self::open_with(dir, clock, inbox, news, None)
     }
 
-    /// As [`open`](Self::open), with a disk that a test watches: `sync` is called where all that
-    /// was written is to be kept, and where the log would be written back.
+    /// Opens the store as [`open`](Self::open) does, with a disk that a test watches. The store
+    /// calls `sync` where it would wait for the disk, and where it would write the log back.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`open`](Self::open).
     pub fn open_with_disk(
         dir: &Path,
         sync: impl FnMut() -> io::Result<()> + Send + 'static,
@@ -52,8 +52,8 @@ impl EmbeddedStore {
 static LOOKS_ONLY_WHEN_TOLD: AtomicBool = AtomicBool::new(false);
 
 impl EmbeddedStore {
-    /// From now on no client of this process looks once a second whether those who hold are alive.
-    /// So a test that sees a death noticed knows that the death was told.
+    /// From now on no client of this process looks once a second whether the holders are alive. So
+    /// a test that sees a death noticed knows that the client was told of it.
     pub fn look_only_when_told() {
         LOOKS_ONLY_WHEN_TOLD.store(true, Ordering::Relaxed);
     }
@@ -63,10 +63,10 @@ pub(crate) fn looks_only_when_told() -> bool {
     LOOKS_ONLY_WHEN_TOLD.load(Ordering::Relaxed)
 }
 
-/// The verbs of the statements that are looked at. What makes the tables sorts them for their
-/// indexes, and they are empty then.
+/// The verbs of the statements that are checked. Statements that make tables sort them for their
+/// indexes, but the tables are empty then.
 const VERBS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
-/// After a reboot all leases are ended, once, so everything is looked through.
+/// The statements that end all leases after a reboot. They look through everything, but only once.
 const AT_BOOT: [&str; 7] = [
     "SELECT coalesce(max(most), 0)",
     "SELECT id, state FROM small",
@@ -77,8 +77,9 @@ const AT_BOOT: [&str; 7] = [
     "UPDATE item SET worker = zeroblob(16)",
 ];
 
-/// Ends the process if a statement sorts rows or goes through a table: the cost of a call would
-/// grow with what is stored (rule 18). SQLite calls this from C, so a panic would not come through.
+/// Ends the process if a statement sorts rows or scans a table, because the cost of a call would
+/// then grow with the size of the store (rule 18). SQLite calls this from C, so a panic would not
+/// come through.
 pub(crate) fn forbid_scans(db: &mut Connection) -> rusqlite::Result<()> {
     db.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(refuse_scan))
 }

@@ -1,4 +1,4 @@
-//! The owner of a store directory, and who may use its files.
+//! The owner of a store directory, and the users who may use its files.
 //!
 //! | the directory may be written by | its files can be written by | used by |
 //! |---|---|---|
@@ -30,16 +30,16 @@ pub(super) struct Rights {
     mode: RawMode,
 }
 
-/// Why a directory or a file in it is not used.
+/// The reason why a directory or a file in it is not used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stranger {
     /// It belongs to this user, and nothing shows that it was meant for us.
     Owner(u32),
     /// It is meant for a group that we are not in.
     Group(u32),
-    /// It belongs to this user and lies where everybody can make something.
+    /// It belongs to this user and lies in a directory in which everybody can make files.
     InPublic(u32),
-    /// It is not what it should be: a symbolic link, a device, a directory in place of a file.
+    /// It is of the wrong kind: a symbolic link, a device, or a directory in place of a file.
     Kind,
 }
 
@@ -49,42 +49,44 @@ impl Rights {
         Self { user, owner: dir.st_uid, group: dir.st_gid, mode: dir.st_mode }
     }
 
-    /// Returns whether everything in the directory is its owner's alone to write.
+    /// Returns whether only the owner can write the files in the directory.
     pub(super) fn is_private(self) -> bool {
         self.mode & (BY_GROUP | BY_ALL) == 0
     }
 
-    /// The rights of a file: to read and write, for those who may write the directory.
+    /// Returns the rights of a file: to read and write, for the users who may write the directory.
     pub(super) fn file_mode(self) -> Mode {
         let group = if self.mode & BY_GROUP > 0 { 0o060 } else { 0 };
         let all = if self.mode & BY_ALL > 0 { 0o066 } else { 0 };
         Mode::from_raw_mode(0o600 | group | all)
     }
 
-    /// The rights of a client's sign of life: others only read it, so that its owner alone says who
-    /// counts.
+    /// Returns the rights of the file by which a client shows that it lives. Others may only read
+    /// it, so that its owner alone says which processes count.
     pub(super) fn sign_mode(self) -> Mode {
         self.file_mode().difference(Mode::WGRP | Mode::WOTH)
     }
 
-    /// The rights of a folder. What is in it keeps the group of the folder; where everybody may
-    /// write, each clears away only what is its own.
+    /// Returns the rights of a folder. New files in it get the group of the folder. If everybody
+    /// may write to it, each user can remove only their own files.
     pub(super) fn folder_mode(self) -> Mode {
         let group = if self.mode & BY_GROUP > 0 { 0o070 | SET_GROUP } else { 0 };
         let all = if self.mode & BY_ALL > 0 { 0o077 | STICKY } else { 0 };
         Mode::from_raw_mode(0o700 | group | all)
     }
 
-    /// The group that shares the directory, if one does.
+    /// Returns the group that shares the directory, if one does.
     pub(super) fn sharing_group(self) -> Option<Gid> {
         (self.mode & BY_GROUP > 0).then(|| Gid::from_raw(self.group))
     }
 
-    /// Returns whether the directory may be used by this process.
+    /// Returns whether this process may use the directory.
     pub(super) fn check(self, parent: &Stat) -> Result<(), Stranger> {
         self.check_for(self.user, parent.st_mode, || is_member(self.group))
     }
 
+    /// Returns whether `user` may use the directory. A directory of another user must be shared
+    /// with a group, and must not lie where everybody can make files.
     fn check_for(
         self,
         user: u32,
@@ -104,8 +106,8 @@ impl Rights {
         }
     }
 
-    /// Returns whether a file or folder in the directory is one to use. Only those who may write
-    /// the directory can have put it there, unless the directory was somebody else's before.
+    /// Returns whether a file or folder in the directory may be used. Only users who may write the
+    /// directory can have put it there, unless the directory belonged to another user before.
     pub(super) fn check_file(self, file: &Stat, kind: FileType) -> Result<(), Stranger> {
         if FileType::from_raw_mode(file.st_mode) != kind {
             return Err(Stranger::Kind);
@@ -115,8 +117,8 @@ impl Rights {
         if is_known { Ok(()) } else { Err(Stranger::Owner(file.st_uid)) }
     }
 
-    /// Gives an open file that is ours the rights and the group that it should have. What an older
-    /// version or another umask made is put right by its owner.
+    /// Gives an open file that is ours the rights and the group that it should have. In this way
+    /// the owner of a file corrects the rights that an older version or another umask gave it.
     pub(super) fn bestow(self, fd: impl AsFd, mode: Mode) -> io::Result<()> {
         let file = rfs::fstat(&fd)?;
         if file.st_uid != self.user {
@@ -133,12 +135,12 @@ impl Rights {
         Ok(())
     }
 
-    /// As above, for the group of a file that must not be opened. Call it only inside the gate.
+    /// Gives a file that must not be opened its group. Call it only inside the gate.
     pub(super) fn bestow_group(self, dir: impl AsFd, name: &str) {
         let Some(group) = self.sharing_group() else { return };
         let Ok(file) = rfs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         if file.st_gid != group.as_raw() && file.st_uid == self.user {
-            // As above.
+            // The kernel may refuse this, as in `bestow`.
             let flags = AtFlags::SYMLINK_NOFOLLOW;
             let _ = rfs::chownat(&dir, name, None::<Uid>, Some(group), flags);
         }
@@ -167,7 +169,11 @@ mod tests {
             rights(owner, mode).check_for(user, parent, || member)
         };
         assert_eq!(check(ALICE, 0o700, ALICE, 0o1777, false), Ok(()));
-        assert_eq!(check(0, 0o1777, BOB, 0o1777, false), Ok(()), "root made it for everybody");
+        assert_eq!(
+            check(0, 0o1777, BOB, 0o1777, false),
+            Ok(()),
+            "root made the directory for everybody"
+        );
         assert_eq!(check(ALICE, 0o2770, BOB, 0o755, true), Ok(()));
         assert_eq!(check(ALICE, 0o2770, BOB, 0o755, false), Err(Stranger::Group(50)));
         assert_eq!(check(ALICE, 0o755, BOB, 0o755, true), Err(Stranger::Owner(ALICE)));

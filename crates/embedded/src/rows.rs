@@ -1,4 +1,4 @@
-//! One name's state as rows: the ledger runs on these inside a transaction. Every method finds its
+//! One name's state as rows, on which the ledger runs inside a transaction. Every method finds its
 //! row by an index.
 
 mod entries;
@@ -47,7 +47,8 @@ impl<'a> Rows<'a> {
         self.db
     }
 
-    /// For reading: a name without a row has nothing under 0 either.
+    /// Returns the number of the row, for reading. Nothing is stored under 0, so a name without a
+    /// row reads as empty.
     pub(super) fn id(&self) -> i64 {
         self.id.unwrap_or(0)
     }
@@ -57,7 +58,7 @@ impl<'a> Rows<'a> {
         self.db.prepare_cached(&head::NAME.read)?.query_row([id], read_head)
     }
 
-    /// For writing.
+    /// Returns the number of the row, for writing. Makes the row if there is none.
     fn own_id(&mut self) -> Result<i64> {
         if let Some(id) = self.id {
             return Ok(id);
@@ -74,25 +75,25 @@ fn read_head(row: &Row<'_>) -> Result<Head> {
     if head.is_sound() { Ok(head) } else { Err(damaged()) }
 }
 
-/// A row that was found a moment ago must be there to be deleted. Otherwise an index contradicts
-/// its table, and would find the row for ever.
+/// Fails unless one row was deleted. A row that was found a moment ago must be there. Otherwise an
+/// index contradicts its table, and would find the row for ever.
 fn must_be_one(deleted: usize) -> Result<()> {
     if deleted == 1 { Ok(()) } else { Err(damaged()) }
 }
 
-/// The row that an index has first must stand there in its table, too. The ledger works off the
-/// first rows, and would find this one again whatever it writes.
+/// Fails if the table has the row elsewhere than the index. The ledger works off the first rows of
+/// an index, and would find this one again whatever it writes.
 fn must_stand_there(row: &Row<'_>, stands_elsewhere: usize) -> Result<()> {
     if row.get(stands_elsewhere)? { Err(damaged()) } else { Ok(()) }
 }
 
-/// The name in a column of text.
+/// Reads the name in a column of text.
 pub(super) fn read_name(row: &Row<'_>, column: usize) -> Result<Name> {
     let text: String = row.get(column)?;
     Name::new(&text).map_err(|bad| Error::FromSqlConversionFailure(column, Type::Text, bad.into()))
 }
 
-/// A row that the ledger did not write.
+/// Makes the error for a row that the ledger did not write.
 pub(super) fn damaged() -> Error {
     Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())
 }
@@ -105,7 +106,7 @@ fn int(micros: Micros) -> i64 {
     i64::try_from(micros).unwrap_or(i64::MAX)
 }
 
-/// The first `most` distinct clients.
+/// Returns the first `most` distinct clients.
 pub(super) fn first_distinct(
     inboxes: impl Iterator<Item = Result<Inbox>>,
     most: usize,
@@ -123,7 +124,7 @@ pub(super) fn first_distinct(
     Ok(first)
 }
 
-/// Sixteen bytes, in the order of the numbers.
+/// Returns the sixteen bytes of an id, whose order is that of the numbers.
 pub(super) fn bytes(id: u128) -> [u8; 16] {
     id.to_be_bytes()
 }

@@ -11,7 +11,7 @@ CREATE TABLE name (
 CREATE INDEX used_up ON name (wall)
     WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL);
 
--- Ids are 16 bytes, big-endian, so that their order is that of the numbers.
+-- Ids are 16 bytes, big-endian, so that their order is the order of the numbers.
 CREATE TABLE lease (
     name INTEGER NOT NULL, id BLOB NOT NULL, inbox BLOB, ttl INTEGER NOT NULL,
     ends INTEGER NOT NULL, ends_wall INTEGER NOT NULL,
@@ -22,8 +22,8 @@ CREATE INDEX lease_by_end ON lease (name, ends, id);
 CREATE INDEX lease_by_wall ON lease (name, ends_wall, id);
 CREATE INDEX lease_by_inbox ON lease (inbox, name) WHERE inbox IS NOT NULL;
 
--- A ticket that holds has a fence and slots, one that waits has a rank and what follows it;
--- its slots, if there are any, are those that it wishes for.
+-- A ticket that holds has a fence and slots. A ticket that waits has a rank and the columns behind
+-- it. Its slots, if there are any, are those that it wishes for.
 CREATE TABLE entry (
     name INTEGER NOT NULL, ticket BLOB NOT NULL, lease BLOB NOT NULL, inbox BLOB,
     permits INTEGER NOT NULL, ttl INTEGER NOT NULL, since INTEGER NOT NULL, about TEXT NOT NULL,
@@ -36,8 +36,8 @@ CREATE INDEX holder_by_fence ON entry (name, fence, ticket) WHERE fence IS NOT N
 CREATE INDEX holder_by_inbox ON entry (name, inbox) WHERE fence IS NOT NULL AND inbox IS NOT NULL;
 CREATE INDEX waiter_by_rank ON entry (name, parked, rank, ticket) WHERE rank IS NOT NULL;
 
--- What is remembered of a series of tickets. 'ends' has five bytes an end: number, big-endian, and
--- cause.
+-- The memory of a series of tickets. 'ends' has five bytes for each end: the number, big-endian,
+-- and the cause.
 CREATE TABLE memory (
     name INTEGER NOT NULL, series BLOB NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL,
     open INTEGER NOT NULL, ends BLOB NOT NULL,
@@ -63,8 +63,8 @@ CREATE INDEX queue_of_keys ON queue (wall)
     WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0 AND idle = 0 AND called = 0
         AND sessions = 0 AND keys > 0;
 
--- An item that is ready says whether it is open, a delayed one when it is due, a dead one when it
--- died, and one in work has a fence and what follows it. Exactly one of the four is not null.
+-- A ready item has 'open', a delayed item its due time, a dead item the time of its death, and an
+-- item in work has a fence and the columns behind it. Exactly one of the four is not null.
 CREATE TABLE item (
     queue INTEGER NOT NULL, id INTEGER NOT NULL, priority INTEGER NOT NULL, of_group TEXT,
     most INTEGER NOT NULL, bytes INTEGER NOT NULL, dedup TEXT, about TEXT NOT NULL,
@@ -83,7 +83,7 @@ CREATE INDEX item_by_wall ON item (queue, ends_wall, id) WHERE ends_wall IS NOT 
 CREATE INDEX item_by_worker ON item (queue, worker, id) WHERE worker IS NOT NULL;
 CREATE INDEX item_dead ON item (queue, id) WHERE died IS NOT NULL;
 
--- Apart from the items, so that changing an item does not write its payload again.
+-- Payloads have a table of their own, so that changing an item does not write its payload again.
 CREATE TABLE payload (
     queue INTEGER NOT NULL, id INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (queue, id)
 ) WITHOUT ROWID;

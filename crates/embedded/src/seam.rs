@@ -1,4 +1,4 @@
-//! What the store can do of what the seam asks for.
+//! The embedded store as a [`Store`] of the seam.
 
 use std::{os::fd::BorrowedFd, process, time::Duration};
 

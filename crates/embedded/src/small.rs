@@ -1,12 +1,13 @@
-//! A small name as one record: all that the ledger keeps of it, packed into one row that is read
-//! and written in one go. A commit then writes one page of the log, where rows with their indexes
-//! take a dozen.
+//! A small name as one record: everything that the ledger keeps of it, packed into one row that is
+//! read and written in one go. A commit then writes one page of the log, and not a dozen as for
+//! rows with their indexes.
 //!
-//! Two things must be found without reading every record. Names that nobody uses any more are found
-//! by `look_at`: a time before which the record is not looked at, so that it is not moved in an
-//! index with each call. Names at which a dead client has something are found by `small_of`, a row
-//! for each client and name. A client that comes and goes would write it each time; so the row
-//! stays for a while after the client's last lease, and the record lists the clients that have one.
+//! Two kinds of names must be found without reading every record. Names that nobody uses any more
+//! are found by `look_at`: a time before which the record is not looked at, so that it does not
+//! move in an index with each call. Names at which a dead client has something are found by
+//! `small_of`, a row for each client and name. A client that comes and goes would write that row
+//! each time. So the row stays for a while after the client's last lease, and the record lists the
+//! clients that have such a row.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +22,9 @@ use seinpaal_store::packed::{pack, unpack};
 
 /// The longest record: it fits into one page, with its name.
 const LONGEST: usize = 3500;
-/// Clients without a lease here that the record may list.
+/// The most clients without a lease here that the record lists.
 const MOST_PAST_CLIENTS: usize = 8;
-/// Names are looked at this long after they were looked at last, until nothing is remembered of
-/// them.
+/// A name is looked at this long after it was looked at last, until nothing is remembered of it.
 const LINGER: Micros = 30 * SECOND;
 
 const FIND: &str = "SELECT id, look_at, state FROM small WHERE name = ?1";
@@ -38,7 +38,7 @@ pub(super) struct SmallName<'a> {
     db: &'a Connection,
     name: &'a str,
     pub(super) state: MemoryState,
-    /// The clients to be listed, beside those that have a lease.
+    /// The clients to be listed, in addition to those that have a lease.
     listed: BTreeSet<Inbox>,
     row: Option<SmallRow>,
 }
@@ -52,7 +52,7 @@ struct SmallRow {
 }
 
 impl<'a> SmallName<'a> {
-    /// `None`: there is no such record.
+    /// Reads the record of a name. `None`: there is no such record.
     pub(super) fn find(db: &'a Connection, name: &'a Name) -> Result<Option<Self>> {
         let mut find = db.prepare_cached(FIND)?;
         let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
@@ -64,7 +64,7 @@ impl<'a> SmallName<'a> {
         Ok(Some(Self { db, name: name.as_str(), state, listed, row: Some(row) }))
     }
 
-    /// A name that has no record yet.
+    /// Makes a name that has no record yet.
     pub(super) fn new(db: &'a Connection, name: &'a Name, state: MemoryState) -> Self {
         Self { db, name: name.as_str(), state, listed: BTreeSet::new(), row: None }
     }
@@ -73,7 +73,8 @@ impl<'a> SmallName<'a> {
         self.db
     }
 
-    /// Makes the ledger forget the series of this ticket after this time, if nothing of it is held.
+    /// Makes the ledger forget the series of this ticket after this time, if nothing of the series
+    /// is held.
     pub(super) fn remember_for(&mut self, time: Micros, ticket: Ticket) {
         let (Ok(head), Ok(memory)) = (self.state.head(), self.state.memory(ticket.series()));
         if let Some(memory) = memory.filter(|memory| memory.open == 0) {
@@ -98,7 +99,7 @@ impl<'a> SmallName<'a> {
         if record.len() > LONGEST {
             return Ok(false);
         }
-        // Asked before the row is taken, because the time that stands in it may stay.
+        // This is asked before the row is taken, because the time in the row may stay.
         let look_at = self.look_at(now);
         let (id, before) = match self.row.take() {
             None => (self.insert(look_at, &record)?, BTreeSet::new()),
@@ -118,15 +119,15 @@ impl<'a> SmallName<'a> {
         if past > MOST_PAST_CLIENTS { with_lease } else { &with_lease | &self.listed }
     }
 
-    /// When to look at the name though nobody asks for it. What is configured on purpose is not
-    /// forgotten.
+    /// Returns when to look at the name even if nobody uses it. A name with settings that an
+    /// operator made is not forgotten.
     fn look_at(&mut self, now: Micros) -> Option<i64> {
         let Ok(head) = self.state.head();
         if head.past == 0 && (head.pinned.is_some() || head.paused.is_some()) {
             return None;
         }
         let (from, to) = (now as i64, now.saturating_add(LINGER) as i64);
-        // A time that is soon enough stays, so that the index is not written.
+        // A stored time that is soon enough stays, so that the index is not written.
         let stands = self.row.as_ref().and_then(|row| row.look_at);
         stands.filter(|at| (from + 1..=to).contains(at)).or(Some(to))
     }
@@ -136,7 +137,7 @@ impl<'a> SmallName<'a> {
         self.db.prepare_cached(sql)?.insert((self.name, look_at, record))
     }
 
-    /// Leaves the index alone where it can.
+    /// Updates the row, and leaves the index alone if it can.
     fn update(&self, row: &SmallRow, look_at: Option<i64>, record: &[u8]) -> Result<i64> {
         if row.look_at != look_at {
             let sql = "UPDATE small SET state = ?2, look_at = ?3 WHERE id = ?1";
@@ -148,6 +149,7 @@ impl<'a> SmallName<'a> {
         Ok(row.id)
     }
 
+    /// Changes the rows that say at which names a client may have something.
     fn list(&self, id: i64, before: &BTreeSet<Inbox>, after: &BTreeSet<Inbox>) -> Result<()> {
         for inbox in after.difference(before) {
             let sql = "INSERT OR IGNORE INTO small_of VALUES (?1, ?2)";
@@ -169,21 +171,22 @@ impl<'a> SmallName<'a> {
     }
 }
 
-/// The names that are to be looked at by now. Being looked at moves one to the end of this list.
+/// Returns the names that are due to be looked at. A name that is looked at moves to the end of
+/// this list.
 pub(super) fn due(db: &Connection, now: Micros, most: u32) -> Result<Vec<Name>> {
     let mut find = db.prepare_cached(DUE)?;
     let names = find.query_map((now as i64, most), |row| read_name(row, 0))?;
     names.collect()
 }
 
-/// The small names at which a client may have something.
+/// Returns the small names at which a client may have something.
 pub(super) fn names_of(db: &Connection, inbox: Inbox) -> Result<Vec<Name>> {
     let mut find = db.prepare_cached(OF_CLIENT)?;
     let names = find.query_map([bytes(inbox.0)], |row| read_name(row, 0))?;
     names.collect()
 }
 
-/// The highest fence or time that any small name has.
+/// Returns the highest fence or time that any small name has.
 pub(super) fn most_given_out(db: &Connection) -> Result<i64> {
     let mut most = 0;
     for (_, mut state) in all(db)? {
@@ -193,7 +196,7 @@ pub(super) fn most_given_out(db: &Connection) -> Result<i64> {
     Ok(most)
 }
 
-/// Voids all leases. What was configured on purpose stays.
+/// Voids all leases. Settings that an operator made stay.
 pub(super) fn void(db: &Connection) -> Result<()> {
     db.execute("DELETE FROM small_of", [])?;
     for (id, mut state) in all(db)? {
@@ -223,7 +226,7 @@ fn all(db: &Connection) -> Result<Vec<(i64, MemoryState)>> {
     find.query_map([], read)?.collect()
 }
 
-/// The length of a record's header: the checksum of the rest, and how many clients are listed.
+/// The length of a record's header: the checksum of the rest, and the number of listed clients.
 const HEAD: usize = 9;
 const ID: usize = 16;
 
@@ -251,8 +254,8 @@ fn decode(record: &[u8]) -> Option<(BTreeSet<Inbox>, MemoryState)> {
     Some((listed, unpack(packed).ok()?))
 }
 
-/// FNV-1a: tells a record that something has damaged, since one that can be read may still
-/// contradict itself.
+/// Returns the checksum of a record, by FNV-1a. It finds damage, since a damaged record that can be
+/// read may still contradict itself.
 fn sum(bytes: &[u8]) -> [u8; 8] {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix).to_be_bytes()

@@ -1,4 +1,4 @@
-//! Sockets that have a name in the directory: how they are reached, and the rights of their names.
+//! Sockets that have a name in the directory: their paths, and the rights of their names.
 
 use std::{io, path::PathBuf};
 
@@ -6,8 +6,8 @@ use rustix::fs::{AtFlags, chmodat};
 
 use super::directory::Directory;
 
-/// The path of a socket. It has at most 108 bytes, and the path of the directory may be longer, so
-/// the directory is named by its descriptor.
+/// Returns the path of a socket. It has at most 108 bytes, and the path of the directory may be
+/// longer, so the directory is named by its descriptor.
 #[cfg(target_os = "linux")]
 pub(super) fn path(dir: &Directory, file: &str) -> PathBuf {
     use std::os::fd::AsRawFd;
@@ -15,13 +15,14 @@ pub(super) fn path(dir: &Directory, file: &str) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/{file}", dir.fd().as_raw_fd()))
 }
 
-/// The path of a socket. It has at most 104 bytes here, and there is no other way to the file.
+/// Returns the path of a socket. It has at most 104 bytes here, and there is no other way to the
+/// file.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn path(dir: &Directory, file: &str) -> PathBuf {
     dir.join(file)
 }
 
-/// Gives the name of a socket the rights that it should have, whatever the umask says.
+/// Gives the name of a socket the rights that it should have, whatever the umask is.
 pub(super) fn let_in(dir: &Directory, file: &str) -> io::Result<()> {
     if dir.rights().is_private() {
         // Nobody else can put a link in its place.
@@ -32,7 +33,8 @@ pub(super) fn let_in(dir: &Directory, file: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The name is reached by a descriptor, so that nobody can put a link in its place meanwhile.
+/// Changes the rights by a descriptor of the name, so that nobody can put a link in its place
+/// meanwhile.
 #[cfg(target_os = "linux")]
 fn let_others_in(dir: &Directory, file: &str) -> io::Result<()> {
     use std::os::fd::AsRawFd;

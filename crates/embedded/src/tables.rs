@@ -1,24 +1,25 @@
-//! Which tables a store has. Many stores only ever have a few small names. SQLite reads the
+//! The tables that a store has. Many stores only ever have a few small names. SQLite reads the
 //! definition of every table when a program opens the database, which took a short `run` longer
 //! than its calls. So a new store has the tables for small names alone. The first large name, or
-//! the first call about a queue, makes the others in its own transaction. They stay.
+//! the first call about a queue, makes the other tables in its own transaction. They stay.
 
 use rusqlite::{Connection, Result};
 
 use super::rows::{SCHEMA, schema_large};
 
-/// The version of a database that has every table. It was the only one before there was the other.
+/// The version of a database that has every table. All databases had this version before [`FEW`]
+/// existed.
 pub(super) const ALL: i32 = 10;
 /// The version of a database that has the tables for small names alone.
 pub(super) const FEW: i32 = 11;
 
-/// Every table, for tests that have no store around them.
+/// Returns the definitions of every table, for tests without a store.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn schema() -> String {
     format!("{SCHEMA}{}", schema_large())
 }
 
-/// The statements that make the tables of a new store.
+/// Returns the statements that make the tables of a new store.
 pub(super) fn definitions_of_few() -> String {
     format!("PRAGMA user_version = {FEW}; {SCHEMA}")
 }
@@ -30,7 +31,8 @@ pub(super) fn are_all_there(db: &Connection) -> Result<bool> {
     Ok(version != FEW)
 }
 
-/// Makes them if they are not there. Call it only inside the gate and a transaction.
+/// Makes the tables for large names and for queues if they are not there. Call it only inside the
+/// gate and a transaction.
 pub(super) fn make_all(db: &Connection) -> Result<()> {
     if are_all_there(db)? {
         return Ok(());

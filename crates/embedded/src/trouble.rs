@@ -1,4 +1,4 @@
-//! From what the kernel and SQLite report to one line that says what to do.
+//! Turns the errors of the kernel and of SQLite into one line that says what to do.
 
 use std::{
     io::{Error, ErrorKind},
@@ -14,7 +14,8 @@ use rustix::{
 use super::rights::Stranger;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-/// The kernel refused something about `path`; nothing of a batch was executed.
+/// Makes the error for a path about which the kernel refused something. Nothing of a batch was
+/// executed.
 pub(super) fn io(path: &Path, error: impl Into<Error>) -> StoreError {
     let error = error.into();
     let (kind, advice) = advice(&error);
@@ -22,7 +23,7 @@ pub(super) fn io(path: &Path, error: impl Into<Error>) -> StoreError {
     StoreError::new(kind, Certainty::NotExecuted, message).caused_by(error)
 }
 
-/// As `io`, for use in `map_err`.
+/// Makes errors as [`io`] does, for use in `map_err`.
 pub(super) fn at<E: Into<Error>>(path: &Path) -> impl FnOnce(E) -> StoreError + '_ {
     move |error| io(path, error)
 }
@@ -48,7 +49,7 @@ fn advice(error: &Error) -> (StoreErrorKind, String) {
     (kind, advice.to_owned())
 }
 
-/// Something in place of the directory or a file of it is not used.
+/// Makes the error for a directory or a file that is not used because of its owner or its kind.
 pub(super) fn strange(path: &Path, stranger: Stranger) -> StoreError {
     let why = match stranger {
         Stranger::Owner(user) => format!(
@@ -73,7 +74,7 @@ pub(super) fn strange(path: &Path, stranger: Stranger) -> StoreError {
     StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message)
 }
 
-/// SQLite refused something about the database at `path`.
+/// Makes the error for a database about which SQLite refused something.
 pub(super) fn sql(path: &Path, certainty: Certainty, error: rusqlite::Error) -> StoreError {
     let (kind, advice) = sql_advice(path, &error);
     let message = format!("cannot use {}: {advice}", path.display());
@@ -106,8 +107,8 @@ fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) 
     (kind, advice.to_owned())
 }
 
-/// Our statements break no constraint and read no wrong type over rows that we wrote, and a file
-/// that ends too early was cut off.
+/// Returns whether the database is damaged. Our statements break no constraint and read no wrong
+/// type from rows that we wrote, and a file that ends too early was cut off.
 fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
@@ -123,16 +124,16 @@ fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
         )
 }
 
-/// A quota, a limit on the size of files and a failing disk have no name of their own here; none
-/// passes by itself.
+/// Returns whether the disk could not be written. A quota, a limit on the size of files and a
+/// failing disk have no error codes of their own here. None of them passes by itself.
 fn is_unwritten(error: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE].contains(&extended)
 }
 
-/// Whether the directory, the database and the files that SQLite has beside it, where they are,
-/// allow us all that is done with them. SQLite does not say why it could not open one.
+/// Returns whether we may use the directory, the database and the files of SQLite beside it, as far
+/// as they exist. SQLite does not say why it could not open one.
 fn is_ours_to_use(path: &Path) -> bool {
     let may = Access::READ_OK | Access::WRITE_OK;
     let beside = ["", "-wal", "-shm"].map(|end| format!("{}{end}", path.display()));
@@ -149,17 +150,18 @@ const DAMAGED: &str = "it is damaged; stop what uses it, move it and the files b
                        (who holds, who waits, the limits set and the items of queues are forgotten), \
                        and try again";
 
-/// SQLite reports a full disk under several names, so the file system is asked.
+/// Returns whether the disk is full. SQLite reports that under several names, so the file system is
+/// asked.
 fn is_full(path: &Path) -> bool {
     rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail < 64)
 }
 
-/// What to do about a foreign file.
+/// Returns the advice about a foreign file.
 pub(super) fn not_ours() -> String {
     "it is not a Seinpaal database; move it away or choose another directory".to_owned()
 }
 
-/// The database at `path` is somebody else's.
+/// Makes the error for a database at `path` that another program made.
 pub(super) fn foreign(path: &Path) -> StoreError {
     let message = format!("cannot use {}: {}", path.display(), not_ours());
     StoreError::new(StoreErrorKind::Corrupt, Certainty::NotExecuted, message)

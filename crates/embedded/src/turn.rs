@@ -1,4 +1,4 @@
-//! A turn inside the gate: the ledger is executed, and what dead clients had is freed.
+//! A turn inside the gate: it executes the ledger, and frees what dead clients held.
 
 mod contacts;
 mod examine;
@@ -29,27 +29,28 @@ use super::{
     watch::MOST_HOLDERS,
 };
 
-/// The most waiters of one name that are looked at where somebody counts them.
+/// The most waiters of one name that are looked at if a request depends on their number.
 pub(super) const MOST_WAITERS: u32 = 256;
-/// The most calls that settle one name or queue in a turn; 128 leases, places and grants each.
+/// The most calls that settle one name or queue in a turn. Each handles 128 leases, places and
+/// grants.
 const MOST_CALLS: usize = 128;
 
-/// Names nobody uses are looked at this long after their last use, until nothing of them is
+/// A name that nobody uses is looked at this long after its last use, until nothing of it is
 /// remembered.
 const LINGER: Micros = 30 * SECOND;
-/// The most of them that one call looks at. More than one, so that they get fewer.
+/// The most such names that one call looks at. There are more than one, so that their number falls.
 const MOST_USED_UP: u32 = 2;
 
-/// How long it is remembered that a process that ends with its permit has given it back. It repeats
-/// nothing once it has the answer, and its requests are on no way on which they could be late. So
-/// this is only for an answer that an error of the disk kept from it. A name that many such
-/// processes use stays small.
+/// How long a name remembers that a process that ends with its permit has given it back. Such a
+/// process repeats nothing once it has the answer, and its requests take no way on which they could
+/// be late. So the memory serves only if an error of the disk kept the answer from the process. A
+/// name that many such processes use stays small.
 const A_WHILE: Micros = SECOND / 20;
 
-/// For so long after a look that found no such name, no call looks again.
+/// How long no call looks for such names again after a look that found none.
 const LOOK_PAUSE: Micros = SECOND / 20;
 
-/// One stay inside the gate.
+/// A stay inside the gate.
 pub(super) struct Turn<'a> {
     db: &'a Connection,
     known: KnownContacts<'a>,
@@ -63,16 +64,16 @@ impl<'a> Turn<'a> {
         Self { db, known, now, tell: Tell::default() }
     }
 
-    /// Executes a batch, and lets go what a few other names need not remember any more.
+    /// Executes a batch, and removes memories that a few other names need no more.
     pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.call_alone(batch)?;
         self.let_go()?;
         Ok(replies)
     }
 
-    /// Executes a batch likewise if nobody has to be looked at for that: then it takes one read and
-    /// one write. `None`: somebody would queue, or is told that there is no room. What was written
-    /// is to be rolled back then.
+    /// Executes a batch if that takes no look at other clients, with one read and one write.
+    /// `None`: the sender would queue, or would hear that there is no room or how many wait. Then
+    /// the caller must roll the writes back.
     pub(super) fn call_plainly(&mut self, batch: &Batch) -> Result<Option<Replies>> {
         let replies = self.execute(batch)?;
         if replies.replies.iter().any(|reply| depends_on_holders(reply) || counts_waiters(reply)) {
@@ -82,8 +83,8 @@ impl<'a> Turn<'a> {
         Ok(Some(replies))
     }
 
-    /// Where a look found nothing, the calls of the next moment do not look: it takes two
-    /// statements, and a call six.
+    /// Removes memories that a few names need no more. After a look that found nothing, the calls
+    /// of the next moment do not look: a look takes two statements, and a call six.
     fn let_go(&mut self) -> Result<()> {
         let looked_at = self.known.around.found_nothing_at;
         if self.was_just_now(looked_at) {
@@ -107,8 +108,8 @@ impl<'a> Turn<'a> {
         looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now))
     }
 
-    /// Executes a batch. Before anybody is told that there is no room, or how many there are, those
-    /// who hold and wait are looked at: a dead one makes room, and is not counted.
+    /// Executes a batch. Before a client is told that there is no room, or how many wait, the
+    /// holders and waiters are looked at: a dead one makes room, and is not counted.
     fn call_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute(batch)?;
         let mut dead = Vec::new();
@@ -121,7 +122,7 @@ impl<'a> Turn<'a> {
         if dead.is_empty() {
             return Ok(replies);
         }
-        // Some answers went by the dead. So the batch is executed anew, on what the burial leaves.
+        // Some answers depended on the dead. So the batch is executed anew after the burial.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -129,7 +130,8 @@ impl<'a> Turn<'a> {
         self.execute(batch)
     }
 
-    /// Several names at once. Before they are refused, those who hold are looked at.
+    /// Executes batches about several names at once. Before they are refused, the holders are
+    /// looked at.
     pub(super) fn call_together(&mut self, batches: &[Batch]) -> Result<Together> {
         let together = together::execute(batches, |batch| self.execute(batch))?;
         if matches!(together, Together::Granted(_)) {
@@ -142,7 +144,7 @@ impl<'a> Turn<'a> {
         if dead.is_empty() {
             return Ok(together);
         }
-        // The refusal may be the fault of the dead, so it is asked for again without them.
+        // The refusal may be due to dead holders, so the batches are executed again without them.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -171,7 +173,7 @@ impl<'a> Turn<'a> {
         Ok(outcome.replies)
     }
 
-    /// Forgets what this turn has written so far.
+    /// Undoes everything that this turn has written so far.
     fn start_again(&mut self) -> Result<()> {
         self.tell = Tell::default();
         run(self.db, "ROLLBACK")?;
@@ -193,10 +195,10 @@ impl<'a> Turn<'a> {
         Ok(waiting)
     }
 
-    /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing
-    /// is done to a client that is not dead.
+    /// Ends everything that a dead client has anywhere, and serves the waiters behind it. A client
+    /// that is not dead keeps everything.
     pub(super) fn bury(&mut self, inbox: Inbox) -> Result<()> {
-        // Callers may go by what they saw outside the gate. What counts is what is seen inside.
+        // Callers may have looked outside the gate. Only a look inside is certain.
         if self.known.contact(inbox) != Contact::Dead {
             return Ok(());
         }
@@ -222,7 +224,8 @@ impl<'a> Turn<'a> {
         names.chain(small.into_iter().map(Ok)).collect()
     }
 
-    /// Being looked at moves a name to the end of this list.
+    /// Returns large names that nobody uses any more. A name that is looked at moves to the end of
+    /// this list.
     fn used_up_names(&self) -> Result<Vec<Name>> {
         if !tables::are_all_there(self.db)? {
             return Ok(Vec::new());
@@ -231,7 +234,7 @@ impl<'a> Turn<'a> {
             WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL) \
             AND wall <= ?1 ORDER BY wall LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
-        // SQLite's numbers are signed. Micros since 1970 stay far below the largest of them.
+        // SQLite's numbers are signed. Microseconds since 1970 stay far below the largest of them.
         let before = self.now.saturating_sub(LINGER) as i64;
         let names = find.query_map((before, MOST_USED_UP), |row| read_name(row, 0))?;
         names.collect()
@@ -257,16 +260,17 @@ impl<'a> Turn<'a> {
         state.keep(self.now)
     }
 
-    /// Returns whether it is this long since the dead were last cleared away; then it counts as
-    /// done now.
+    /// Returns whether the dead were last cleared away at least `pause` ago. If so, the clearing
+    /// away counts as done now.
     pub(super) fn take_sweep(&mut self, pause: Micros) -> Result<bool> {
-        // `swept > ?1`: the clock was set back, and would hold up sweeps until it is there again.
+        // `swept > ?1` means that the clock was set back. Without it, no sweep would be made until
+        // the clock is there again.
         let sql = "UPDATE boot SET swept = ?1 WHERE swept > ?1 OR swept + ?2 <= ?1";
         Ok(self.db.execute(sql, (self.now as i64, pause as i64))? > 0)
     }
 }
 
-/// Does what is due at a name, for nobody.
+/// Returns a batch without a sender that settles what is due at a name.
 fn nothing(name: Name) -> Batch {
     // An empty batch still settles the name before it answers.
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }

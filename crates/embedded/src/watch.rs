@@ -1,6 +1,6 @@
-//! The clients whose death this client waits for: those that hold where its waiter is among the
-//! first, and those that work at a queue where it is among the first idle workers. Where it stands
-//! further back, it only looks whether those first ones live.
+//! The clients whose death this client waits for: the holders of names at which its waiter is among
+//! the first, and the workers of queues at which it is among the first idle workers. Where it
+//! stands further back, it only looks whether those first ones live.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,16 +18,17 @@ use super::{
     rows::queue::QueueRows,
 };
 
-/// The most connections that are kept for this. Those beyond it are looked at once a second.
+/// The most connections that are kept for watching. Further holders are looked at once a second.
 const MOST_CONNECTIONS: usize = 256;
 
 /// The most distinct holders of one name that are looked at in one call. The next call looks at the
 /// next ones.
 pub(super) const MOST_HOLDERS: usize = 256;
-/// So many clients at the head of a line watch the holders, and are looked at by those behind.
+/// The number of clients at the head of a line that watch the holders. The clients behind them look
+/// whether these few live.
 pub(super) const WATCHERS: usize = 3;
 
-/// What a client sees of a line.
+/// The part of a line that a client sees.
 #[derive(Debug)]
 pub(super) struct LineInView {
     /// The first clients in line.
@@ -45,7 +46,8 @@ pub(super) struct HolderWatches {
 }
 
 impl HolderWatches {
-    /// Looks who is first in line, and at the next page of those who hold or work there.
+    /// Reads which clients are first in line, and the next page of the clients that hold or work
+    /// there.
     pub(super) fn look(
         &self,
         db: &rusqlite::Connection,
@@ -68,9 +70,9 @@ impl HolderWatches {
         }
     }
 
-    /// Watches the holders of a page at a line_of, and on its account no others that the page
-    /// covers. Returns those to whom a connection failed. Beyond the most connections none is
-    /// tried.
+    /// Watches the holders of a page at a line_of. It ends the watches at this site of other
+    /// clients that the page covers. Returns the holders to which a connection failed. If there are
+    /// too many connections, no more are tried.
     pub(super) fn set(
         &mut self,
         line_of: &LineOf,
@@ -90,13 +92,14 @@ impl HolderWatches {
         missed
     }
 
-    /// Watches nobody on account of other lines than these.
+    /// Ends all watches at other lines than these.
     pub(super) fn retain(&mut self, is_kept: impl Fn(&LineOf) -> bool) {
         self.wanted.retain(|line_of, _| is_kept(line_of));
         self.let_go();
     }
 
-    /// Another line_of may still want a client that is not wanted at one any more.
+    /// Closes connections that no line_of needs. Another line_of may still want a client that one
+    /// line_of does not want any more.
     fn let_go(&mut self) {
         let wanted = &self.wanted;
         self.connections.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
@@ -111,12 +114,12 @@ impl HolderWatches {
         connection.is_ok_and(|it| self.connections.insert(inbox, Arc::new(it)).is_none())
     }
 
-    /// The connections to poll. One becomes readable when it is hung up.
+    /// Returns the connections to poll. A connection becomes readable when it is hung up.
     pub(super) fn connections(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
         self.connections.iter().map(|(inbox, it)| (*inbox, Arc::clone(it))).collect()
     }
 
-    /// Lets go of those that hung up. Returns the lines where they were watched.
+    /// Drops the connections that hung up. Returns the lines at which those clients were watched.
     pub(super) fn take_hung_up(&mut self, hung_up: &[Inbox]) -> Vec<LineOf> {
         hung_up.iter().for_each(|inbox| drop(self.connections.remove(inbox)));
         let of_them = |holders: &BTreeSet<Inbox>| hung_up.iter().any(|it| holders.contains(it));

@@ -1,9 +1,9 @@
 //! The form of a datagram between two clients of the same directory.
 //!
-//! `version, kind, length of name, name`, then for wakeups about that name any number of
-//! `ticket, 1, fence, limit, length of slots, slots`, `ticket, 2, cause` and `ticket, 3`, and for
-//! wakeups about that queue any number of `1`, `2, look in` and `3, item, fence`. Numbers are
-//! big-endian. What cannot be read is ignored: it came from another version, and it is only a hint.
+//! `version, kind, length of name, name`, then for wakeups about that name any number of `ticket,
+//! 1, fence, limit, length of slots, slots`, `ticket, 2, cause` and `ticket, 3`, and for wakeups
+//! about that queue any number of `1`, `2, look in` and `3, item, fence`. Numbers are big-endian. A
+//! datagram that cannot be read is ignored: it came from another version, and it is only a hint.
 
 mod queues;
 
@@ -13,7 +13,7 @@ use super::line::LineOf;
 pub(super) use queues::encode_queue_wakeups;
 
 const VERSION: u8 = 1;
-/// The longest datagram; beyond it, the receiver is told to look for itself.
+/// The longest datagram. If the news are longer, the receiver is told to look for itself.
 const MOST_BYTES: usize = 32 * 1024;
 /// Room for any datagram.
 pub(super) const BUFFER: usize = MOST_BYTES + 1024;
@@ -31,19 +31,20 @@ const ASKED: u8 = 3;
 /// A message from one client to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Message {
-    /// Something happened to these tickets at one name.
+    /// These tickets of one name have changed.
     Wakeups(Vec<Wakeup>),
-    /// Something happened at one queue.
+    /// A queue has changed.
     Queue(Vec<queue::Wakeup>),
-    /// You are first in line here and others hold now: watch them.
+    /// The receiver is first in line here, and other clients hold now: it should watch them.
     Watch(LineOf),
-    /// More happened than fits.
+    /// There was more news than fits into a datagram.
     LookAgain,
-    /// There is no room for another who watches you: accept those who wait.
+    /// Another client wants to watch the receiver and finds no room: the receiver should accept the
+    /// connections that wait.
     Accept,
 }
 
-/// Wakeups that are all for one inbox and about one name.
+/// Encodes wakeups that are all for one inbox and about one name.
 pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
     let mut bytes = start(WAKEUPS, name);
     for wakeup in wakeups {
@@ -91,7 +92,7 @@ fn encode_what(bytes: &mut Vec<u8>, what: &What) {
     }
 }
 
-/// `inbox` is the one that the datagram arrived at.
+/// Decodes a datagram that arrived at `inbox`.
 pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
     let mut reader = Reader(bytes);
     let [version, kind] = reader.array()?;
@@ -137,7 +138,8 @@ fn decode_what(reader: &mut Reader<'_>) -> Option<What> {
     }
 }
 
-/// The number by which a cause is kept and sent; never reused for another one.
+/// Returns the number by which a cause is kept and sent. A number is never reused for another
+/// cause.
 pub(super) fn cause_code(cause: Cause) -> u8 {
     match cause {
         Cause::Released => 1,

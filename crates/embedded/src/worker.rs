@@ -1,5 +1,5 @@
-//! The one thread of a store. It owns the connection, executes batches, hears what it is told and
-//! notices who dies.
+//! The one thread of a store. It owns the connection, executes batches, receives news and notices
+//! the deaths of clients.
 //!
 //! ```text
 //!            jobs + bell ──┐
@@ -8,7 +8,7 @@
 //!                         a caller, in place ───┘
 //! ```
 //!
-//! While it polls, a caller may execute a batch with what is the thread's (`in_place.rs`).
+//! While the thread polls, a caller may execute a batch with the thread's parts (`in_place.rs`).
 
 mod dead;
 mod examine;
@@ -41,7 +41,7 @@ use looks::DueLooks;
 use seinpaal_store::{News, NewsSender, StoreError, room::Room};
 use vigil::{PolledDescriptors, Ready};
 
-/// When nothing has been asked for so long, there is time to tidy up.
+/// After this time without requests there is time to tidy up.
 const IDLE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(super) struct StoreThread {
     has_thread: bool,
     /// The work on the log that a caller has left over.
     owed: LogNeed,
-    /// Until when the thread sleeps if nothing wakes it; `None`: for good.
+    /// The time until which the thread sleeps if nothing wakes it; `None`: for good.
     sleeps_until: Option<Instant>,
 }
 
@@ -101,14 +101,14 @@ impl StoreThread {
         }
     }
 
-    /// The thread's loop over a worker, until the store is dropped, or a caller has panicked at
+    /// Runs the thread's loop over a worker, until the store is dropped or a caller has panicked at
     /// work.
     pub(super) fn run(self, room: &Room<Self>) {
         room.open(self);
         Self::serve(room);
     }
 
-    /// As above, for a worker that is in the room already.
+    /// Runs the loop over a worker that is in the room already.
     pub(super) fn serve(room: &Room<Self>) {
         let mut ready = Ready::default();
         loop {
@@ -117,7 +117,7 @@ impl StoreThread {
             if !worker.go_on(&ready) {
                 break;
             }
-            // The room is left before the wait, so that callers can execute their batches
+            // The thread leaves the room before it waits, so that callers can execute their batches
             // meanwhile.
             let vigil = worker.begin_vigil();
             drop(worker);
@@ -126,12 +126,13 @@ impl StoreThread {
         drop(room.close());
     }
 
-    /// Returns whether there may be more to do, ever.
+    /// Handles everything that `ready` reports. Returns whether there may ever be more to do.
     fn go_on(&mut self, ready: &Ready) -> bool {
         if ready.hints {
             self.hear();
         }
-        // Before the jobs: what the dead held is free when the next request is executed.
+        // Deaths are handled before the jobs, so that the permits of the dead are free when the
+        // next request is executed.
         self.see_to_hung_up(&ready.hung_up);
         let owed = mem::replace(&mut self.owed, LogNeed::Nothing);
         self.see_to_log(owed);
@@ -157,11 +158,12 @@ impl StoreThread {
         }
     }
 
-    /// When to look at something without being told.
+    /// Returns when to look at something without being told.
     fn next_look(&self) -> Option<Instant> {
         [self.looks.soon_at, self.looks.all_at, self.tidy_at].into_iter().flatten().min()
     }
 
+    /// Handles the messages that have arrived at the inbox.
     fn hear(&mut self) {
         for message in self.parts.socket.receive() {
             match message {
@@ -182,17 +184,18 @@ impl StoreThread {
     }
 
     fn tell(&self, news: News) {
-        // Nobody is left to be told when the session has gone before the store.
+        // The receiver is gone if the session has ended before the store.
         let _ = self.news.send(news);
     }
 
-    /// Returns whether there may be more to do, ever.
+    /// Executes the waiting jobs. Returns whether there may ever be more to do.
     fn work(&mut self) -> bool {
         loop {
             match self.jobs.try_recv() {
                 Ok(job) => self.execute(job),
                 Err(mpsc::TryRecvError::Empty) => {
-                    // Only now that no caller waits: burials take turns of their own.
+                    // This happens only now that no caller waits, because burials take turns of
+                    // their own.
                     if self.was_asked {
                         self.look_around();
                     }
@@ -204,7 +207,7 @@ impl StoreThread {
         }
     }
 
-    /// One step inside the gate. Outside again, the log is looked after.
+    /// Takes one turn inside the gate. Outside again, it looks after the log.
     fn turn<T>(
         &mut self,
         work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
@@ -226,7 +229,7 @@ impl StoreThread {
         self.backlog.begin(self.parts.log_pages(), under_way);
     }
 
-    /// News about this client's own tickets need no datagram.
+    /// Passes on the news about this client's own tickets, which need no datagram.
     fn pass_on(&mut self, tell: Tell) {
         let me = self.parts.me;
         let wakeups = tell.wakeups.into_iter().filter(|wakeup| wakeup.inbox == me);

@@ -1,4 +1,4 @@
-//! How a request describes its maker, for people to read. The ledger only carries it.
+//! The description of a request's maker, for people to read. The ledger only carries it.
 
 mod asked;
 mod promise;
@@ -13,7 +13,7 @@ pub use promise::RenewalPromise;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct About {
-    /// The program that asks, and its version if it likes.
+    /// The name of the program that asks, with its version if the program gives one.
     pub client: String,
     /// The machine it runs on.
     pub host: String,
@@ -28,7 +28,7 @@ pub const MAX_ABOUT_BYTES: usize = 4096;
 
 const FIELD: char = '\u{1f}';
 const PAIR: char = '\u{1e}';
-/// Before each thing that others ask of the holder.
+/// The separator in front of each ask: a request of somebody that the holder hand over.
 const ASK: char = '\u{1d}';
 
 impl About {
@@ -44,7 +44,7 @@ impl About {
         Self { labels, ..self }
     }
 
-    /// The form that stores keep: fields and labels separated by control characters.
+    /// Returns the form that stores keep: fields and labels separated by control characters.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut text = format!("{}{FIELD}{}{FIELD}{}", self.client, self.host, self.pid);
@@ -57,8 +57,8 @@ impl About {
         text
     }
 
-    /// Reads [`About::encode`]'s form. What is missing or odd becomes empty: this is for display
-    /// only.
+    /// Reads [`About::encode`]'s form. A field that is missing or malformed becomes empty, because
+    /// the description is for display only.
     #[must_use]
     pub fn decode(text: &str) -> Self {
         let mut fields = asked::said_by_the_holder(text).split(FIELD);

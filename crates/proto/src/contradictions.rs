@@ -1,5 +1,5 @@
-//! What a name's snapshot says against itself. A ledger that is whole never does, so whatever is
-//! found here was written by somebody else, or by a mistake of ours.
+//! Finds contradictions in the snapshot of a name. A sound ledger writes none, so each one found
+//! here was caused by another program's write or by a bug of ours.
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
@@ -8,13 +8,14 @@ use crate::{
     time::{MAX_TTL, Micros},
 };
 
-/// Longer than any lease can be: ZooKeeper writes a lease that ends with its session for twice its
-/// ttl.
+/// The longest that a lease can last. ZooKeeper writes a lease that ends with its session for twice
+/// its ttl.
 const LONGEST_LEASE: Micros = 2 * MAX_TTL;
 
 impl Snapshot {
-    /// Returns what this snapshot says against itself, a sentence each. At most `rows` rows of each
-    /// kind were asked for. Where there are more, rows and totals are not compared.
+    /// Returns the contradictions in this snapshot, a sentence each. `rows` is the number of rows
+    /// of each kind that the snapshot was asked for. Where the name has more, rows and totals are
+    /// not compared.
     #[must_use]
     pub fn contradictions(&self, rows: u32) -> Vec<String> {
         let mut found = Vec::new();
@@ -43,7 +44,7 @@ impl Snapshot {
         }
     }
 
-    /// No two holders have one slot.
+    /// Checks that no two holders have the same slot.
     fn check_slots(&self, found: &mut Vec<String>) {
         let ranges = self.holders.iter().flat_map(|row| row.slots.ranges().iter().copied());
         let mut ranges: Vec<_> = ranges.collect();
@@ -55,7 +56,8 @@ impl Snapshot {
         }
     }
 
-    /// Fences grow from grant to grant, and no lease lasts longer than one can.
+    /// Checks that fences grow from grant to grant, and that no lease lasts longer than a lease
+    /// can.
     fn check_order(&self, found: &mut Vec<String>) {
         let fences = self.holders.windows(2).find(|pair| pair[1].fence <= pair[0].fence);
         found.extend(fences.map(|pair| {
@@ -68,7 +70,7 @@ impl Snapshot {
         );
     }
 
-    /// A ticket is there once, and whoever waits wants something.
+    /// Checks that each ticket occurs once and that each waiter wants something.
     fn check_tickets(&self, found: &mut Vec<String>) {
         let mut seen = BTreeSet::new();
         let holding = self.holders.iter().map(|row| row.ticket);
@@ -81,11 +83,12 @@ impl Snapshot {
         let after =
             first_passed.and_then(|at| self.waiters[at..].iter().find(|row| !row.unreachable));
         found.extend(
-            after.map(|row| format!("{} stands behind one who is passed over", row.ticket)),
+            after.map(|row| format!("{} stands behind a waiter that is passed over", row.ticket)),
         );
     }
 
-    /// The limit in force is that of the settings, and names of slots are as many.
+    /// Checks that the limit in force is the stored one, and that there are as many slot names as
+    /// permits.
     fn check_settings(&self, found: &mut Vec<String>) {
         let set = self.pinned.or(self.stated);
         if set.is_some_and(|set| set != self.limit) {

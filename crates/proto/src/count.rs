@@ -5,29 +5,30 @@ use core::fmt;
 /// The most permits a name can have.
 pub const MAX_LIMIT: u32 = 1_000_000_000;
 
-/// How many readers a readers-writer lock admits at once: a writer takes as many permits.
+/// The number of readers that a readers-writer lock admits at once. A writer takes as many permits.
 pub const MOST_READERS: u32 = 1_000_000;
 
-/// How many permits exist at a name: 0 (nobody is admitted) to [`MAX_LIMIT`].
+/// The number of permits that exist at a name: 0 (nobody is admitted) to [`MAX_LIMIT`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Limit(u32);
 
-/// How many permits one request is for: 1 to [`MAX_LIMIT`].
+/// The number of permits that one request asks for: 1 to [`MAX_LIMIT`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Permits(u32);
 
 /// The rank of a request among waiters, or of an item in its queue: −100 to 100, higher first. One
-/// step is worth ten seconds of waiting, and a minute for an item, so nothing waits for ever.
+/// step of priority is worth ten seconds of waiting for a request, and a minute for an item. So
+/// nothing waits for ever.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Priority(i8);
 
 impl Limit {
-    /// The limit of a name that nobody has given one.
+    /// The limit of a name to which nobody has given a limit.
     pub const ONE: Self = Self(1);
     /// The limit of a readers-writer lock.
     pub const READERS: Self = Self(MOST_READERS);
 
-    /// A limit of `count` permits.
+    /// Makes a limit of `count` permits.
     ///
     /// # Errors
     /// [`BadCount`] if `count` is above [`MAX_LIMIT`].
@@ -35,7 +36,7 @@ impl Limit {
         if count > MAX_LIMIT { Err(BadCount::Limit(u64::from(count))) } else { Ok(Self(count)) }
     }
 
-    /// The limit as a number.
+    /// Returns the limit as a number.
     #[must_use]
     pub fn get(self) -> u32 {
         self.0
@@ -48,7 +49,7 @@ impl Permits {
     /// All permits of a readers-writer lock.
     pub const READERS: Self = Self(MOST_READERS);
 
-    /// A request for `count` permits.
+    /// Makes a count of `count` permits for a request.
     ///
     /// # Errors
     /// [`BadCount`] if `count` is 0 or above [`MAX_LIMIT`].
@@ -59,7 +60,7 @@ impl Permits {
         Ok(Self(count))
     }
 
-    /// The count as a number.
+    /// Returns the count as a number.
     #[must_use]
     pub fn get(self) -> u32 {
         self.0
@@ -67,7 +68,7 @@ impl Permits {
 }
 
 impl Priority {
-    /// A priority.
+    /// Makes a priority.
     ///
     /// # Errors
     /// [`BadCount`] outside −100…100.
@@ -78,7 +79,7 @@ impl Priority {
         }
     }
 
-    /// The priority as a number.
+    /// Returns the priority as a number.
     #[must_use]
     pub fn get(self) -> i8 {
         self.0

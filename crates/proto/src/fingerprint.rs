@@ -1,46 +1,46 @@
-//! How a model checker compares states of the two machines. Instants become distances from now, and
-//! whatever can make no difference any more is left out. So a state that is met at noon equals one
-//! that is met at midnight.
+//! How a model checker compares states of the ledger and of the session. Instants become distances
+//! from now, and facts that can make no difference any more are left out. So a state that the
+//! checker meets at noon equals one that it meets at midnight.
 
 use core::hash::{Hash, Hasher};
 
 use crate::{id::Fence, time::Micros};
 
-/// How instants of one clock are looked at.
+/// A way to look at the instants of one clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Lens {
-    /// That clock, now.
+    /// The clock's reading now.
     pub now: Micros,
-    /// The checker looks at the machines only at whole multiples of this. So whatever is due
-    /// between two of these moments is due at the later one.
+    /// The checker looks at the machines only at whole multiples of this. So an instant that is due
+    /// between two of these moments counts as due at the later one.
     pub tick: Micros,
     /// All instants that lie further back than this count as one. Twice the longest ttl is enough.
     pub past: Micros,
-    /// All fences that lie further back than this count as one. It must be no less than the clock
-    /// may ever step back.
+    /// All fences that lie further back than this count as one. It must be at least as long as the
+    /// clock may ever step back.
     pub back: Micros,
 }
 
 impl Lens {
-    /// The same lens on another clock.
+    /// Returns this lens for another clock, which shows `now`.
     #[must_use]
     pub fn on(self, now: Micros) -> Self {
         Self { now, ..self }
     }
 
-    /// How far an instant lies ahead (or behind, down to [`past`](Self::past)).
+    /// Returns how far an instant lies ahead (or behind, down to [`past`](Self::past)).
     #[must_use]
     pub fn exact(&self, at: Micros) -> i64 {
         distance(self.now, at, self.past)
     }
 
-    /// In how many ticks something is due; 0 if it is due already.
+    /// Returns in how many ticks an instant is due; 0 if it is due already.
     #[must_use]
     pub fn ticks(&self, due: Micros) -> u64 {
         due.saturating_sub(self.now).div_ceil(self.tick)
     }
 
-    /// How far a fence lies ahead of this clock, or behind.
+    /// Returns how far a fence lies ahead of this clock, or behind.
     #[must_use]
     pub fn fence(&self, fence: Fence) -> i64 {
         distance(self.now, fence.0, self.back)

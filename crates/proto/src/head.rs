@@ -1,9 +1,9 @@
-//! The head of a name and the head of a queue: what is known of each that is not a list.
+//! The head of a name and the head of a queue: the facts of each that are not lists.
 //!
 //! Each head has one list of its fields, written with [`head!`]. The list says of each field its
-//! type, its default and its sort. Whoever has to know all fields goes through that list: the check
-//! for damage, the models' fingerprint, the packed form, the columns of the embedded store, and the
-//! layout on Redis.
+//! type, its default and its sort. Code that has to know all fields goes through that list: the
+//! check for damage, the models' fingerprint, the packed form, the columns of the embedded store,
+//! and the layout on Redis.
 
 use alloc::string::String;
 
@@ -22,7 +22,7 @@ pub(crate) const MOST_ROWS: u32 = 1 << 31;
 /// The value of one field of a head, with the sort of the field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Field<'a> {
-    /// Which lock a name is.
+    /// The kind of lock that a name is.
     Kind(Option<Kind>),
     /// A limit that somebody has set.
     Limit(Option<u32>),
@@ -34,8 +34,8 @@ pub enum Field<'a> {
     LedgerTime(Micros),
     /// An instant of the store's clock.
     StoreTime(Micros),
-    /// When a client will look, on the store's clock. It may lie beyond [`UNBOUNDED`], which is
-    /// added to *now*.
+    /// The instant at which a client will look, on the store's clock. It may lie beyond
+    /// [`UNBOUNDED`], which is added to *now*.
     Alarm(Micros),
     /// A number that follows the store's clock and only grows.
     Fence(u64),
@@ -47,7 +47,7 @@ pub enum Field<'a> {
     Rows(u32),
     /// A client.
     Client(Option<Inbox>),
-    /// How long the last holds took.
+    /// The lengths of the last holds.
     Holds(RecentHolds),
 }
 
@@ -69,8 +69,8 @@ impl Field<'_> {
     }
 }
 
-/// Reads the fields of a head, one after the other, in the order of the list. Sorts that are kept
-/// alike are read alike.
+/// Reads the fields of a head, one after the other, in the order of the list. Sorts that are stored
+/// alike share a method.
 pub trait ReadHead {
     /// Why a field cannot be read.
     type Error;
@@ -96,8 +96,8 @@ pub trait ReadHead {
 }
 
 /// Defines a head by the list of its fields: `name: type = default, sort;`. A sort is a variant of
-/// [`Field`], written as the method of [`field_of!`]. What several fields must have to do with each
-/// other comes after `if`.
+/// [`Field`], written as the method of [`field_of!`]. A condition that relates several fields comes
+/// after `if`.
 macro_rules! head {
     ($(#[$about:meta])* pub struct Head { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $sort:ident;)* }
         $(if |$head:ident| $fits:expr)?) => {
@@ -116,22 +116,22 @@ macro_rules! head {
         impl Head {
             const FIELDS: usize = [$(stringify!($field)),*].len();
 
-            /// The name and the value of each field, in the order of the list.
+            /// Returns the name and the value of each field, in the order of the list.
             #[must_use]
             pub fn fields(&self) -> [(&'static str, $crate::Field<'_>); Self::FIELDS] {
                 [$((stringify!($field), $crate::head::field_of!($sort, self.$field))),*]
             }
 
-            /// A head whose fields are read in the order of the list.
+            /// Reads a head, its fields in the order of the list.
             ///
             /// # Errors
-            /// The first that `from` has.
+            /// The first error that `from` returns.
             pub fn read<R: $crate::ReadHead>(from: &mut R) -> Result<Self, R::Error> {
                 Ok(Self { $($field: $crate::head::read_field!($sort, from),)* })
             }
 
-            /// Returns whether the ledger can work with it. A store that reads one that others may
-            /// have damaged must ask; the same goes for the rows beside it.
+            /// Returns whether the ledger can work with this head. A store that reads a head which
+            /// others may have damaged must ask. It must ask about the rows beside the head, too.
             #[must_use]
             pub fn is_sound(&self) -> bool {
                 $(let $head = self;

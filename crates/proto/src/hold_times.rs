@@ -1,8 +1,8 @@
-//! How long holds of one name took: what estimates go by.
+//! How long holds of one name took. Estimates of waiting times are based on these lengths.
 //!
 //! Every store keeps the lengths of the last few holds of a name ([`RecentHolds`],
-//! docs/decisions/0083). A program that reads a name each second anyway sees who held before and
-//! does not any more, and so learns of more holds than those (docs/decisions/0081).
+//! docs/decisions/0083). A program that reads a name each second sees which holders have gone since
+//! the last look, and so learns of more holds than those (docs/decisions/0081).
 
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -15,15 +15,15 @@ use crate::{
     time::{Micros, SECOND},
 };
 
-/// How many lengths are kept, the newest.
+/// The number of lengths that are kept, the newest.
 const MOST: usize = 64;
-/// How many holders of a look are known again at the next.
+/// The number of holders of a look that are recognised in the next one.
 const MOST_KNOWN: usize = 256;
-/// Between two looks that are further apart, holds begin and end unseen. The ones that are seen
-/// would then be the long ones.
+/// The longest time between two looks that are compared. Over a longer one, short holds begin and
+/// end unseen, and the lengths that are seen would be those of long holds only.
 const NEAR: Micros = 5 * SECOND;
 
-/// A holder, as somebody sees it.
+/// A holder, as a look at the name shows it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct HoldSeen {
     /// The number of its grant, which no other hold has.
@@ -45,16 +45,17 @@ pub struct EndedHold {
     pub is_lost: bool,
 }
 
-/// What was seen of one name so far.
+/// The holds seen at one name so far.
 #[derive(Clone, Debug, Default)]
 pub struct HoldTimes {
-    /// The newest last. `None`: too short for the looks to tell.
+    /// The lengths of the holds that have ended, the newest last. `None`: the hold was too short
+    /// for the looks to tell.
     ended: VecDeque<Option<Micros>>,
     holding: Vec<HoldSeen>,
     looked_at: Option<Micros>,
 }
 
-/// How long holds took: what an estimate goes by.
+/// The lengths of holds, on which an estimate is based.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct HoldLengths(Vec<Micros>);
 
@@ -82,16 +83,16 @@ impl HoldTimes {
         ended
     }
 
-    /// Forgets who holds, but not how long holds took: what comes next has nothing to do with the
-    /// last look.
+    /// Forgets the holders of the last look, but not how long holds took. The next look will not be
+    /// compared with the last one.
     pub fn look_away(&mut self) {
         self.holding.clear();
         self.looked_at = None;
     }
 
-    /// What an estimate can go by: all holds that were seen to end, or the last few, of which the
-    /// store tells in each look, if these are as many or most of the others were too short to be
-    /// seen.
+    /// Returns the lengths on which an estimate can be based. Usually these are the lengths of all
+    /// holds that were seen to end. The last few holds, which the store tells in each look, replace
+    /// them if they are as many, or if most of the others were too short to be seen.
     #[must_use]
     pub fn lengths(&self, recent: RecentHolds) -> HoldLengths {
         let last = HoldLengths::from(recent);
@@ -104,7 +105,7 @@ impl HoldTimes {
 }
 
 impl EndedHold {
-    /// It ended at some moment of the `gap` since it was seen.
+    /// Makes the record of a hold that ended at some moment of the `gap` since it was last seen.
     fn of(holder: &HoldSeen, gap: Micros) -> Self {
         let ran_out = holder.valid_for.filter(|left| holder.is_late && *left <= gap);
         Self {
@@ -114,7 +115,7 @@ impl EndedHold {
     }
 }
 
-/// For a reader who has not seen any hold end.
+/// The lengths for a reader that has not seen any hold end.
 impl From<RecentHolds> for HoldLengths {
     fn from(recent: RecentHolds) -> Self {
         Self::of(recent.lengths().collect())
@@ -127,35 +128,36 @@ impl HoldLengths {
         Self(lengths)
     }
 
-    /// How many; 0 if no hold has ended yet.
+    /// Returns the number of holds; 0 if no hold has ended yet.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Half of them took no longer.
+    /// Returns the median: half of the holds took no longer.
     #[must_use]
     pub fn median(&self) -> Option<Micros> {
         let last = self.0.len().checked_sub(1)?;
         Some(self.0[last / 2])
     }
 
-    /// How long the next one to be served holds. Each takes after another of those that were seen,
-    /// chosen so that few are already spread like all: `turn` counts how often this was asked.
+    /// Returns how long the next waiter to be served will hold. Each call takes the length of
+    /// another hold that was seen. The order is chosen so that the first few lengths are already
+    /// spread like all of them. `turn` counts the calls.
     pub(crate) fn one(&self, turn: u32) -> Option<Micros> {
         spread(&self.0, turn)
     }
 
-    /// How long a holder will go on that has held for `age`: as one of those that took longer.
-    /// `None` if none did.
+    /// Returns how much longer a holder will hold that has held for `age`, by the length of a hold
+    /// that took longer. `None` if none did.
     pub(crate) fn rest(&self, age: Micros, turn: u32) -> Option<Micros> {
         let longer = &self.0[self.0.partition_point(|length| *length <= age)..];
         spread(longer, turn).map(|length| length - age)
     }
 }
 
-/// One half-way, then one at a quarter, at three quarters, at an eighth, and so on (van der
-/// Corput's sequence).
+/// Returns a length from a sorted list: the first from its middle, the next from a quarter, from
+/// three quarters, from an eighth, and so on (van der Corput's sequence).
 fn spread(lengths: &[Micros], turn: u32) -> Option<Micros> {
     let share = u64::from(turn.wrapping_add(1).reverse_bits());
     let at = (share * lengths.len() as u64) >> u32::BITS;

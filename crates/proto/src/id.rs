@@ -4,13 +4,13 @@ use alloc::string::String;
 use core::{fmt, str::FromStr};
 
 /// The id of one request for permits, from the first try to the release. The client chooses it
-/// before it sends anything, so that sending twice is one grant. The high 96 bits are its
-/// [`series`](Self::series), the low 32 bits its [`number`](Self::number) in it, from 1.
+/// before it sends anything, so a request that is sent twice is granted once. The high 96 bits are
+/// its [`series`](Self::series), the low 32 bits its [`number`](Self::number) in it, from 1.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Ticket(pub u128);
 
 /// The high 96 bits of the tickets that a client draws one after the other; the low 32 bits are 0.
-/// A ledger remembers what is over by series, and not by ticket.
+/// A ledger remembers ended tickets by series, and not one by one.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Series(pub u128);
 
@@ -18,7 +18,7 @@ pub struct Series(pub u128);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct LeaseId(pub u128);
 
-/// Where a client is told things; also the id of its session.
+/// The address at which a client hears of wakeups; also the id of its session.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Inbox(pub u128);
 
@@ -32,8 +32,8 @@ macro_rules! hexadecimal {
         }
 
         impl $name {
-            /// The digits that it is written with. Clients write several ids a request, and general
-            /// formatting of such a number takes ten times as long.
+            /// Returns the digits of the id. A client writes several ids in each request, and the
+            /// general formatting of such a number takes ten times as long.
             #[must_use]
             pub fn digits(self) -> [u8; 32] {
                 hexadecimal_digits(self.0)
@@ -60,18 +60,19 @@ fn hexadecimal_digits(number: u128) -> [u8; 32] {
     digits
 }
 
-/// Eight digits at once, each in a byte of its own.
+/// Returns eight digits at once, each in a byte of its own.
 const fn eight_digits(number: u32) -> [u8; 8] {
     let mut halves = number as u64;
     halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff;
     halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
     halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    // Six more carry a letter, and nothing else, over sixteen.
+    // A digit of 10 or more becomes a letter. Adding six to it, and to no other, carries into the
+    // next four bits.
     let letters = (halves + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
     (halves + 0x3030_3030_3030_3030 + letters * (b'a' - b'9' - 1) as u64).to_be_bytes()
 }
 
-/// What a byte is as a digit; of others this is more than 15.
+/// The value of each byte as a hexadecimal digit; more than 15 for a byte that is none.
 const DIGITS: [u8; 256] = {
     let mut digits = [0xff; 256];
     let mut value = 0;
@@ -96,23 +97,23 @@ fn read_digits(text: &str) -> Option<u128> {
 }
 
 impl From<Ticket> for LeaseId {
-    /// The lease that a ticket has to itself.
+    /// Returns the lease under which only this ticket stands.
     fn from(ticket: Ticket) -> Self {
         Self(ticket.0)
     }
 }
 
-/// The low 32 bits.
+/// The bits of a ticket that are its number in its series.
 const NUMBER: u128 = 0xffff_ffff;
 
 impl Ticket {
-    /// The series that it was drawn from.
+    /// Returns the series that the ticket was drawn from.
     #[must_use]
     pub const fn series(self) -> Series {
         Series(self.0 & !NUMBER)
     }
 
-    /// Its number in the series: a client draws them ascending, from 1.
+    /// Returns the ticket's number in the series. A client draws the numbers ascending, from 1.
     #[must_use]
     pub const fn number(self) -> u32 {
         (self.0 & NUMBER) as u32
@@ -120,7 +121,7 @@ impl Ticket {
 }
 
 impl Series {
-    /// The ticket with this number.
+    /// Returns the ticket with this number.
     #[must_use]
     pub const fn ticket(self, number: u32) -> Ticket {
         Ticket(self.0 & !NUMBER | number as u128)
@@ -128,14 +129,14 @@ impl Series {
 }
 
 impl From<LeaseId> for Series {
-    /// The series of the tickets that share a lease.
+    /// Returns the series of the tickets that stand under this lease.
     fn from(lease: LeaseId) -> Self {
         Ticket(lease.0).series()
     }
 }
 
 impl LeaseId {
-    /// The ticket by which a ledger remembers that an attach with this lease is over.
+    /// Returns the ticket by which a ledger remembers that an attach with this lease is over.
     pub(crate) const fn as_ticket(self) -> Ticket {
         Ticket(self.0)
     }
@@ -157,8 +158,8 @@ impl fmt::Display for BadId {
 
 impl core::error::Error for BadId {}
 
-/// A number that grows with every grant of a name. Give it to the resource, which refuses a lower
-/// one than it has seen for the same slot.
+/// A number that grows with every grant of a name. Give it to the resource that the permit guards.
+/// The resource refuses a lower number than it has seen for the same slot.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Fence(pub u64);
 
@@ -168,7 +169,8 @@ impl fmt::Display for Fence {
     }
 }
 
-/// Draws the leases, and with them the series of tickets, of one session from its random seed.
+/// Draws the leases of one session, and with them the series of its tickets. Both follow from the
+/// session's random inbox.
 #[derive(Clone, Debug)]
 pub struct TicketSource {
     session: u64,
@@ -176,26 +178,27 @@ pub struct TicketSource {
 }
 
 impl TicketSource {
-    /// A source for the session with this inbox; the inbox must have been drawn at random.
+    /// Makes a source for the session with this inbox, which must have been drawn at random.
     #[must_use]
     pub fn new(inbox: Inbox) -> Self {
         Self { session: (inbox.0 >> 64) as u64, count: inbox.0 as u32 }
     }
 
-    /// The first ticket of a series of its own.
+    /// Draws the first ticket of a new series.
     pub fn ticket(&mut self) -> Ticket {
         Series::from(self.lease()).ticket(1)
     }
 
-    /// The next lease, with a series of its own. Four thousand million draws go by before one comes
-    /// again.
+    /// Draws the next lease, with a series of its own. A lease repeats only after four thousand
+    /// million draws.
     pub fn lease(&mut self) -> LeaseId {
         self.count = self.count.wrapping_add(1);
         LeaseId(u128::from(self.session) << 64 | u128::from(mix_short(self.count)) << 32)
     }
 }
 
-/// The finisher of MurmurHash3 (Appleby 2011): a bijection, so distinct counts stay distinct.
+/// Applies the finisher of MurmurHash3 (Appleby 2011). It is a bijection, so distinct counts stay
+/// distinct.
 const fn mix_short(count: u32) -> u32 {
     let mut z = count;
     z = (z ^ (z >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -203,8 +206,8 @@ const fn mix_short(count: u32) -> u32 {
     z ^ (z >> 16)
 }
 
-/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so distinct counts stay
-/// distinct.
+/// Applies the finisher of SplitMix64 (Steele, Lea, Flood 2014). It is a bijection, so distinct
+/// counts stay distinct.
 pub(crate) const fn mix(count: u64) -> u64 {
     let mut z = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,10 +1,10 @@
-//! Which lock a name is. One ledger serves all three; a name is one of them at a time.
+//! The kinds of lock. One ledger serves all three; a name is one of them at a time.
 
 use core::fmt;
 
 use crate::count::{Limit, Permits};
 
-/// Which lock a name is.
+/// The kind of lock that a name is.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Kind {
     /// As many holders as its limit.
@@ -12,17 +12,18 @@ pub enum Kind {
     Semaphore,
     /// One holder: a semaphore whose limit is 1 and stays 1.
     Mutex,
-    /// Many readers or one writer: a semaphore whose limit is
-    /// [`MOST_READERS`](crate::MOST_READERS), of which a reader takes one and a writer all. They
-    /// stand in one line, so neither starves.
+    /// Many readers or one writer. It is a semaphore with the limit
+    /// [`MOST_READERS`](crate::MOST_READERS), of which a reader takes one permit and a writer takes
+    /// all. Both stand in one line, so neither starves.
     RwLock,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Semaphore, Self::Mutex, Self::RwLock];
 
-    /// The limit that goes with the kind; `None` for semaphores, which have one of their own.
+    /// Returns the limit that the kind implies; `None` for a semaphore, which has a limit of its
+    /// own.
     #[must_use]
     pub const fn limit(self) -> Option<Limit> {
         match self {
@@ -32,13 +33,13 @@ impl Kind {
         }
     }
 
-    /// The number of permits that a writer asks for.
+    /// Returns the number of permits that a writer asks for.
     #[must_use]
     pub const fn writer() -> Permits {
         Permits::READERS
     }
 
-    /// One letter, as stores keep it.
+    /// Returns the letter by which stores keep the kind.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -48,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// The kind with this letter.
+    /// Returns the kind with this letter.
     #[must_use]
     pub fn of_letter(letter: char) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.letter() == letter)

@@ -1,6 +1,6 @@
-//! Every kind of request and of reply, for tests whose histories or seeds must contain each of
-//! them. A new kind does not compile until it is listed here. From then on those tests fail until
-//! they use it.
+//! Every kind of request and of reply. Tests use the list whose histories or seeds must contain
+//! each kind. A new kind does not compile until it is listed here. From then on those tests fail
+//! until they use it.
 
 use crate::{
     reply::{Cause, Reply},
@@ -10,11 +10,11 @@ use crate::{
 macro_rules! kinds {
     ($message:ident: $($pattern:pat => $name:literal,)*) => {
         impl $message {
-            /// All kinds there are.
+            /// All kinds.
             #[doc(hidden)]
             pub const KINDS: &[&str] = &[$($name),*];
 
-            /// Which of them it is.
+            /// Returns the kind of this value.
             #[doc(hidden)]
             #[must_use]
             pub fn kind(&self) -> &'static str {

@@ -4,9 +4,9 @@
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
 //!                                    │
 //!                       advance the clock (bounded)
-//!                       settle: expire what has run out, serve the queue
-//!                       each request in turn; what frees permits settles again
-//!                       forget what is old
+//!                       settle: expire leases that have run out, serve the queue
+//!                       each request in turn; a request that frees permits settles again
+//!                       forget old memories
 //! ```
 //!
 //! The memory store and the embedded store run this code. The Redis scripts are compared with it,
@@ -35,14 +35,14 @@ use crate::{
     time::{Micros, UNBOUNDED},
 };
 
-/// The most leases, places, memories and grants that one call may end or make (rule 18). What is
-/// left over is the backlog, which the reply tells the client of.
+/// The most leases, places, memories and grants that one call may end or make (rule 18). The work
+/// that remains is the backlog. The reply tells the client that there is some.
 const WORK: u32 = 128;
 /// The most series that a name remembers. The oldest are forgotten first. This bounds the cost of a
 /// name that thousands of clients a second hold once each.
 const MOST_MEMORIES: u32 = 65_536;
-/// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to
-/// 2^53).
+/// The highest fence that the ledger believes when a client claims to have seen it. Lua's numbers
+/// are exact to 2^53.
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 
 /// The state of the client behind an inbox, as far as the store knows.
@@ -64,9 +64,9 @@ pub trait Contacts {
     /// Returns the state of the client behind this inbox.
     fn contact(&mut self, inbox: Inbox) -> Contact;
 
-    /// For how long the store admits nobody, because it may have forgotten leases. `None`: it
-    /// remembers all of them. The ledger asks once in a batch. Decision 16 says how Redis keeps
-    /// this time.
+    /// Returns for how long the store admits nobody, because it may have forgotten leases. `None`:
+    /// the store remembers all leases. The ledger asks once in a batch. Decision 16 says how Redis
+    /// keeps this time.
     fn guarded_for(&mut self) -> Option<Micros> {
         None
     }
@@ -75,7 +75,7 @@ pub trait Contacts {
 /// The result of executing a batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Outcome {
-    /// For the sender.
+    /// The answers to the sender.
     pub replies: Replies,
     /// Hints to the sessions whose tickets have changed. One of them may be the sender, about
     /// another of its tickets.
@@ -93,7 +93,7 @@ pub fn execute<S: State, C: Contacts>(
     batch: &Batch,
 ) -> Result<Outcome, S::Error> {
     let head = state.head()?;
-    // Asked once, so that all requests of the batch meet the same answer.
+    // The store is asked once, so that all requests of the batch meet the same answer.
     let guarded_for = contacts.guarded_for();
     let mut ledger = Ledger {
         state,
@@ -109,7 +109,8 @@ pub fn execute<S: State, C: Contacts>(
         backlog: false,
         wakeups: Vec::new(),
     };
-    // Before any request: a request must not meet permits that are held by nobody any more.
+    // The ledger settles before any request, so that no request meets permits whose lease has run
+    // out.
     ledger.begin(batch.fence_seen)?;
     let mut replies = Vec::with_capacity(batch.requests.len());
     for request in &batch.requests {
@@ -126,7 +127,7 @@ struct Ledger<'a, S, C> {
     asker: Option<Inbox>,
     now: Micros,
     guarded_for: Option<Micros>,
-    /// Nothing was kept of the name when the batch came.
+    /// Nothing was stored of the name when the batch came.
     is_new: bool,
     /// A copy of the name's head. It is written back once, at the end.
     head: Head,
@@ -144,8 +145,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.settle()
     }
 
-    /// Rule 15: a clock that jumps forward ends no lease whose holder is alive, one that jumps
-    /// backward delays nothing.
+    /// Moves the ledger's clock (rule 15). If the store's clock jumps forward, no lease ends whose
+    /// holder is alive. If it jumps backward, nothing is delayed.
     fn advance_clock(&mut self) {
         let passed = self.now.saturating_sub(self.head.wall);
         self.head.wall = self.now;
@@ -173,23 +174,25 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Rule 6: every request that frees permits runs all of this, so there is no window between
-    /// free and granted.
+    /// Expires what has run out and serves the queue (rule 6). Every request that frees permits
+    /// runs all of this, so no other request can come between the release of a permit and its next
+    /// grant.
     fn settle(&mut self) -> Result<(), S::Error> {
         self.expire()?;
         self.serve()
     }
 
+    /// Ends the batch: forgets old memories, and writes or clears the head.
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
-        // Forgetting comes last, so that it takes nothing of the work that waiters need.
+        // Forgetting comes last, so that it uses none of the work that waiters need.
         self.forget()?;
         let look_in = self.look_in()?;
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
         }
         // A head whose fence is ahead of the clock stays until the clock has caught up. Otherwise
-        // the next holder could get a lower fence (rule 10). A name that was not there gave no
-        // fence: its fence is what a client says that it has seen, and such a hint keeps no name.
+        // the next holder could get a lower fence (rule 10). A name that is new has given no fence:
+        // its fence is the one that a client claims to have seen, and such a claim keeps no name.
         if self.is_blank() && (self.is_new || !self.head.owes_fence(self.now)) {
             self.state.clear()?;
         } else {
@@ -199,7 +202,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Nobody holds or waits, so the clock may run freely and slots start again from 0.
+    /// Ends the use of a name at which nobody holds or waits: its clock may run freely, and its
+    /// slots start again from 0.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
         self.drop_terms();
@@ -210,8 +214,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Rule 11: a limit that nobody pinned goes with the last holder and waiter, even if tickets
-    /// are still remembered.
+    /// Drops the limit and the kind that callers stated once the last holder and waiter have gone
+    /// (rule 11), even if tickets are still remembered. A pinned limit stays, and its kind with it.
     fn drop_terms(&mut self) {
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.head.stated = None;
@@ -219,7 +223,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Rule 12: nothing is configured here and nothing has to be remembered.
+    /// Returns whether nothing is configured here and nothing has to be remembered (rule 12).
     fn is_blank(&self) -> bool {
         let head = &self.head;
         head.holders == 0
@@ -229,12 +233,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             && head.paused.is_none()
     }
 
-    /// Rule 7: the client whose waiter is next learns when the first lease can end, so a lost
-    /// wakeup or a dead holder costs no more time than that. If the restart guard ends first, it
-    /// learns that moment, since the end of the guard wakes nobody. The client looks at least every
-    /// `bound`, which keeps the ledger's clock at full speed.
+    /// Returns after how long the sender should look again (rule 7); `None` if the next waiter is
+    /// not the sender's. It is the time until the first lease can end, so a lost wakeup or a dead
+    /// holder delays the waiter by no more. If the restart guard ends first, it is the time until
+    /// then, since the end of the guard wakes nobody. It is at most `bound`, because looking that
+    /// often keeps the ledger's clock at full speed.
     fn look_in(&mut self) -> Result<Option<Micros>, S::Error> {
-        // An operator has no waiter, and nobody would look for it.
+        // An operator has no waiter and does not look again.
         if self.asker.is_none() || self.head.waiting == 0 {
             return Ok(None);
         }
@@ -268,7 +273,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Takes one unit of this call's work, or notes that some is left over.
+    /// Takes one unit of this call's work. If none is left, notes that there is a backlog.
     fn has_work(&mut self) -> bool {
         if self.work == 0 {
             self.backlog = true;

@@ -1,10 +1,10 @@
-//! The two pure machines of Seinpaal.
+//! The two pure state machines of Seinpaal.
 //!
-//! The **ledger** decides who holds and who waits at one name: state, the store's clock and a
-//! batch of requests go in; state, replies and wakeups come out. The **session** is one client:
-//! what it has asked for, what it holds, what it must renew, and when it must say that it has lost
-//! something. Neither waits, reads a clock or draws a random number: this crate is `no_std` and
-//! has no dependencies, so it could not if it wanted to.
+//! The **ledger** decides who holds and who waits at one name: state, the store's clock and a batch
+//! of requests go in; state, replies and wakeups come out. The **session** is one client: its
+//! requests, its permits, its renewals, and the moments at which it must report a loss. Neither
+//! waits, reads a clock or draws a random number. The crate is `no_std` and has no dependencies, so
+//! it has no means to.
 //!
 //! ```text
 //!   session ── Batch of Requests ──▶ store: ledger(state, now) ──▶ Replies

@@ -16,8 +16,8 @@ use crate::{
     time::Micros,
 };
 
-/// One name's state in B-trees: what the memory store keeps and what the other stores are compared
-/// with.
+/// One name's state in B-trees. The memory store keeps it, and tests compare the other stores with
+/// it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MemoryState {
     head: Option<Head>,
@@ -37,7 +37,7 @@ pub struct MemoryState {
 type Kept<T> = Result<T, Infallible>;
 
 impl MemoryState {
-    /// Returns whether the name costs nothing.
+    /// Returns whether nothing is stored of the name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
@@ -49,8 +49,8 @@ impl MemoryState {
         self.entries.is_empty()
     }
 
-    /// Lets every lease of a client that is gone end in the next settling. Says whether there is
-    /// any.
+    /// Lets every lease of a client that is gone end in the next settling. Returns whether the
+    /// client had any.
     pub fn end_leases_of(&mut self, inbox: Inbox) -> bool {
         let of_inbox = |lease: &&mut Lease| lease.inbox == Some(inbox);
         let mut any = false;

@@ -6,8 +6,8 @@ use core::{fmt, ops::Deref, str::FromStr};
 /// The longest name, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 512;
 
-/// What permits are counted under: 1 to 512 bytes of UTF-8 without control characters. Braces,
-/// spaces, slashes, quotes and non-Latin text are ordinary. Cheap to clone.
+/// The name of a semaphore, a lock or a queue: 1 to 512 bytes of UTF-8 without control characters.
+/// Braces, spaces, slashes, quotes and non-Latin text are ordinary. A name is cheap to clone.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Name(Arc<str>);
 
@@ -29,7 +29,7 @@ impl Name {
         Ok(Self(Arc::from(text)))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -84,7 +84,7 @@ impl fmt::Display for BadName {
 
 impl core::error::Error for BadName {}
 
-/// Collects into `String` for error messages.
+/// Copies the name into a `String`, for error messages.
 impl From<&Name> for String {
     fn from(name: &Name) -> Self {
         Self::from(name.as_str())

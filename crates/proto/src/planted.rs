@@ -1,6 +1,6 @@
-//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the
-//! feature `planted`, which is for `crates/planted` alone: without it nothing can be chosen and
-//! [`planted`] is a constant.
+//! Mistakes put in on purpose, one at a time, to see that the checks can fail. They exist only with
+//! the feature `planted`, which only `crates/planted` uses. Without it no mistake can be chosen,
+//! and [`planted`] is a constant.
 
 #[cfg(feature = "planted")]
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -20,10 +20,10 @@ macro_rules! mistakes {
 
         #[cfg(feature = "planted")]
         impl Mistake {
-            /// All of them.
+            /// All mistakes.
             pub const ALL: &[Self] = &[$($(Self::$mistake),*),*];
 
-            /// The name of the mistake.
+            /// Returns the name of the mistake.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -31,7 +31,7 @@ macro_rules! mistakes {
                 }
             }
 
-            /// The mistake, in words.
+            /// Describes the mistake in words.
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self {
@@ -39,7 +39,7 @@ macro_rules! mistakes {
                 }
             }
 
-            /// In which part of the product it is.
+            /// Returns the part of the product that has the mistake.
             #[must_use]
             pub const fn layer(self) -> &'static str {
                 match self {
@@ -55,7 +55,7 @@ mistakes! {
         ForgetsTickets "forgets-tickets" "a ticket that is over is not remembered",
         CancelRaisesNothing "cancel-raises-nothing" "a cancel of a ticket that has not come does not raise its series",
         FenceIsTheClock "fence-is-the-clock" "the fence is the clock, and not raised above the last",
-        NewcomerPasses "newcomer-passes" "a newcomer that fits is let in past those who wait",
+        NewcomerPasses "newcomer-passes" "a newcomer that fits is let in ahead of the waiters",
         FreesWithoutServing "frees-without-serving" "a release frees and serves nobody",
         GrantsARetryAgain "grants-a-retry-again" "a request that comes twice is granted twice",
         AttachKeepsTheLease "attach-keeps-the-lease" "a ticket that is attached to answers to its old holder, too",
@@ -68,10 +68,10 @@ mistakes! {
     "queue ledger" {
         QueueLateEnds "queue-late-ends" "a delivery that is over can end its item",
         QueueRepeats "queue-repeats" "a batch that comes twice is done twice",
-        QueueGroupOneMore "queue-group-one-more" "one more of a group is in work",
+        QueueGroupOneMore "queue-group-one-more" "one item of a group is in work beyond its limit",
         QueueUncounted "queue-uncounted" "an item has one delivery too many",
-        QueueWatchUntold "queue-watch-untold" "the watch is not told of what is due sooner",
-        QueuePlaceLost "queue-place-lost" "what is given back goes to the end",
+        QueueWatchUntold "queue-watch-untold" "the watch is not told of an item that is due sooner",
+        QueuePlaceLost "queue-place-lost" "an item that is given back goes to the end",
     }
     "queue session" {
         QueueHintLost "queue-hint-lost" "a call or request to watch that overtakes an answer is forgotten",
@@ -83,7 +83,7 @@ mistakes! {
         QueueLuaCallsNobody "queue-lua-calls-nobody" "a worker that is called is not told",
     }
     "queue store" {
-        QueueEmbeddedDeathKeeps "queue-embedded-death-keeps" "embedded: what a dead process worked on is not returned",
+        QueueEmbeddedDeathKeeps "queue-embedded-death-keeps" "embedded: the items of a dead process are not returned",
     }
     "session" {
         CountsFromTheReply "counts-from-the-reply" "a lease is counted from the reply, not from before the request",
@@ -92,10 +92,10 @@ mistakes! {
         AsksOnce "asks-once" "a reply that was lost is taken for a refusal",
         WaitsForWakeups "waits-for-wakeups" "a waiter never looks by itself",
         HandsOverUnproved "hands-over-unproved" "a permit that was waited for is handed over on the age of its place",
-        DangerBeforeRenewal "danger-before-renewal" "danger comes before the first renewal of what was waited for",
+        DangerBeforeRenewal "danger-before-renewal" "danger comes before the first renewal of a permit that was waited for",
     }
     "lua" {
-        LuaOneTooMany "lua-one-too-many" "one more than the limit is let in",
+        LuaOneTooMany "lua-one-too-many" "one permit more than the limit is granted",
         LuaLosesTheHead "lua-loses-the-head" "the head of a name is not written",
         LuaWakesNobody "lua-wakes-nobody" "a release tells no waiter",
         LuaFenceNotRaised "lua-fence-not-raised" "a fence may be given twice",
@@ -111,8 +111,8 @@ mistakes! {
     }
 }
 
-/// The mistake of this process, and a mark that stands in every program with this feature: a test
-/// looks for it in what is shipped.
+/// The mistake of this process, and a mark that stands in every program built with this feature. A
+/// test makes sure that the mark is in no program that is shipped.
 #[cfg(feature = "planted")]
 static CHOSEN: (AtomicU8, [u8; 13]) = (AtomicU8::new(u8::MAX), *b"BUILT TO FAIL");
 
@@ -122,14 +122,14 @@ pub fn choose(mistake: Option<Mistake>) {
     CHOSEN.0.store(mistake.map_or(u8::MAX, |mistake| mistake as u8), Ordering::SeqCst);
 }
 
-/// Returns whether this mistake is made.
+/// Returns whether this process makes the mistake.
 #[cfg(feature = "planted")]
 #[must_use]
 pub fn planted(mistake: Mistake) -> bool {
     CHOSEN.0.load(Ordering::Relaxed) == mistake as u8
 }
 
-/// Never.
+/// Returns `false`: a build without the feature makes no mistake on purpose.
 #[cfg(not(feature = "planted"))]
 #[must_use]
 pub const fn planted(_: Mistake) -> bool {

@@ -1,4 +1,5 @@
-//! Queues: the ledger that decides which item is next and who works on it, and the client of it.
+//! Queues: the ledger that decides which item is next and which worker gets it, and the ledger's
+//! client.
 //!
 //! ```text
 //!   push ─▶ delayed ─(due)─▶ ready ─(pop)─▶ in work ─(acknowledge)─▶ gone
@@ -7,9 +8,9 @@
 //!                                              └─(no delivery left)─▶ dead
 //! ```
 //!
-//! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How
-//! requests are done once, how items are ordered and how idle workers are called:
-//! docs/decisions/0022-queues.md.
+//! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores.
+//! docs/decisions/0022-queues.md says how a request takes effect once, how items are ordered and
+//! how idle workers are called.
 
 mod contradictions;
 mod fingerprint;

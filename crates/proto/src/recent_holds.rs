@@ -1,8 +1,8 @@
-//! How long the last holds of a name took, in one number that every store keeps with the name's
-//! head.
+//! The lengths of the last holds of a name. Every store keeps the lengths in one number, with the
+//! head of the name.
 //!
 //! A length is a code of seven bits, and the seven newest stand in one number of 49 bits, the
-//! newest in the lowest. So the number is exact as a double, which is all that Lua has
+//! newest in the lowest. So a double can represent the number exactly, and Lua has no other numbers
 //! (docs/decisions/0083).
 
 use core::fmt;
@@ -22,48 +22,50 @@ use crate::time::Micros;
 pub struct RecentHolds(u64);
 
 impl RecentHolds {
-    /// How many lengths are kept.
+    /// The number of lengths that are kept.
     pub const MOST: u32 = 7;
-    /// How long a code is.
+    /// The length of a code in bits.
     pub const CODE_BITS: u32 = 7;
-    /// The highest code: of nine and a half days and more.
+    /// The highest code. It stands for nine and a half days and more.
     pub const LAST_CODE: u64 = (1 << Self::CODE_BITS) - 1;
-    /// Lengths below two to the power of this, 256 µs, have all the first code.
+    /// Lengths below two to the power of this, 256 µs, all have the first code.
     pub const SHORTEST_BITS: u32 = 8;
-    /// A length that is twice as long has a code that is higher by so much.
+    /// The number of codes that a doubling of the length spans.
     pub const CODES_A_DOUBLING: u64 = 4;
 
-    /// No hold has ended yet.
+    /// The value of a name at which no hold has ended.
     pub const NONE: Self = Self(0);
 
-    /// The number that stores keep.
+    /// Returns the number that stores keep.
     #[must_use]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// From the number that a store has kept, whatever it is.
+    /// Makes a value from a number that a store has kept. Any number is accepted;
+    /// [`is_sound`](Self::is_sound) checks it.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// With one more hold, which is the newest. The oldest is forgotten.
+    /// Adds a hold, which is the newest. The oldest is forgotten.
     #[must_use]
     pub const fn with(self, held_for: Micros) -> Self {
         let newer = self.0 & ((1 << ((Self::MOST - 1) * Self::CODE_BITS)) - 1);
         Self(newer << Self::CODE_BITS | code(held_for))
     }
 
-    /// The newest first; each is the middle of the lengths that have its code.
+    /// Returns the lengths, the newest first. Each is the middle of the lengths that share its
+    /// code.
     pub fn lengths(self) -> impl Iterator<Item = Micros> {
         let codes =
             (0..Self::MOST).map(move |place| self.0 >> (place * Self::CODE_BITS) & Self::LAST_CODE);
         codes.take_while(|code| *code > 0).map(middle)
     }
 
-    /// Whether a ledger can have made it: no code is missing below another, and no bit stands above
-    /// the oldest.
+    /// Returns whether a ledger can have made this value: no code is missing between two others,
+    /// and no bit stands above the oldest.
     #[must_use]
     pub fn is_sound(self) -> bool {
         let count = self.lengths().count();
@@ -72,15 +74,15 @@ impl RecentHolds {
     }
 }
 
-/// As stores write it in text.
+/// The text form that stores write.
 impl fmt::Display for RecentHolds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// 1 to 127. The three highest bits of a length make the code, so each step is a seventh to a
-/// quarter.
+/// Returns the code of a length, 1 to 127. The three highest bits of the length make the code, so
+/// each step is a seventh to a quarter of the length.
 const fn code(length: Micros) -> u64 {
     if length >> RecentHolds::SHORTEST_BITS == 0 {
         return 1;

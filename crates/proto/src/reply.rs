@@ -20,9 +20,10 @@ pub struct Replies {
     pub now: Micros,
     /// One answer a request, in order.
     pub replies: Vec<Reply>,
-    /// Work is left over: send an empty batch soon.
+    /// Whether work is left over. If so, the sender sends an empty batch soon.
     pub backlog: bool,
-    /// Set when the head of the queue is the sender's: look again after this long at the latest.
+    /// Set when the first waiter of the queue is the sender's: the sender looks again after this
+    /// long at the latest.
     pub look_in: Option<Micros>,
 }
 
@@ -33,19 +34,19 @@ pub enum Reply {
     Granted(Grant),
     /// The ticket is in the queue.
     Queued {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// How many wait, this one among them.
+        /// How many waiters the queue has, this one among them.
         waiting: u32,
         /// The limit in force.
         limit: u32,
     },
-    /// Not to be had now, and the caller did not want to wait. Nothing was written but a limit that
-    /// the caller stated first or wanted to be set.
+    /// The permits cannot be had now, and the caller did not want to wait. Nothing was written,
+    /// except a limit that the caller was first to state or asked to set.
     Busy {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Why.
+        /// The reason.
         why: Busy,
         /// The limit in force.
         limit: u32,
@@ -54,58 +55,58 @@ pub enum Reply {
         /// Tickets in the queue.
         waiting: u32,
     },
-    /// The name is another lock than the caller takes it for. Nothing was written.
+    /// The name is in use as another kind of lock. Nothing was written.
     OtherKind {
-        /// Which ticket; `None` for what has none.
+        /// The ticket of the request; `None` if the request has none.
         ticket: Option<Ticket>,
         /// The stored kind.
         stored: Kind,
         /// The kind that the caller states.
         stated: Kind,
     },
-    /// Another limit is stored than the caller stated. Nothing was written.
+    /// The stored limit differs from the one that the caller stated. Nothing was written.
     OtherLimit {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// The stored one.
+        /// The stored limit.
         stored: u32,
-        /// The caller's.
+        /// The caller's limit.
         stated: u32,
-        /// Whether an operator pinned the stored one. If not, those who hold or wait stated it.
+        /// Whether an operator pinned the stored limit. If not, holders or waiters stated it.
         is_pinned: bool,
     },
-    /// More permits were asked for than exist. Nothing was written.
+    /// The caller asked for more permits than exist. Nothing was written.
     TooMany {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// How many were asked for.
+        /// The number of permits that the caller asked for.
         permits: u32,
-        /// How many exist.
+        /// The number of permits that exist.
         limit: u32,
     },
-    /// A slot was wished for by a name that no slot has. Nothing was written.
+    /// The caller wished for a slot by a name that no slot has. Nothing was written.
     NoSuchSlot {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// The names there are; none: the slots have no names.
+        /// The names of the slots; none if the slots have no names.
         there: SlotNames,
     },
     /// The request arrived after its deadline. Nothing was written; see [`Replies::now`].
     TooLate {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
-    /// The ticket is over, and this is why.
+    /// The ticket is over.
     Ended {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
-    /// No such ticket here (or no longer remembered), or one that waits where only a holder will
-    /// do. Nothing was written.
+    /// The store knows no such ticket, or no longer. Or the ticket waits, and the request needs one
+    /// that holds. Nothing was written.
     Unknown {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The lease was extended.
@@ -113,38 +114,39 @@ pub enum Reply {
         /// How long it is valid from now; `None`: for as long as the holder's process lives.
         valid_for: Option<Micros>,
     },
-    /// Other tickets stand under the lease than the sender believes. Nothing was written: renew by
-    /// ticket.
+    /// The tickets under the lease are not those that the sender believes to be there. Nothing was
+    /// written: renew by ticket.
     Differs,
     /// There is no such lease. Nothing was written: renew by ticket.
     Gone,
-    /// A renewal by ticket: what became of each, in order.
+    /// The result of a renewal by ticket, ticket by ticket.
     Tickets {
-        /// As in `Renewed`, for those that are held: the least of what they have.
+        /// How long the leases of the held tickets are valid: the shortest of these times. As in
+        /// `Renewed`.
         valid_for: Option<Micros>,
         /// One answer a ticket.
         tickets: Vec<TicketReply>,
     },
-    /// Given back; this many permits of the ticket are still held.
+    /// The permits were given back.
     Released {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Permits left.
+        /// The number of permits of the ticket that are still held.
         left: u32,
     },
-    /// The ticket holds nothing and waits for nothing, and will be refused.
+    /// The ticket neither holds nor waits, and the store will refuse it.
     Cancelled {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
-    /// The lease or the place in the queue is over, and its owner was told.
+    /// The lease or the place in the queue was ended, and its owner was told.
     Evicted {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
-    /// The holder is told, by its next renewal at the latest.
+    /// The ask was noted. The holder learns of it by its next renewal at the latest.
     Asked {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The limit now in force.
@@ -152,8 +154,8 @@ pub enum Reply {
         /// The limit.
         limit: u32,
     },
-    /// The slots would have got other names, or none, and somebody holds or waits. Nothing was
-    /// written.
+    /// The change would give other names, or none, to slots while somebody holds or waits. Nothing
+    /// was written.
     SlotsInUse {
         /// The names in force.
         names: SlotNames,
@@ -169,9 +171,9 @@ pub struct Grant {
     pub ticket: Ticket,
     /// The number of this grant.
     pub fence: Fence,
-    /// As many slots as permits.
+    /// The slots, as many as permits.
     pub slots: Slots,
-    /// The names of these slots, in their order; none where they have none.
+    /// The names of these slots, in their order; none if the slots have no names.
     pub names: SlotNames,
     /// The limit in force at the time.
     pub limit: u32,
@@ -182,31 +184,31 @@ pub struct Grant {
 /// The answer of a renewal by ticket about one of its tickets.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum TicketReply {
-    /// Held, and renewed if it is the sender's or nobody's.
+    /// The ticket holds. It was renewed, unless another client keeps it.
     Held {
         /// The number of its grant.
         fence: Fence,
         /// The slots.
         slots: Slots,
-        /// Their names, in their order, where they have some.
+        /// The names of the slots, in their order; none if the slots have no names.
         names: SlotNames,
         /// The asks since the grant, the oldest first. Nearly always there are none.
         asks: Vec<HandOverAsk>,
     },
-    /// Still in the queue; nothing was done.
+    /// The ticket still waits. Nothing was done.
     Waiting,
-    /// Over.
+    /// The ticket is over.
     Ended(Cause),
-    /// Not known here.
+    /// The store does not know the ticket.
     Unknown,
 }
 
 /// Why permits cannot be had now.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Busy {
-    /// They are held by others, or others came first.
+    /// Others hold the permits, or came first.
     Full,
-    /// As many wait already as the caller allowed.
+    /// As many tickets wait already as the caller allowed.
     TooManyWaiting,
     /// The name is paused.
     Paused,
@@ -234,18 +236,18 @@ pub enum Cause {
 /// A hint to one session. It may be lost, late or repeated; the ledger is the truth.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Wakeup {
-    /// To whom.
+    /// The session that the hint is for.
     pub inbox: Inbox,
-    /// About which name.
+    /// The name that it is about.
     pub name: Name,
-    /// About which ticket.
+    /// The ticket that it is about.
     pub ticket: Ticket,
     /// The event.
     pub what: What,
 }
 
-/// The event that a wakeup tells. The names of slots are not in it: a client that hears of its
-/// grant asks, and the answer has them.
+/// The event that a wakeup tells. It has no names of slots: a client that hears of its grant asks
+/// the store, and the answer has them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum What {
     /// The waiter holds its permits now.
@@ -259,6 +261,6 @@ pub enum What {
     },
     /// The ticket is over.
     Ended(Cause),
-    /// Somebody asks the holder to hand over. A renewal by ticket says who, and why.
+    /// Somebody asks the holder to hand over. A renewal by ticket tells who asks, and why.
     Asked,
 }

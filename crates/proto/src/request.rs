@@ -18,10 +18,11 @@ use crate::{
 pub struct Batch {
     /// The name that all of them are about.
     pub name: Name,
-    /// Where the sender listens. `None`: nowhere, it only looks now and then.
+    /// The inbox at which the sender listens. `None`: the sender does not listen and only looks now
+    /// and then.
     pub inbox: Option<Inbox>,
-    /// The highest fence that the sender has seen at this name, or 0: a store that lost its memory
-    /// will not repeat one.
+    /// The highest fence that the sender has seen at this name, or 0. From it, a store that lost
+    /// its memory learns which fences it must not give again.
     pub fence_seen: u64,
     /// The requests, at most [`Batch::MOST`]; none at all means "settle what is due".
     pub requests: Vec<Request>,
@@ -34,8 +35,8 @@ impl Batch {
     pub const MOST_TICKETS: usize = 500;
 }
 
-/// One request. What it answers is said beside each; all are idempotent, by ticket where there is
-/// one.
+/// One request. Each variant names its possible answers. All are idempotent, by ticket where there
+/// is one.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Request {
     /// Take permits, join the queue, or learn how an earlier try went. Answers `Granted`, `Queued`,
@@ -46,14 +47,14 @@ pub enum Request {
     /// Become the holder of a ticket that holds. Answers `Granted`, `TooLate`, `Ended` or
     /// `Unknown`.
     Attach(Attach),
-    /// Leave a permit of the sender's to itself: its lease is nobody's from now on and ends after
-    /// `ttl`, unless somebody renews it by ticket or attaches. Answers `Renewed`, `Ended` or
-    /// `Unknown`.
+    /// Leave a permit of the sender's without an owner. From now on nobody owns its lease, which
+    /// ends after `ttl` unless somebody renews it by ticket or attaches. Answers `Renewed`, `Ended`
+    /// or `Unknown`.
     Detach {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Which grant of it. If somebody has attached to the ticket since, also the sender itself,
-        /// this request is late and changes nothing.
+        /// The fence of the grant that the sender has in hand. If somebody has attached to the
+        /// ticket since (even the sender itself), this request is late and changes nothing.
         fence: Fence,
         /// How long its lease lasts from now on.
         ttl: Micros,
@@ -66,29 +67,30 @@ pub enum Request {
     Release {
         /// The ticket whose permits go back.
         ticket: Ticket,
-        /// Which of its slots; `None` for all. Slots it does not hold are passed over.
+        /// The slots to give back; `None` for all. Slots that the ticket does not hold are ignored.
         slots: Option<Slots>,
     },
-    /// Give up a ticket whatever has become of it, and refuse it for the time of `remember` should
-    /// it still arrive. A permit that is another's by now stays. Answers `Cancelled`.
+    /// Give up a ticket, whether it waits, holds or is over, and refuse it for the time of
+    /// `remember` should it still arrive. A permit that another client has taken over stays with
+    /// that client. Answers `Cancelled`.
     Cancel {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// How long to refuse it.
+        /// How long the store refuses the ticket.
         remember: Micros,
-        /// Give up only what an [`Attach`] with this lease was granted or may still be granted.
+        /// Give up only the grant that an [`Attach`] with this lease has got or may still get.
         attach: Option<LeaseId>,
     },
-    /// End somebody's lease or place in the queue. Answers `Evicted` or `Unknown`.
+    /// End the lease or the place in the queue of any client. Answers `Evicted` or `Unknown`.
     Evict {
         /// The ticket to end.
         ticket: Ticket,
     },
-    /// Ask a holder to hand over, and say why. It ends nothing: the holder is told, and decides.
-    /// Answers `Asked`, `Queued` for a ticket that waits, `Ended` or `Unknown`.
+    /// Ask a holder to hand over, and say why. The ask ends nothing: the holder is told, and
+    /// decides. Answers `Asked`, `Queued` for a ticket that waits, `Ended` or `Unknown`.
     AskHolder(AskHolder),
-    /// Change what is stored with the name. Answers `Configured`, `OtherKind` where the limit of a
-    /// mutex or a readers-writer lock was to be changed, or `SlotsInUse`.
+    /// Change the settings stored with the name. Answers `Configured`, `OtherKind` if the request
+    /// would change the limit of a mutex or a readers-writer lock, or `SlotsInUse`.
     Configure(Configure),
     /// Read everything about the name. Answers `Snapshot`.
     Inspect {
@@ -100,16 +102,16 @@ pub enum Request {
 /// A request for permits.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Acquire {
-    /// The id of this request. The same ticket again is the same request.
+    /// The id of this request. A second request with the same ticket counts as a repetition.
     pub ticket: Ticket,
-    /// Which lock the caller takes the name for.
+    /// The kind of lock that the caller takes the name for.
     pub kind: Kind,
-    /// How many, all at once.
+    /// How many permits the caller wants, all at once.
     pub permits: Permits,
-    /// The limit that the caller states. `None` takes the stored limit, or stores 1 if there is
-    /// none.
+    /// The limit that the caller states. `None`: the stored limit is used, or 1 is stored if there
+    /// is none.
     pub limit: Option<LimitRule>,
-    /// What to do if the permits cannot be had at once.
+    /// Whether to join the queue if the permits cannot be had at once.
     pub enqueue: Enqueue,
     /// Rank among waiters.
     pub priority: Priority,
@@ -117,44 +119,43 @@ pub struct Acquire {
     pub lease: LeaseId,
     /// That lease's length without renewal.
     pub ttl: Micros,
-    /// By how much the ledger's clock may jump in one operation without hurting this caller: it
-    /// stops believing in its lease that much earlier. [`UNBOUNDED`](crate::time::UNBOUNDED): by
-    /// any amount.
+    /// By how much the ledger's clock may jump in one operation without hurting this caller. The
+    /// caller stops believing in its lease that much before its end.
+    /// [`UNBOUNDED`](crate::time::UNBOUNDED): the clock may jump by any amount.
     pub margin: Micros,
     /// The lease that the place in the queue stands under.
     pub waiter_lease: LeaseId,
     /// That lease's length without renewal.
     pub waiter_ttl: Micros,
-    /// Refuse this request if the store's clock is past this. `None`: never.
+    /// The deadline on the store's clock, after which the request is refused. `None`: no deadline.
     pub not_after: Option<Micros>,
-    /// The names of slots that must be among those granted, no more than `permits`; none: any
-    /// slots.
+    /// The names of slots that must be among those granted, at most `permits` of them; none if any
+    /// slots will do.
     pub wishes: SlotNames,
-    /// [`About::encode`](crate::About::encode)d, for people to read.
+    /// The caller's description of itself, [encoded](crate::About::encode), for people to read.
     pub about: String,
 }
 
-/// A request to become the holder of a ticket that another client holds, or that was left to
-/// itself. It is a grant of its own: with a fence of its own, and at the end of what was granted
-/// before.
+/// A request to become the holder of a ticket that another client holds, or that was left without
+/// an owner. An attach is a grant of its own: it gets a new fence, and ends the grant before it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Attach {
-    /// Which ticket.
+    /// The ticket.
     pub ticket: Ticket,
-    /// The lease that the permits will stand under. It is also the id of this request: drawn for
-    /// it, and used once. The same lease again is the same request.
+    /// The lease that the permits will stand under. It is also the id of this request: it is drawn
+    /// for it and used once. A second request with the same lease counts as a repetition.
     pub lease: LeaseId,
     /// That lease's length without renewal.
     pub ttl: Micros,
     /// As in [`Acquire::margin`].
     pub margin: Micros,
-    /// Refuse this request if the store's clock is past this. `None`: never.
+    /// The deadline on the store's clock, after which the request is refused. `None`: no deadline.
     pub not_after: Option<Micros>,
     /// The new holder's description of itself, [encoded](crate::About::encode).
     pub about: String,
 }
 
-/// A request that a holder hand over. The same ask again is the same request.
+/// A request to a holder to hand over. A second request with the same ask counts as a repetition.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct AskHolder {
     /// The ticket whose holder is asked.
@@ -170,34 +171,34 @@ pub struct AskHolder {
 pub struct LimitRule {
     /// That limit.
     pub limit: Limit,
-    /// What to do if another limit is stored.
+    /// The rule for a stored limit that differs from this one.
     pub on_mismatch: OnMismatch,
 }
 
-/// What to do if the stored limit differs from the stated one.
+/// The ways to treat a stored limit that differs from the stated one.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnMismatch {
-    /// Refuse the request and tell both numbers, where the other one is by those who hold or wait.
-    /// One that an operator pinned is used.
+    /// Refuse the request and tell both numbers if holders or waiters stated the stored limit. Use
+    /// the stored limit if an operator pinned it.
     #[default]
     Refuse,
-    /// Use the stored one.
+    /// Use the stored limit.
     Adopt,
-    /// State the caller's in place of what those who hold or wait stated. One that an operator
+    /// Replace the limit that holders or waiters stated by the caller's. A limit that an operator
     /// pinned stays in force.
     Set,
-    /// Refuse the request and tell both numbers, whoever the other one is by.
+    /// Refuse the request and tell both numbers, even if an operator pinned the stored limit.
     Exact,
 }
 
-/// What to do if permits cannot be had at once.
+/// Whether a request joins the queue if permits cannot be had at once.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Enqueue {
     /// Answer `Busy`.
     No,
-    /// Wait in line, unless this many wait already.
+    /// Wait in line, unless this many tickets wait already.
     Yes {
-        /// `None`: however many wait.
+        /// The most waiters that the caller accepts in the queue; `None` for any number.
         max_waiting: Option<u32>,
     },
 }
@@ -205,9 +206,9 @@ pub enum Enqueue {
 /// A renewal of one lease.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Renew {
-    /// Which lease.
+    /// The lease to renew.
     pub lease: LeaseId,
-    /// The length from now on.
+    /// The lease's length from now on.
     pub ttl: Micros,
     /// As in [`Acquire::margin`].
     pub margin: Micros,
@@ -218,43 +219,44 @@ pub struct Renew {
 /// The tickets that a renewal is for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Whom {
-    /// Everything under the lease, if that is what the sender believes it to be. Holders and
-    /// waiters alike.
+    /// All tickets under the lease, holders and waiters alike, if they are those that the sender
+    /// believes to be there.
     All {
-        /// How many tickets.
+        /// The number of tickets.
         members: u32,
         /// The sum of their [`Ticket::digest`]s, modulo 2^48.
         digest: u64,
     },
-    /// These held tickets of the sender's, wherever they stand. Each moves under this lease, but
-    /// one that was asked for stays under its own, which is renewed. One that changed hands is
-    /// [over](crate::Cause::Attached) for the sender. A sender without an inbox renews what
-    /// was left to itself. What a client keeps is left alone, since only that client renews it, and
-    /// so are tickets that wait.
+    /// These held tickets of the sender's, under whatever lease they stand. Each moves under this
+    /// lease, except a ticket that was asked for, which stays under its own lease; that lease is
+    /// renewed. A ticket that changed hands is [over](crate::Cause::Attached) for the sender. A
+    /// sender without an inbox renews tickets that have no owner, and leaves those of other clients
+    /// alone, since only their clients renew them. Tickets that wait are left alone, too.
     Tickets(Vec<Ticket>),
 }
 
-/// A change of what is stored with a name.
+/// A change of the settings stored with a name.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Configure {
     /// Pins the limit: it is in force, whatever callers state, until it is unset.
     Limit(Limit),
-    /// Pins the limit at the number of these names, of which there is at least one, and gives them
-    /// to the slots in order. While anybody holds or waits, a name keeps its slot: then names may
-    /// only be added at the end.
+    /// Pins the limit at the number of these names, of which there must be at least one, and gives
+    /// them to the slots in order. While anybody holds or waits, a name keeps its slot: then names
+    /// may only be added at the end.
     Slots(SlotNames),
-    /// Lets go of a pinned limit, and of names for slots, at once: what those who hold or wait
-    /// stated is in force.
+    /// Unsets a pinned limit, and the names of slots with it, at once. The limit that holders and
+    /// waiters stated is in force again.
     Unpin,
-    /// Admit nobody until resumed. Holders go on holding. The reason is for people to read.
+    /// Admits nobody until resumed. Holders go on holding. The reason is for people to read.
     Pause(String),
-    /// Admit again.
+    /// Admits waiters again.
     Resume,
 }
 
 impl Ticket {
-    /// What [`Whom::All`] sums up. Sums over numbers in a row must differ, too, so it is no linear
-    /// function of the number; and each step is exact in Lua's numbers.
+    /// Returns the ticket's share of the digest in [`Whom::All`]. Digests of numbers in a row must
+    /// have different sums, too, so the function is not linear in the number. Each step is exact in
+    /// Lua's numbers.
     #[must_use]
     pub const fn digest(self) -> u64 {
         // The low bits of the series, because the series of one session differ there.
@@ -264,7 +266,7 @@ impl Ticket {
     }
 }
 
-/// The numbers that a digest is a product of are below this.
+/// The factors of a digest are below this.
 const DIGEST_WORD: u64 = (1 << 24) - 1;
-/// Sums of digests wrap here: 48 bits, because Lua's numbers are exact to 53.
+/// Sums of digests wrap at 48 bits, because Lua's numbers are exact to 53.
 pub(crate) const DIGEST_MASK: u64 = (1 << 48) - 1;

@@ -1,19 +1,20 @@
-//! The session: one client's requests, timers, renewals and losses. It is pure: its caller says
-//! what time it is.
+//! The session: one client's requests, timers, renewals and losses. It is pure: its caller tells it
+//! the time.
 //!
 //! ```text
-//!   ask    acquire · release · cancel · attach · detach · one_off      what the program wants
+//!   ask    acquire · release · cancel · attach · detach · one_off      the program's wishes
 //!   told   learn_clock · handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
-//!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
+//!   do     poll_call · poll_event · poll_timeout                        the driver's next tasks
 //! ```
 //!
-//! At most one call is under way for each name. What is asked meanwhile goes into the next call, so
-//! many tasks share a round trip. Only renewals do not wait: a renewal that is due, or that was not
-//! answered in time, overtakes the call under way. Every request is repeated with the same tickets
-//! until it is answered.
+//! At most one call is under way for each name. Requests that the program makes meanwhile go into
+//! the next call, so many tasks share a round trip. Only renewals do not wait: a renewal that is
+//! due, or that was not answered in time, overtakes the call under way. Every request is repeated
+//! with the same tickets until it is answered.
 //!
-//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease
-//! is believed in from the moment *before* the request that proves it was sent, less a margin.
+//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. The
+//! session counts a lease from the moment *before* it sent the request that proves the lease, and
+//! stops believing in it a margin before its end.
 
 mod agenda;
 mod answer;
@@ -69,7 +70,7 @@ pub struct Session {
     inbox: Inbox,
     config: SessionConfig,
     source: TicketSource,
-    /// In boxes, because a tree moves its values when it grows.
+    /// The desks are in boxes, because a tree moves its values when it grows.
     desks: BTreeMap<Name, Box<Desk>>,
     shelf: Shelf,
     tickets: BTreeMap<Ticket, Name>,
@@ -82,9 +83,9 @@ pub struct Session {
     events: VecDeque<Event>,
     last_call: u64,
     last_one_off: u64,
-    /// What the store's clock showed, and when it was asked.
+    /// The last reading of the store's clock, and when it was asked for on ours.
     store_clock: Option<(Micros, Micros)>,
-    /// Where the next number for jitter comes from.
+    /// The state from which the next number for jitter is drawn.
     draws: u64,
     /// The number of the last request. The outbox sends requests in the order of these numbers.
     numbers: u64,
@@ -123,29 +124,30 @@ impl Session {
         }
     }
 
-    // ---- told (what the program asks for is in `wants.rs`)
+    // ---- told (`wants.rs` has the requests of the program)
 
-    /// The store's clock showed `shows` when it was asked at `asked_at` of our clock. Every reply
-    /// tells the same. A driver calls this once before anything else, so that even the first
-    /// request has a deadline (rule 16). The reading also counts as a fence that was seen: no fence
-    /// given earlier is greater, unless the clock had already been set back. So fences keep growing
-    /// if the clock is set back later and a name is forgotten (rule 10).
+    /// Notes that the store's clock showed `shows` when it was asked at `asked_at` of our clock.
+    /// Every reply also tells the store's clock. A driver calls this once before anything else, so
+    /// that even the first request has a deadline (rule 16). The reading also counts as a fence
+    /// that was seen: no fence given earlier is greater, unless the clock had already been set
+    /// back. So fences keep growing if the clock is set back later and a name is forgotten (rule
+    /// 10).
     pub fn learn_clock(&mut self, shows: Micros, asked_at: Micros) {
         self.fence_seen = self.fence_seen.max(shows);
         self.store_clock = Some((shows, asked_at));
     }
 
-    /// The store answered a call.
+    /// Takes in the store's answer to a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {
         self.latest = now;
-        // A call ends once. What comes about it after that is dropped.
+        // A call ends once. A second answer, or one after a failure, is dropped.
         if let Some(sent) = self.calls.remove(&call) {
             self.learn_clock(replies.now, sent.at);
             self.take_answers(now, sent, replies);
         }
     }
 
-    /// A call failed.
+    /// Takes in the failure of a call.
     pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: CallFailure) {
         self.latest = now;
         if let Some(sent) = self.calls.remove(&call) {
@@ -153,8 +155,8 @@ impl Session {
         }
     }
 
-    /// The store says that something happened. It may be late, repeated or about a ticket long
-    /// gone.
+    /// Takes in a wakeup of the store. The wakeup may be late, repeated or about a ticket that is
+    /// long over.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: Wakeup) {
         self.latest = now;
         match wakeup.what {
@@ -172,8 +174,8 @@ impl Session {
         }
     }
 
-    /// Wakeups may have been lost, for instance because the connection was made again. Everything
-    /// that a wakeup could have told is asked for.
+    /// Asks the store about every ticket, because wakeups may have been lost, for instance when the
+    /// connection was made again.
     pub fn look_again(&mut self, now: Micros) {
         let names: Vec<Name> = self.desks.keys().cloned().collect();
         for name in names {
@@ -182,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Time has passed: sets off the alarms that are due.
+    /// Sets off the alarms that are due, as time has passed.
     pub fn handle_timeout(&mut self, now: Micros) {
         self.latest = now;
         while let Some(&(at, ticket)) = self.alarms.first()
@@ -195,10 +197,10 @@ impl Session {
 
     // ---- do
 
-    /// The next call to make. One call a name is under way, and only so many in all. A program that
-    /// asks at very many names at once so waits here and not at the store; otherwise the session
-    /// would take its own backlog for a store that is silent. Names have their turn in the order in
-    /// which they became due; names at which nothing is held and nobody waits come last.
+    /// Returns the next call to make. One call a name is under way, and only so many in all. So a
+    /// program that asks at very many names at once waits here and not at the store; otherwise the
+    /// session would mistake its own backlog for a silent store. Names have their turn in the order
+    /// in which they became due. Names at which nothing is held and nobody waits come last.
     pub fn poll_call(&mut self, now: Micros) -> Option<Call> {
         self.latest = now;
         while let Some(name) = self.next_name(now) {
@@ -212,13 +214,13 @@ impl Session {
         None
     }
 
-    /// The next thing to tell the program.
+    /// Returns the next event for the program.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call)
-    /// next.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) and
+    /// [`poll_call`](Self::poll_call) next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Micros> {
         let alarm = self.alarms.first().map(|(at, _)| *at);
@@ -235,7 +237,7 @@ impl Session {
             && self.desks.values().all(|desk| desk.is_idle())
     }
 
-    /// The settings of this session.
+    /// Returns the settings of this session.
     #[must_use]
     pub fn config(&self) -> &SessionConfig {
         &self.config
@@ -249,7 +251,8 @@ impl Session {
         desks.entry(name.clone()).or_insert_with(new)
     }
 
-    /// A number from 0 to 1023, for jitter. Not random, only uneven between sessions and calls.
+    /// Draws a number from 0 to 1023, for jitter. It is not random; it only differs between
+    /// sessions and calls.
     fn draw(&mut self) -> u64 {
         self.draws = self.draws.wrapping_add(1);
         mix(self.draws) & 1023

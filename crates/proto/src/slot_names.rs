@@ -1,51 +1,52 @@
-//! Names of slots: what people call the things that the slots of a name stand for.
+//! Names of slots: how people call the things that the slots of a name stand for.
 
 use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use core::{error, fmt, str::FromStr};
 
 use crate::slots::Slots;
 
-/// Names, in an order that means something: those of a name's slots from slot 0 up, or those of a
-/// grant's slots, or those that somebody wishes for. Their text form is `GPU-0,GPU-1`. A copy costs
-/// nothing.
+/// A list of names, in an order that means something: the names of a name's slots from slot 0 up,
+/// those of a grant's slots, or those that a caller wishes for. Their text form is `GPU-0,GPU-1`. A
+/// clone shares the list.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SlotNames(Option<Arc<[String]>>);
 
-/// Why something is no list of names for slots.
+/// Why a text or a list is no list of names for slots.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum BadSlotNames {
-    /// There is none.
+    /// There is no name.
     None,
     /// There are too many names.
     TooMany(usize),
-    /// One is empty.
+    /// A name is empty.
     Empty,
-    /// This one is too long.
+    /// This name is too long.
     TooLong(String),
-    /// This one has a comma or a control character, or begins or ends with a space.
+    /// This name has a comma or a control character, or begins or ends with a space.
     Odd(String),
-    /// This one stands there twice.
+    /// This name stands there twice.
     Twice(String),
 }
 
 impl SlotNames {
-    /// The most names.
+    /// The largest number of names.
     pub const MOST: usize = 1000;
     /// The longest name, in bytes.
     pub const LONGEST: usize = 64;
 
-    /// No names: the slots of the name are numbers alone.
+    /// Returns an empty list: the slots of the name are numbers alone.
     #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// These names, in this order.
+    /// Makes a list of these names, in this order.
     ///
     /// # Errors
-    /// None, more than 1000, two that are the same, or one that is not 1 to 64 bytes of text
-    /// without commas and control characters that neither begins nor ends with a space.
+    /// An empty list, more than 1000 names, a name that occurs twice, or a name that is not 1 to 64
+    /// bytes of text. A name may have no comma and no control character, and no space at its
+    /// beginning or end.
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Result<Self, BadSlotNames> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         match names.len() {
@@ -67,37 +68,39 @@ impl SlotNames {
         if names.is_empty() { Self::none() } else { Self(Some(names.into())) }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the list is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn count(&self) -> u32 {
         u32::try_from(self.list().len()).unwrap_or(u32::MAX)
     }
 
-    /// Each, in order.
+    /// Returns the names, in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.list().iter().map(String::as_str)
     }
 
-    /// The one at a place, counted from 0; in the list of a name that is the name of the slot.
+    /// Returns the name at a place, counted from 0. In the list of a name, the place is the number
+    /// of the slot.
     #[must_use]
     pub fn get(&self, at: u32) -> Option<&str> {
         self.list().get(at as usize).map(String::as_str)
     }
 
-    /// The number of the slot with this name.
+    /// Returns the number of the slot with this name.
     #[must_use]
     pub fn slot(&self, name: &str) -> Option<u32> {
         let at = self.list().iter().position(|known| known == name)?;
         u32::try_from(at).ok()
     }
 
-    /// The numbers of the slots with these names; `None` if there is no slot for one of them.
+    /// Returns the numbers of the slots with these names; `None` if there is no slot for one of
+    /// them.
     #[must_use]
     pub fn slots(&self, names: &Self) -> Option<Slots> {
         let mut slots = Slots::none();
@@ -108,15 +111,15 @@ impl SlotNames {
         Some(slots)
     }
 
-    /// The names of this list that another list does not have.
+    /// Returns the names of this list that another list does not have.
     #[must_use]
     pub fn missing_in(&self, other: &Self) -> Self {
         let is_missing = |name: &&str| other.slot(name).is_none();
         Self::of_list(self.iter().filter(is_missing).map(String::from).collect())
     }
 
-    /// The names of these slots, in ascending order of the slots; none where one of them has no
-    /// name.
+    /// Returns the names of these slots, in ascending order of the slots; no names at all if one of
+    /// the slots has no name.
     #[must_use]
     pub fn of(&self, slots: &Slots) -> Self {
         if self.is_empty() || slots.ranges().last().is_none_or(|last| last.1 >= self.count()) {
@@ -156,7 +159,7 @@ impl fmt::Display for SlotNames {
     }
 }
 
-/// Of the text form. An empty text is no names.
+/// Reads the text form. An empty text is an empty list.
 impl FromStr for SlotNames {
     type Err = BadSlotNames;
 

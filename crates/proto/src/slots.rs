@@ -1,4 +1,4 @@
-//! Which slots a holder has: a short list of ranges, so that ten thousand permits are a few bytes.
+//! The slots of a holder, as a short list of ranges, so that ten thousand permits take a few bytes.
 
 use alloc::{string::String, vec::Vec};
 use core::{fmt, fmt::Write, str::FromStr};
@@ -8,8 +8,8 @@ use core::{fmt, fmt::Write, str::FromStr};
 #[derive(Clone, Eq, Hash, PartialEq)]
 pub struct Slots(Ranges);
 
-/// A lone range stands in its place: nearly every permit has one slot, and is copied several times.
-/// It is an array of one, so that it can be lent as a list.
+/// The ranges of a set. A lone range needs no heap: nearly every permit has one slot, and is copied
+/// several times. It is an array of one, so that it can be lent as a list.
 #[derive(Clone, Eq, Hash, PartialEq)]
 enum Ranges {
     One([(u32, u32); 1]),
@@ -18,7 +18,7 @@ enum Ranges {
 }
 
 impl Slots {
-    /// No slots.
+    /// Returns an empty set.
     #[must_use]
     pub const fn none() -> Self {
         Self(Ranges::Many(Vec::new()))
@@ -31,32 +31,32 @@ impl Slots {
         }
     }
 
-    /// The slots `first..=last`.
+    /// Returns the set of the slots `first..=last`.
     #[must_use]
     pub fn range(first: u32, last: u32) -> Self {
         Self(Ranges::One([(first, last)]))
     }
 
-    /// How many slots there are, up to `u32::MAX`.
+    /// Returns the number of slots, up to `u32::MAX`.
     #[must_use]
     pub fn count(&self) -> u32 {
         let count = |(first, last): &(u32, u32)| (last - first).saturating_add(1);
         self.ranges().iter().map(count).fold(0, u32::saturating_add)
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges().is_empty()
     }
 
-    /// The lowest slot.
+    /// Returns the lowest slot.
     #[must_use]
     pub fn lowest(&self) -> Option<u32> {
         self.ranges().first().map(|range| range.0)
     }
 
-    /// The ranges, ascending.
+    /// Returns the ranges, ascending.
     #[must_use]
     pub fn ranges(&self) -> &[(u32, u32)] {
         match &self.0 {
@@ -65,12 +65,12 @@ impl Slots {
         }
     }
 
-    /// Every slot, ascending.
+    /// Returns every slot, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.ranges().iter().flat_map(|&(first, last)| first..=last)
     }
 
-    /// Adds `first..=last`, joining what touches.
+    /// Adds `first..=last` and joins ranges that touch.
     pub fn insert(&mut self, first: u32, last: u32) {
         if self.is_empty() {
             *self = Self::range(first, last);
@@ -88,7 +88,7 @@ impl Slots {
         }
     }
 
-    /// Takes out of `self` what `other` has too, and returns what was taken.
+    /// Removes from `self` the slots that `other` has too, and returns them.
     pub fn take(&mut self, other: &Self) -> Self {
         let (mut kept, mut taken) = (Self::none(), Self::none());
         for &(first, last) in self.ranges() {
@@ -112,7 +112,7 @@ impl Slots {
         taken
     }
 
-    /// Returns whether all of `other` is in `self`.
+    /// Returns whether all slots of `other` are in `self`.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let mut rest = other.clone();
@@ -135,7 +135,7 @@ impl Slots {
         self.take(&lowest)
     }
 
-    /// Adds all of `other`.
+    /// Adds all slots of `other`.
     pub fn extend(&mut self, other: &Self) {
         for &(first, last) in other.ranges() {
             self.insert(first, last);
@@ -143,9 +143,9 @@ impl Slots {
     }
 }
 
-/// Adds a range, joining what touches.
+/// Adds a range and joins ranges that touch.
 fn join(ranges: &mut Vec<(u32, u32)>, first: u32, last: u32) {
-    // Ranges come in order, nearly always: then a long list costs no more than its length.
+    // Ranges nearly always come in order. Then a long list costs no more than its length.
     if ranges.last().is_none_or(|highest| highest.1.saturating_add(1) < first) {
         return ranges.push((first, last));
     }
@@ -195,7 +195,7 @@ impl FromStr for Slots {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let range: (u32, u32) =
                 (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
-            // No slot has the number u32::MAX, so that there are never more than can be counted.
+            // No slot has the number u32::MAX, so that the count of a set fits into a `u32`.
             if range.0 > range.1 || range.1 == u32::MAX {
                 return Err(bad());
             }

@@ -15,7 +15,7 @@ use crate::{
 /// Everything about a name at one moment.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Snapshot {
-    /// Which lock it is, while anybody holds or waits or its limit is pinned.
+    /// The kind of lock, while anybody holds or waits or the limit is pinned.
     pub kind: Option<Kind>,
     /// The limit in force.
     pub limit: u32,
@@ -23,11 +23,12 @@ pub struct Snapshot {
     pub stated: Option<u32>,
     /// The limit that an operator pinned.
     pub pinned: Option<u32>,
-    /// Why it is paused, if it is.
+    /// The reason of the pause, if the name is paused.
     pub paused: Option<String>,
     /// For how long the store admits nobody because it may have forgotten leases.
     pub guarded_for: Option<Micros>,
-    /// The names of the slots from 0 up, where they have names; then as many as the limit.
+    /// The names of the slots from 0 up; none if the slots have no names. There are as many names
+    /// as the limit.
     pub slot_names: SlotNames,
     /// Permits held.
     pub held: u32,
@@ -37,17 +38,17 @@ pub struct Snapshot {
     pub waiting_total: u32,
     /// How long the last holds took.
     pub recent: RecentHolds,
-    /// The holders, in order of their grants; only as many as asked for.
+    /// The holders, in order of their grants; at most as many as were asked for.
     pub holders: Vec<HolderRow>,
-    /// The waiters in the order in which they will be served; only as many as asked for. Those that
-    /// are passed over because nobody listens come last.
+    /// The waiters in the order in which they will be served; at most as many as were asked for.
+    /// Waiters that are passed over because nobody listens at their inbox come last.
     pub waiters: Vec<WaiterRow>,
 }
 
 impl Snapshot {
     /// Returns whether a list of names has this one: somebody holds or waits, or an operator has
-    /// pinned or paused something. Stores remember a name for a while after its last use, and what
-    /// is only remembered is in no list.
+    /// pinned or paused something. Stores remember a name for a while after its last use, and a
+    /// name that is only remembered is in no list.
     #[must_use]
     pub fn is_worth_listing(&self) -> bool {
         self.holders_total > 0
@@ -57,7 +58,7 @@ impl Snapshot {
     }
 }
 
-/// A holder, as shown.
+/// A holder, as a snapshot shows it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct HolderRow {
     /// The ticket.
@@ -68,14 +69,14 @@ pub struct HolderRow {
     pub fence: Fence,
     /// How long it has held.
     pub held_for: Micros,
-    /// How long its lease is valid; `None`: for as long as its process lives.
+    /// How long its lease is still valid; `None`: for as long as its process lives.
     pub valid_for: Option<Micros>,
-    /// What it said of itself, [encoded](crate::About::encode).
+    /// The holder's description of itself, [encoded](crate::About::encode).
     pub about: String,
 }
 
 impl HolderRow {
-    /// The asks about this grant, the oldest first, and how long ago each was made.
+    /// Returns the asks about this grant, the oldest first, and how long ago each was made.
     pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
         let held_for = self.held_for;
         let asks = StoredAsk::list(&self.about).into_iter();
@@ -83,14 +84,14 @@ impl HolderRow {
     }
 }
 
-/// A waiter, as shown.
+/// A waiter, as a snapshot shows it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct WaiterRow {
     /// The ticket.
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
-    /// The slots that must be among those that it gets.
+    /// The slots that it must get among its slots.
     pub wishes: Slots,
     /// The priority.
     pub priority: i8,
@@ -98,6 +99,6 @@ pub struct WaiterRow {
     pub waiting_for: Micros,
     /// Whether it is passed over because nobody listens at its inbox.
     pub unreachable: bool,
-    /// What it said of itself, [encoded](crate::About::encode).
+    /// The waiter's description of itself, [encoded](crate::About::encode).
     pub about: String,
 }

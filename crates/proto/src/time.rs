@@ -1,12 +1,11 @@
 //! Microseconds, the one unit of the ledger and the session.
 //!
-//! Instants never travel between machines. What crosses a connection is a duration, or a reading of
-//! the store's own clock that is given back to the store.
+//! Instants never travel between machines. A message carries a duration, or a reading of the
+//! store's own clock that goes back to the store.
 
 use core::time::Duration;
 
-/// A point on some clock, or a length of time, in microseconds. Which clock is said where it is
-/// used.
+/// A point on some clock, or a length of time, in microseconds. Each use says which clock it means.
 pub type Micros = u64;
 
 /// One millisecond.
@@ -17,17 +16,19 @@ pub const SECOND: Micros = 1_000_000;
 pub const MIN_TTL: Micros = 100 * MILLISECOND;
 /// The longest ttl.
 pub const MAX_TTL: Micros = 24 * 3600 * SECOND;
-/// The ttl of a caller that names none.
+/// The ttl of a caller that states none.
 pub const DEFAULT_TTL: Micros = 30 * SECOND;
-/// How long a waiter keeps its place without being heard from. It is renewed at a third of this.
+/// How long a waiter keeps its place without being heard from. The client renews at a third of
+/// this.
 pub const WAITER_TTL: Micros = 15 * SECOND;
 /// If the last fence of an idle name is at most this far ahead of the store's clock, the name is
 /// kept until the clock has passed it.
 pub const LONGEST_OWED: Micros = 24 * 3600 * SECOND;
-/// How much waiting outweighs one step of priority.
+/// The waiting time that one step of priority is worth.
 pub const AGING: Micros = 10 * SECOND;
 
-/// Longer than anything: no bound on the ledger's clock. Lua's numbers are exact up to here.
+/// Longer than any real time: the bound of a ledger's clock that has no bound. Lua's numbers are
+/// exact up to here.
 pub const UNBOUNDED: Micros = 1 << 53;
 
 /// Turns a duration into microseconds, saturating.
@@ -36,9 +37,9 @@ pub fn micros(duration: Duration) -> Micros {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The share of a ttl that the client leaves unused: it stops believing in a lease that long before
-/// the store ends it. The ledger's clock may advance by at most this much in one operation
-/// (docs/internals/protocol.md, "The bounded clock").
+/// Returns the share of a ttl that the client leaves unused: the client stops believing in a lease
+/// that long before the store ends it. The ledger's clock may advance by at most this much in one
+/// operation (docs/internals/protocol.md, "The bounded clock").
 #[must_use]
 pub fn margin(ttl: Micros) -> Micros {
     ttl / 4

@@ -1,8 +1,8 @@
-//! Why a waiter waits, and for how long it may: from a snapshot, which tells how long the last
-//! holds took.
+//! Explains from a snapshot why a waiter waits, and estimates for how long. The snapshot tells how
+//! long the last holds took.
 //!
-//! This module reads the rules of the ledger (`ledger/serve.rs`) backwards. It asks no store, so an
-//! answer is as old as the snapshot.
+//! This module applies the rules of the ledger (`ledger/serve.rs`) in reverse. It asks no store, so
+//! an answer is as old as the snapshot.
 
 mod estimate;
 mod held_by;
@@ -27,7 +27,7 @@ use crate::{
     snapshot::{Snapshot, WaiterRow},
 };
 
-/// How a ticket stands.
+/// The state of a ticket, with its reasons.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Why {
@@ -37,21 +37,21 @@ pub enum Why {
     Waits(Waits),
 }
 
-/// A waiter, and what keeps it.
+/// A waiter, and the reasons for which it waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Waits {
-    /// Its place among all that wait, from 1; those that cannot be reached come last.
+    /// Its place among all waiters, from 1. Waiters that cannot be reached come last.
     pub position: u32,
     /// How many permits it wants.
     pub permits: u32,
     /// How long it has waited.
     pub waiting_for: Duration,
-    /// Why, at least one: first what concerns everybody, then the line, then the holders.
+    /// At least one reason: first those that concern every waiter, then the line, then the holders.
     pub reasons: Vec<Reason>,
-    /// How long it may still be.
+    /// How much longer it may wait.
     pub estimate: Estimate,
-    /// When it is served at the latest if no holder renews; `None` where nobody can know.
+    /// When it is served at the latest if no holder renews; `None` if that cannot be known.
     pub leases_end: Option<LeasesEnd>,
 }
 
@@ -61,7 +61,7 @@ pub struct Waits {
 pub enum Reason {
     /// The name is paused.
     Paused {
-        /// Why, in the words of whoever paused it; possibly none.
+        /// The reason that the operator gave; it may be empty.
         reason: String,
     },
     /// The store may have forgotten leases, and admits nobody yet.
@@ -74,23 +74,25 @@ pub enum Reason {
         /// Whether an operator set it.
         is_pinned: bool,
     },
-    /// Nobody listens where the waiter asked from: it is passed over until it is heard from.
+    /// Nobody listens at the waiter's inbox, so it is passed over until it is heard from.
     Unreachable,
-    /// It wants more than the limit has become: it is refused when it is looked at next.
+    /// The waiter wants more permits than the limit is now. It is refused when the ledger looks at
+    /// it next.
     AboveLimit {
-        /// What it wants.
+        /// The permits that it wants.
         permits: u32,
-        /// What there is.
+        /// The limit in force.
         limit: u32,
     },
-    /// The limit was lowered below what is held; nobody gets in until it fits.
+    /// The limit was lowered below the number of held permits. Nobody is admitted until enough are
+    /// released.
     LimitLowered {
-        /// What is held.
+        /// The permits that are held.
         held: u32,
-        /// What may be.
+        /// The limit in force.
         limit: u32,
     },
-    /// Others stand before it in the line.
+    /// Other waiters stand before it in the line.
     Ahead {
         /// How many.
         waiters: u32,
@@ -99,23 +101,23 @@ pub enum Reason {
         /// The first of them.
         first: Ticket,
     },
-    /// Of those ahead, some came later and have a higher priority.
+    /// Some waiters ahead came later and have a higher priority.
     Overtaken {
         /// How many.
         waiters: u32,
         /// The highest priority among them.
         priority: i8,
     },
-    /// Permits are free, but one ahead wants more than that, and nobody passes it.
+    /// Permits are free, but a waiter ahead wants more than are free, and nobody passes it.
     KeptFree {
-        /// For whom they are kept.
+        /// The waiter for which they are kept.
         ticket: Ticket,
-        /// What that one wants.
+        /// The permits that this waiter wants.
         permits: u32,
-        /// What is free.
+        /// The permits that are free.
         free: u32,
     },
-    /// A writer ahead waits for readers; no reader passes it.
+    /// A writer ahead waits for readers to leave, and no reader passes it.
     WriterAhead {
         /// The writer.
         ticket: Ticket,
@@ -129,21 +131,21 @@ pub enum Reason {
         /// The holders of the other permits.
         holders: Holders,
     },
-    /// It wishes for a slot that somebody holds.
+    /// It wishes for a slot that another ticket holds.
     SlotHeld {
-        /// What the slot is called.
+        /// The name of the slot.
         name: String,
         /// The holder.
         holder: HeldBy,
     },
-    /// A slot is free, and goes to somebody ahead.
+    /// The slot that it wishes for is free, but goes to a waiter ahead.
     SlotAwaited {
-        /// What the slot is called.
+        /// The name of the slot.
         name: String,
-        /// To whom.
+        /// The waiter that gets the slot.
         ticket: Ticket,
     },
-    /// Readers hold, and whoever is next is a writer.
+    /// Readers hold, and the next waiter is a writer.
     ReadersHold {
         /// The readers.
         holders: Holders,
@@ -153,25 +155,26 @@ pub enum Reason {
         /// The writer, unless the snapshot does not list it.
         holders: Holders,
     },
-    /// Some that hold have not renewed their leases in time: they may be dead, stopped, or cut off
+    /// Some holders have not renewed their leases in time. They may be dead, stopped, or cut off
     /// from the store.
     NotRenewed {
-        /// Which, and when their leases end: the first to end comes first.
+        /// These holders, and when their leases end. The first to end comes first.
         holders: Vec<HeldBy>,
     },
-    /// Nothing: the ledger serves it at its next step.
+    /// Nothing keeps the waiter: the ledger serves it at its next step.
     AboutToBeServed,
 }
 
 impl Snapshot {
-    /// Why this ticket waits; `None` if it neither holds nor waits, or is not among the rows that
-    /// were asked for.
+    /// Says why this ticket waits; `None` if it neither holds nor waits, or is not among the rows
+    /// that were asked for.
     #[must_use]
     pub fn why(&self, ticket: &Ticket) -> Option<Why> {
         self.why_after(ticket, &HoldLengths::from(self.recent))
     }
 
-    /// The same by these holds: a reader may have seen more of them than the snapshot tells of.
+    /// Says why this ticket waits, and estimates by the lengths of `past`. A reader that watches
+    /// the name may have seen more holds than the snapshot tells of.
     #[must_use]
     pub fn why_after(&self, ticket: &Ticket, past: &HoldLengths) -> Option<Why> {
         if let Some(row) = self.holders.iter().find(|row| row.ticket == *ticket) {
@@ -181,7 +184,7 @@ impl Snapshot {
         Some(Why::Waits(waits(self, at, past)))
     }
 
-    /// How long each listed waiter may still wait, in the order of the line.
+    /// Estimates how much longer each listed waiter waits, in the order of the line.
     #[must_use]
     pub fn estimates(&self, past: &HoldLengths) -> Vec<Estimate> {
         Estimates::new(self, past).collect()
@@ -196,11 +199,12 @@ fn waits(seen: &Snapshot, at: usize, past: &HoldLengths) -> Waits {
         waiting_for: time(row.waiting_for),
         reasons: reasons(seen, row, &line),
         estimate: Estimates::of(seen, past, at),
-        // It only counts permits. With names it matters which slots come free.
+        // `LeasesEnd` only counts permits. With named slots it matters which slots come free.
         leases_end: LeasesEnd::new(seen, row, &line).filter(|_| !named::is_by_name(row, &line)),
     }
 }
 
+/// Returns the reasons for which a waiter waits, in the order in which people need them.
 fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = gates(seen).collect();
     if row.unreachable {
@@ -221,7 +225,7 @@ fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Re
     reasons
 }
 
-/// What keeps everybody out, whoever holds.
+/// Returns the reasons that keep every waiter out, even if no permit is held.
 fn gates(seen: &Snapshot) -> impl Iterator<Item = Reason> {
     let paused = seen.paused.clone().map(|reason| Reason::Paused { reason });
     let guarded = seen.guarded_for.map(|left| Reason::Guarded { left: time(left) });
@@ -234,7 +238,7 @@ fn gates(seen: &Snapshot) -> impl Iterator<Item = Reason> {
     [paused, guarded, limit].into_iter().flatten()
 }
 
-/// Which waiters are ahead.
+/// Returns the reasons that concern the waiters ahead.
 fn in_line(row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let Some(first) = line.ahead.first() else { return Vec::new() };
     let mut reasons = [Reason::Ahead {
@@ -252,8 +256,8 @@ fn in_line(row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// Who holds the missing permits, and for whom the others are kept. At a limit of 0 it does not
-/// matter who holds.
+/// Returns the reasons that concern the holders of the missing permits, and the waiters for which
+/// the free ones are kept. At a limit of 0 the holders do not matter.
 fn by_holders(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     if line.fits(row) || seen.limit == 0 {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Nothing in this crate can wait, read a clock or draw a random number: it is `no_std`, so none of
-//! those is within its reach, and it depends on nothing that could lend them to it.
+//! Nothing in this crate can wait, read a clock or draw a random number. It is `no_std`, so none of
+//! these is within its reach, and it has no dependency that could provide them.
 
 use std::{fs, path::Path};
 

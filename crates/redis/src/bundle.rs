@@ -1,8 +1,8 @@
-//! Batches about several names with one round trip, which is possible where one server has them
-//! all.
+//! Batches about several names that share one round trip. This is possible where one server has all
+//! the names.
 //!
-//! The server works hardly less for them. But both ends are woken less often and make fewer system
-//! calls, and the client does once what it did for each
+//! The server does hardly less work for them. But both ends are woken less often and make fewer
+//! system calls, and the client does once what it otherwise does for each batch
 //! (docs/decisions/0066-calls-that-are-due-together.md).
 
 use redis::Value;
@@ -62,7 +62,7 @@ impl RedisStore {
         Ok(replies)
     }
 
-    /// Asks the replicas once for all. If they fail, each batch that needs them fails.
+    /// Asks the replicas once for all batches. If they fail, each batch that needs them fails.
     async fn confirmed(&self, mut outcomes: Vec<PartResult>, proof: ExecutedAt) -> Vec<PartResult> {
         let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(ReplicaNeed::Nothing);
         if let Err(error) = self.meet(most, proof).await {

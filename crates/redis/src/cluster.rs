@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A request is sent to another node only if it was certainly not executed. A request that was
-//! handed over and not answered may have been executed. The session finds out, by asking again with
+//! handed over and not answered may have been executed. The session finds out by asking again with
 //! the same tickets.
 
 mod call;
@@ -59,10 +59,11 @@ use seinpaal_store::{
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
     shared: Arc<ClusterLinks>,
+    /// The task that keeps the subscriptions. It ends with this value.
     keeper: AbortHandle,
 }
 
-/// Everything that connecting needs, and where wakeups go.
+/// Everything that connecting needs, and where to send wakeups.
 pub(super) struct ClusterOptions {
     pub(super) url: ClusterUrl,
     pub(super) keys: Keys,
@@ -80,8 +81,8 @@ struct ClusterLinks {
     news: NewsSender,
     scripts: Arc<WiredScripts>,
     map: Mutex<HashSlotMap>,
-    /// How often the map was looked at. A caller that waited for `looking` sees by it that somebody
-    /// else has looked meanwhile.
+    /// How often the map was looked at. A caller that waited for `looking` compares this number to
+    /// see whether another caller has looked meanwhile.
     looks: AtomicU64,
     /// The map may be out of date.
     is_doubtful: AtomicBool,
@@ -91,22 +92,22 @@ struct ClusterLinks {
     ears: Ears,
     /// The look at the first node that answered.
     first_look: OnceLock<ServerFindings>,
-    /// The last look at each master; none before somebody asked for it.
+    /// The last look at each master, or nothing before the first examination.
     master_looks: Mutex<Vec<ServerFindings>>,
     /// Wakeups may have been missed, so the session is to look again at everything.
     has_missed: AtomicBool,
     /// A ticket waits for a wakeup, so the links are tried.
     is_awaited: AtomicBool,
-    /// At some time there were as many replicas as are wanted.
+    /// Whether there were as many replicas as are wanted at any time so far.
     had_replicas: AtomicBool,
-    /// Rung when a subscription is missing, or when wakeups may have been missed, so that the
-    /// keeper sees to it at once.
+    /// Rung when a subscription is missing or wakeups may have been missed, so that the keeper acts
+    /// at once.
     hurry: Notify,
 }
 
 impl Cluster {
-    /// Asks the nodes of the URL for the map, and the one that answers for its clock. Afterwards a
-    /// task of the current runtime keeps the subscriptions.
+    /// Asks the nodes of the URL for the map, and asks the node that answers for its clock.
+    /// Afterwards a task of the current runtime keeps the subscriptions.
     pub(super) async fn open(options: ClusterOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone()));
         // The first look is made here, so that a URL that is wrong is an error of the opening.
@@ -136,8 +137,8 @@ impl Cluster {
         }
     }
 
-    /// An answer about a name of this hash slot is overdue. If the link to its node was silent for
-    /// so long, the next call there opens a new one.
+    /// Takes note that an answer about a name of this hash slot is overdue. If the link to the hash
+    /// slot's owner was silent for so long, the next call there opens a new one.
     pub(super) fn reassure(&self, hash_slot: u16, silence: Duration) {
         let owner = self.shared.map().owner(hash_slot).cloned();
         if let Some(owner) = owner {
@@ -159,7 +160,7 @@ impl Cluster {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, ExecutedOnNode), StoreError> {
-        // Written once, although the script may be sent to several nodes in turn.
+        // The arguments are written once, although several nodes may be tried in turn.
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let hash_slot = keys.first().map(|key| hash_slot_of(key)).unwrap_or_default();
         let call = ScriptCall { operation, keys, arguments, room };
@@ -195,7 +196,7 @@ impl Cluster {
         let over = if batch.inbox == Some(self.shared.inbox) {
             ears::lost(batch, replies)
         } else {
-            // Somebody else has gained these tickets, so they are no longer ours.
+            // Another client has gained these tickets, so they are no longer ours.
             ears::gained(batch)
         };
         self.shared.ears.release(&channel, &over);
@@ -204,7 +205,7 @@ impl Cluster {
         }
     }
 
-    /// All masters, by a map that is looked at anew.
+    /// All masters, by a map that is read anew.
     pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
         // Keys on a master that an older map does not know would be missed.
         let looks = self.shared.looks.load(Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! The one connection of a store: it is opened, watched, and opened again when it is lost.
 //!
 //! The connection sends nothing twice, except for scripts that the server did not know. A request
-//! that was handed to a link which is lost may have been executed. The session finds out, with the
-//! same tickets.
+//! that was handed to a link may have been executed even if the link is lost then. The session
+//! finds out by asking again with the same tickets.
 
 pub(super) mod lasting;
 mod state;
@@ -39,10 +39,11 @@ pub(super) struct Connection {
     _watch: Option<SentinelListeners>,
 }
 
-/// Which link a script was answered on, so that its replicas can be asked for on the same.
+/// The link on which a script was answered, so that its replicas can be asked for on that link.
 pub(super) struct ExecutedOnLink(u64, Link);
 
-/// How many bytes most arguments have at most, if their clients say little about themselves.
+/// The size in bytes that an argument seldom exceeds, since most clients say little about
+/// themselves.
 const LONG_ARGUMENT: usize = 400;
 
 impl Connection {
@@ -51,8 +52,8 @@ impl Connection {
     pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new(ConnectionState::new(options));
         let reading = shared.open().await?;
-        // After the first link, so that the caller hears why it cannot connect, and is not kept
-        // waiting by further tries.
+        // The keeper starts after the first link, so that a caller that cannot connect hears why,
+        // and does not wait for further tries.
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
@@ -75,7 +76,7 @@ impl Connection {
         status.link().map_or_else(Vec::new, |(_, link)| link.site.facts.clone())
     }
 
-    /// Runs a script and returns what it answered. The server's refusals are errors.
+    /// Runs a script and returns its answer. The server's refusals are errors.
     pub(super) async fn evaluate(
         &self,
         scripts: &Scripts,
@@ -84,7 +85,8 @@ impl Connection {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, ExecutedOnLink), StoreError> {
-        // With room for all from the start, because a buffer that grows is copied each time.
+        // The buffer has room for all words from the start, because each time that it grows it is
+        // copied.
         let words = keys.len() + arguments.len();
         let mut evalsha = Cmd::with_capacity(3 + words, 64 + LONG_ARGUMENT * words);
         evalsha
@@ -96,7 +98,7 @@ impl Connection {
         let (id, mut link) = self.shared.link().await?;
         let source = || scripts.source(operation);
         let answer = run_script(&mut link, &evalsha, source, room).await;
-        // Before the answer is judged, because judging may give the link up.
+        // The state takes note before the answer is judged, because judging may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
             Ok(answer) => Ok((answer, ExecutedOnLink(id, link))),
@@ -104,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// Lets `ask` write its request on this thread, if there is a link.
+    /// Calls `ask`. If there is a link, the request that `ask` sends is written on this thread.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let link = self.shared.status.borrow().link().map(|(_, link)| link.commands.clone());
         match link {
@@ -113,25 +115,27 @@ impl Connection {
         }
     }
 
-    /// Makes sure that as many replicas as are wanted have what this link wrote until now. If too
-    /// few have it, a fail-over could undo it, and this is an error.
+    /// Makes sure that as many replicas as the URL asks for have everything that this link has
+    /// written until now. If too few replicas have it, a fail-over could undo it, and this is an
+    /// error.
     pub(super) async fn confirm(&self, proof: ExecutedOnLink) -> Result<(), StoreError> {
         let wanted = self.replicated().filter(|_| !planted(Mistake::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };
-        // On the link that wrote: `WAIT` counts the writes of its own connection only.
+        // The question goes over the link that wrote, because `WAIT` counts the writes of its own
+        // connection only.
         let count = self.replicas_of(proof).await?;
         if count >= wanted {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
             return Ok(());
         }
-        // A server that never had so many replicas is set up wrongly. One that had them will have
-        // them again.
+        // A server that never had so many replicas is set up wrongly. A server that had them is
+        // expected to have them again.
         let had_enough = self.shared.had_replicas.load(Ordering::Relaxed);
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
-    /// How many replicas have what this link wrote until now. Waits for as many as are wanted, for
-    /// a while.
+    /// Returns how many replicas have everything that this link has written until now. Waits a
+    /// while for as many as the URL asks for.
     pub(super) async fn replicas_of(&self, proof: ExecutedOnLink) -> Result<u32, StoreError> {
         let Some(wanted) = self.replicated() else { return Ok(0) };
         let ExecutedOnLink(id, mut link) = proof;
@@ -153,16 +157,17 @@ impl Connection {
         self.shared.judge(id, answer)
     }
 
-    /// An answer is overdue. Completes once there is a link that was heard from within the last
-    /// `silence`: this one, or a new one that is opened beside it. What is under way over this one
-    /// stays so.
+    /// Takes note that an answer is overdue. Completes once there is a link that was heard from
+    /// within the last `silence`: the present one, or a new one that is opened beside it. Requests
+    /// under way over the present link stay under way.
     pub(super) async fn reassure(&self, silence: Duration) {
-        // Before the doubt, or a link that is opened at once would not be noticed.
+        // This subscribes before the doubt is noted, or a link that is opened at once would not be
+        // noticed.
         let mut status = self.shared.status.subscribe();
         self.shared.doubt(silence);
         let is_settled = status.wait_for(|status| !matches!(status, Status::Doubted(..)));
-        // When the time is over the caller goes on in any case: its own patience decides what
-        // becomes of the request.
+        // When the time is over the caller goes on in any case, because its own patience decides
+        // whether the request fails.
         let _ = timeout(RESPONSE_TIMEOUT, is_settled).await.map(drop);
     }
 
@@ -176,7 +181,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.keeper.abort();
-        // The status has the link, and the link has the means to report its loss here. Without
+        // The status has the link, and the link has a callback that reports its loss here. Without
         // this, each would keep the other alive.
         let outage = LinkOutage::lost(&self.shared.options.shown());
         self.shared.status.send_replace(Status::Down(outage, None));
@@ -208,8 +213,8 @@ async fn run_script(
     link.commands.send_for(&with_source(evalsha, &source), room).await
 }
 
-/// Loads a script and runs it again, in one go. Somebody's `SCRIPT FLUSH` can still come between
-/// the two commands.
+/// Loads a script and runs it again, in one pipeline. Another client's `SCRIPT FLUSH` can still
+/// come between the two commands.
 async fn load_and_repeat(
     link: &mut Link,
     source: &str,
@@ -222,15 +227,17 @@ async fn load_and_repeat(
     let mut answers = link.commands.send_all(&both, 0, 2, room).await?;
     let (last, first) = (answers.pop(), answers.pop());
     match first {
-        // That the script was not loaded says more than that it is still missing.
+        // The failure to load the script says more than the answer that the script is still
+        // missing.
         Some(refused @ Value::ServerError(_)) => Ok(refused),
         _ => Ok(last.unwrap_or_default()),
     }
 }
 
-/// The same call with the script in it, which no flush can part from its call. A transaction would
-/// not do: before Redis 7.2 its answer has a message that the script publishes to this connection
-/// in the place of the script's answer, and all later answers are those to other calls.
+/// The call with the script's text in it, so that no flush can come between the two. A transaction
+/// would not do. Before Redis 7.2 its answer holds a message that the script publishes to this
+/// connection where the script's answer should be, and every later answer is taken for that of
+/// another call.
 fn with_source(evalsha: &Cmd, source: &str) -> Cmd {
     let mut eval = redis::cmd("EVAL");
     eval.arg(source);

@@ -1,4 +1,4 @@
-//! Where the server is, and how to connect to it. A link asks anew each time that it is opened.
+//! The address of the server, and how to connect to it. Each opening of a link asks anew.
 
 use std::{fmt, time::Duration};
 
@@ -11,12 +11,12 @@ use seinpaal_store::{
 /// How long connecting may take if the URL does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where the server is.
+/// The way to find the server's address.
 #[derive(Clone, Debug)]
 pub(super) enum RedisEndpoint {
-    /// Always at the same address.
+    /// The server is always at the same address.
     Server(RedisUrl),
-    /// Where the sentinels say.
+    /// The server is at the address that the sentinels give.
     Sentinels(SentinelUrl),
 }
 
@@ -44,7 +44,8 @@ impl RedisEndpoint {
         }
     }
 
-    /// Returns whether the server may move, so that what is found must prove to be a master.
+    /// Returns whether the server may move. Then the server that is found must prove to be a
+    /// master.
     pub(super) fn may_move(&self) -> bool {
         matches!(self, Self::Sentinels(_))
     }

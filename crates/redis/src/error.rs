@@ -1,4 +1,4 @@
-//! The refusals of servers and what they mean, in one table.
+//! The refusals of servers and their meaning, in one table.
 
 mod advice;
 
@@ -14,16 +14,16 @@ use seinpaal_store::{
     },
 };
 
-/// A code that begins a server's error, what it means, and what to do.
+/// A code that begins a server's error, its meaning, and the remedy.
 struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
 /// Codes of servers and of our scripts. A server refuses with its own codes before it runs a
-/// script, and our scripts pass them on only if nothing was written. So a refusal was not executed,
-/// with two exceptions: a torn write, and `ERR`, which also stands for a script that failed on its
-/// way.
+/// script, and our scripts pass them on only if nothing was written. So a refused request was not
+/// executed, with two exceptions: a torn write, and `ERR`, which also stands for a script that
+/// failed on its way.
 #[rustfmt::skip]
 const TABLE: [ErrorRule; 31] = [
-    ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
+    ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "the data under this name is not ours or is damaged: use another prefix, or delete the key"),
     ErrorRule("SEINPAALFORMAT", OtherVersion, NotExecuted, "another version of Seinpaal keeps this name: use that version, or another prefix"),
     ErrorRule("SEINPAALTORN", Corrupt, Unknown, "the server failed in the middle of a script: look at its log, then evict or delete what is left"),
     ErrorRule("SEINPAALARGUMENT", Internal, NotExecuted, "a request is out of range: please report it"),
@@ -36,10 +36,10 @@ const TABLE: [ErrorRule; 31] = [
     ErrorRule("LOADING", Unreachable, NotExecuted, "the server is loading its data: try again later"),
     ErrorRule("MASTERDOWN", Unreachable, NotExecuted, "the server is a replica and has lost its master: try again later"),
     ErrorRule("NOREPLICAS", Unreachable, NotExecuted, "the server refuses writes because too few replicas are connected: try again later"),
-    ErrorRule("BUSY", Unreachable, NotExecuted, "the server is busy with somebody's slow script: wait, or SCRIPT KILL it"),
+    ErrorRule("BUSY", Unreachable, NotExecuted, "the server is busy with a slow script: wait, or SCRIPT KILL it"),
     ErrorRule("CLUSTERDOWN", Unreachable, NotExecuted, "the cluster is down: try again later"),
     ErrorRule("TRYAGAIN", Unreachable, NotExecuted, "the cluster is moving this key: try again later"),
-    ErrorRule("NOSCRIPT", Unreachable, NotExecuted, "the server forgets scripts as fast as they are loaded: stop whoever runs SCRIPT FLUSH"),
+    ErrorRule("NOSCRIPT", Unreachable, NotExecuted, "the server forgets scripts as fast as they are loaded: stop the client that runs SCRIPT FLUSH"),
     ErrorRule("MOVED", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
     ErrorRule("ASK", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
     ErrorRule("CROSSSLOT", Misconfigured, NotExecuted, "a proxy does not honour hash tags: connect to the server itself"),
@@ -48,7 +48,7 @@ const TABLE: [ErrorRule; 31] = [
     ErrorRule("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
     ErrorRule("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
     ErrorRule("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
-    ErrorRule("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to somebody else: use another prefix"),
+    ErrorRule("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to another program: use another prefix"),
     ErrorRule("EXECABORT", Internal, NotExecuted, "a transaction was refused: please report it"),
     ErrorRule("NOTBUSY", Internal, NotExecuted, "no script was running: please report it"),
     ErrorRule("NOSUB", Internal, NotExecuted, "there was no subscription: please report it"),
@@ -66,14 +66,14 @@ const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
     ("ERR", "only (P|S)SUBSCRIBE", Unreachable, "a proxy mixes up connections: connect to the server itself"),
 ];
 
-/// The error of a batch that the server answered with an error.
+/// The error for a batch that the server answered with an error.
 pub(super) fn of_server(error: &ServerError) -> StoreError {
     let (code, details) = (error.code(), error.details().unwrap_or_default());
     refused(code, details)
 }
 
-/// The error of a server that refuses while a client connects to it. Nothing was executed, and the
-/// message names the server, which may not be the right one.
+/// The error for a client that a server refuses while it connects. Nothing was executed. The
+/// message names the server, because it may not be the right one.
 pub(super) fn of_server_at(error: &ServerError, shown: &str) -> StoreError {
     at(shown, &of_server(error))
 }
@@ -101,10 +101,10 @@ fn refused(code: &str, details: &str) -> StoreError {
     StoreError::new(kind, certainty, format!("{advice} (it said: {said})"))
 }
 
-/// A command that this user may not run, by itself or inside a script.
+/// The error for a command that this user may not run, by itself or inside a script.
 fn denied(code: &str, details: &str) -> Option<StoreError> {
-    // A refusal inside a script has another code, so its words tell: those of 7.0 and newer, or
-    // those of 6.2.
+    // A refusal inside a script has another code, so it is recognized by its words: those of Redis
+    // 7.0 and newer, or those of 6.2.
     let in_script = ["ACL failure in script", "The user executing the script"]
         .iter()
         .any(|said| details.contains(said));
@@ -142,8 +142,8 @@ fn command_of(details: &str) -> Option<&str> {
     is_one.then_some(command)
 }
 
-/// The error of a batch without an answer. It was handed to a connection, so nobody knows whether
-/// it was executed.
+/// The error for a batch without an answer. The batch was handed to a connection, so it may have
+/// been executed.
 pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
     let error = match error {
         CallError::Fault(fault) => return of_fault_in_call(fault, shown),
@@ -163,11 +163,11 @@ fn of_fault_in_call(fault: &TransportFault, shown: &str) -> StoreError {
     StoreError::new(kind, Unknown, message).caused_by(CallError::from(fault.clone()))
 }
 
-/// Why there is no connection. Nothing was sent.
+/// The error for a connection that could not be made. Nothing was sent.
 pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
     let at = |kind, advice: &str| {
         let at = StoreError::new(kind, NotExecuted, format!("{shown}: {advice}"));
-        // What a server answered may repeat what it was sent, the password too.
+        // The server's answer may repeat the request, and so the password.
         if is_answer(error) { at } else { at.caused_by(error.clone()) }
     };
     let error = match error {
@@ -185,7 +185,7 @@ pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
         ErrorKind::AuthenticationFailed => at(Forbidden, wrong_login(error)),
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => at(
             Misconfigured,
-            "what listens there does not speak the Redis protocol: check host and port",
+            "the program that listens there does not speak the Redis protocol: check host and port",
         ),
         ErrorKind::InvalidClientConfig => at(Misconfigured, &one_line(&error.to_string())),
         kind if is_local(kind) && error.is_timeout() => at(Unreachable, SLOW),
@@ -216,12 +216,12 @@ fn wrong_login(error: &RedisError) -> &'static str {
 }
 
 fn is_bad_database(error: &RedisError) -> bool {
-    // The client library has no code for it, so its words tell.
+    // The client library has no code for this error, so it is recognized by its words.
     let said = error.to_string();
     said.contains("DB index") || said.contains("database")
 }
 
-/// Returns whether an error is what a server answered.
+/// Returns whether an error is a server's answer.
 fn is_answer(error: &CallError) -> bool {
     match error {
         CallError::Fault(fault) => matches!(fault, TransportFault::Refused(_)),
@@ -241,8 +241,8 @@ fn is_local(kind: ErrorKind) -> bool {
     )
 }
 
-/// What a server says, without the arguments of the command that it does not know. If it does not
-/// know HELLO, the password is among them.
+/// A server's error text, without the arguments of the command that the server does not know. If
+/// that command is HELLO, the password is among the arguments.
 pub(super) fn without_arguments(said: &str) -> &str {
     said.split_once(", with args beginning with").map_or(said, |(said, _)| said)
 }
@@ -258,7 +258,7 @@ pub(super) fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Why a link could not be opened.
+/// The reason why a link could not be opened.
 pub(super) enum LinkFailure {
     Call(CallError),
     Store(StoreError),

@@ -1,4 +1,5 @@
-//! Looks at all that is stored, for `doctor`, and finds what each name says against itself.
+//! Looks at everything that is stored, for `doctor`, and finds what each ledger says against
+//! itself.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,8 @@ use seinpaal_store::{
 
 use super::{RedisStore, list::AT_ONCE, servers::Servers};
 
-/// How many queues are looked at at once. A look at a queue answers with four lists, where a look
-/// at a name answers with one.
+/// How many queues are looked at at the same time. A look at a queue answers with four lists, where
+/// a look at a name answers with one.
 const QUEUES_AT_ONCE: usize = AT_ONCE / 4;
 
 impl RedisStore {
@@ -66,8 +67,8 @@ impl RedisStore {
         Ok(())
     }
 
-    /// The names of keys that match. There is one more than `most` if there are more, which shows
-    /// that the examination is not of all.
+    /// The names of keys that match. If there are more than `most`, this gives one more than that,
+    /// which shows that the examination is incomplete.
     async fn stored(
         &self,
         pattern: &str,

@@ -1,5 +1,5 @@
-//! Answers of a server that has gone wrong. The bytes are its reply, as they come over the
-//! connection.
+//! Answers of a server that has gone wrong. The fuzzed bytes are the server's reply as it comes
+//! over the connection.
 
 use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
@@ -16,10 +16,10 @@ use seinpaal_store::{
     url::{SentinelUrl, StoreUrl},
 };
 
-/// How many requests the client has sent when it hears one of these answers.
+/// How many requests the client has sent before it hears one of these answers.
 const REQUESTS: usize = 3;
 
-/// An answer of a script. What can be read of it is told to a session.
+/// An answer of a script. Replies that can be read from it are told to a session.
 pub fn answer(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     if let Value::BulkString(_) | Value::Int(_) = &value {
@@ -160,7 +160,7 @@ pub fn wakeup(bytes: &[u8]) {
     session.handle_timeout(2 * SECOND);
 }
 
-/// An error that a server sends: a code and what it has to say.
+/// An error that a server sends: a code and a text.
 pub fn refusal(bytes: &[u8]) {
     let Some(Value::ServerError(said)) = value(bytes) else { return };
     must_be_one_line(error::of_server(&said));

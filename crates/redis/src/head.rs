@@ -16,9 +16,9 @@
 //! | `UNTOUCHED_HEAD` | the fields of a table for a head that nobody has touched |
 //! | `HEAD_AS_PACKED` | the values of a table `h`, in the order of the format |
 //!
-//! `NOTE_HOLD{ recent, took }` stands for the arithmetic of [`RecentHolds::with`], without a
-//! function, which would be dear to make: `recent` is the variable that has the number, and `took`
-//! how long the hold took.
+//! `NOTE_HOLD{ recent, took }` stands for the arithmetic of [`RecentHolds::with`]. It takes no
+//! function, which would cost much to make in each call: `recent` is the variable that has the
+//! number, and `took` is the length of the hold.
 
 use std::sync::LazyLock;
 
@@ -36,8 +36,8 @@ enum LayoutPlace {
 
 use LayoutPlace::{Flags, Ledgers, Scripts};
 
-/// The head of a name. The number of the format stands before it, and how many free ranges there
-/// are after it.
+/// The head of a name. The number of the format stands before it, and the number of free ranges
+/// stands after it.
 #[rustfmt::skip]
 const PLACES_OF_NAMES: [LayoutPlace; 21] = [
     Ledgers("kind"), Flags("flags"), Ledgers("stated"), Ledgers("pinned"), Ledgers("clock"), Ledgers("wall"),
@@ -47,7 +47,8 @@ const PLACES_OF_NAMES: [LayoutPlace; 21] = [
     Scripts("rows", "I4", "0"),
 ];
 
-/// The head of a queue. The number of the format stands before it, and whether more follows.
+/// The head of a queue. The number of the format stands before it, and a number that says whether
+/// more follows.
 #[rustfmt::skip]
 const PLACES_OF_QUEUES: [LayoutPlace; 20] = [
     Ledgers("limit"), Ledgers("group_limit"), Ledgers("clock"), Ledgers("wall"), Ledgers("bound"), Ledgers("last"),
@@ -139,8 +140,7 @@ impl HeadLayout {
         expanded
     }
 
-    /// The values in the order of the format: those given, and for the others what they are at
-    /// first.
+    /// The values in the order of the format. A field that is not given has its first value.
     fn values(&self, given: &str) -> String {
         let given = values_by_name(given);
         let value = |slot: &HeadField| {
@@ -165,9 +165,9 @@ fn noting_holds(source: &str) -> String {
 }
 
 /// Writes the arithmetic. Lua's `frexp` takes a number apart into a power of two and a part from a
-/// half to one. A hold that is not longer than the shortest length has the first code, and so has
-/// one of no length or less. The scripts have doubles alone, so remainders stand where integers
-/// would be shifted and cut: one drops the oldest code, and one rounds the new code down.
+/// half to one. A hold no longer than the shortest length has the first code, even one of no length
+/// or less. The scripts have doubles alone, so remainders stand where integers would be shifted and
+/// cut: one drops the oldest code, and one rounds the new code down.
 fn noting_a_hold(recent: &str, took: &str) -> String {
     let (shortest, steps) = (RecentHolds::SHORTEST_BITS, RecentHolds::CODES_A_DOUBLING);
     let (codes, last) = (1_u64 << RecentHolds::CODE_BITS, RecentHolds::LAST_CODE);
@@ -204,7 +204,8 @@ fn slot(
     }
 }
 
-/// The field as scripts pack it. Texts, names and clients have no place among the numbers.
+/// The field as scripts pack it. Texts, names and clients do not stand among the numbers, and give
+/// `None`.
 fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<HeadField> {
     let (form, blank, in_tables) = match *field {
         Field::Kind(_) => ("c1", "'-'", InTables::Always),

@@ -30,7 +30,7 @@ impl Keys {
         &self.prefix
     }
 
-    /// A key that nobody writes, for asking what may be done with ours.
+    /// A key that no client writes, for asking which commands may be run on our keys.
     pub(super) fn probe(&self) -> String {
         format!("{}{{}}", self.prefix)
     }
@@ -66,12 +66,13 @@ impl Keys {
         format!("{}:q", self.pattern(start))
     }
 
-    /// Where a node of a quorum keeps the marker of its restart guard.
+    /// The key of a quorum node's marker for its restart guard.
     pub(super) fn node_marker(&self) -> String {
         format!("{}node", self.prefix)
     }
 
-    /// Where the restart guard keeps its marker; in a cluster, one in each hash slot (0 to 16383).
+    /// The key of the restart guard's marker. In a cluster there is one in each hash slot (0 to
+    /// 16383).
     pub(super) fn marker(&self, hash_slot: Option<u16>) -> String {
         match hash_slot {
             None => format!("{}guard", self.prefix),
@@ -85,9 +86,9 @@ impl Keys {
         format!("{records}:w:{id:032x}")
     }
 
-    /// Returns whether we keep something of our own under this key, or might, so that guarded
-    /// writes may not touch it. The marker of a quorum's node is not among these keys, because a
-    /// quorum refuses guarded writes.
+    /// Returns whether we keep data of our own under this key, or might. Guarded writes may not
+    /// touch such a key. The marker of a quorum's node is not among these keys, because a quorum
+    /// refuses guarded writes.
     pub(super) fn is_ours(&self, key: &[u8]) -> bool {
         let rest = key.strip_prefix(self.prefix.as_bytes());
         rest.is_some_and(|rest| rest.starts_with(b"{") || rest.starts_with(b"guard"))
@@ -117,9 +118,9 @@ impl Keys {
     }
 }
 
-/// Undoes [`encode`] and nothing else, so that two keys never have one name.
+/// Undoes [`encode`], and refuses any other text, so that two keys never have the same name.
 fn decode(tag: &str) -> Option<String> {
-    // A tag that `encode` never writes, like `%41`, is somebody else's key.
+    // A tag that `encode` never writes, like `%41`, is another program's key.
     let mut parts = tag.split('%');
     let mut text = parts.next()?.to_owned();
     for part in parts {
@@ -135,8 +136,8 @@ fn decode(tag: &str) -> Option<String> {
     (!tag.contains(['{', '}'])).then_some(text)
 }
 
-/// The smallest number whose digits hash to a hash slot. The numbers of all hash slots are found
-/// once, when the first is needed: hashing cannot be undone.
+/// The smallest number whose digits hash to a hash slot. Hashing cannot be undone, so the numbers
+/// of all hash slots are found by trying, once, when the first is needed.
 fn tag_of_hash_slot(hash_slot: u16) -> u32 {
     static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         let mut tags = vec![None; usize::from(HASH_SLOTS)];

@@ -7,7 +7,7 @@
 //!              News ◀── wakeup ◀── link ◀───┘   PUBLISH ◀────┘
 //! ```
 //!
-//! What is kept there, and the contract of the scripts: docs/internals/stores/redis.md.
+//! The keys on the server, and the contract of the scripts: docs/internals/stores/redis.md.
 
 #![forbid(unsafe_code)]
 
@@ -68,7 +68,8 @@ use seinpaal_store::{
     guarded::GuardedWrite, url::RestartGuard,
 };
 
-/// Where events are logged: where users of the crate `seinpaal` find this store.
+/// The target of log events, named after the place where users of the crate `seinpaal` find this
+/// store.
 const TARGET: &str = "seinpaal::store::redis";
 
 /// How many bytes an answer may have besides rows.
@@ -86,7 +87,7 @@ pub struct RedisStore {
     inbox: Inbox,
     now: Option<Arc<AtomicU64>>,
     first_reading: Reading,
-    /// The server's clock when it was last heard, and ours at that moment.
+    /// The server's clock when it was last heard, and our clock at that moment.
     heard: Mutex<Option<(u64, u64)>>,
 }
 
@@ -98,14 +99,15 @@ impl RedisStore {
         refuse_too_much(batch)?;
         let operation = ScriptKind::of(batch);
         let (keys, arguments) = self.keys_and_arguments_in_form(batch);
-        // Before the batch goes out, so that no wakeup about what it gains is missed.
+        // The client listens before the batch goes out, so that it misses no wakeup about the
+        // tickets of the batch.
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
-        // Last, because the batch was executed, whatever the replicas answer.
+        // The replicas are asked last, because the batch was executed whatever they answer.
         let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
         self.meet(need, proof).await?;
         Ok(replies)
@@ -200,7 +202,7 @@ impl Store for RedisStore {
         false
     }
 
-    // Not in a cluster, where one request may become several, to different nodes.
+    // A cluster cannot do this, because one request may become several, to different nodes.
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
         matches!(self.servers, Servers::One { .. }).then_some(self)
     }
@@ -209,7 +211,7 @@ impl Store for RedisStore {
         Some(Box::pin(self.write(write)))
     }
 
-    // Not in a cluster, where the keys of a script have to be in one slot.
+    // A cluster cannot do this, because the keys of a script have to be in one slot.
     fn one_step(&self) -> Option<&dyn OneStep> {
         matches!(self.servers, Servers::One { .. }).then_some(self as &dyn OneStep)
     }
@@ -270,7 +272,7 @@ fn room_of(batch: &Batch) -> usize {
         Request::Inspect { rows } => *rows as usize,
         _ => 0,
     });
-    // There may be so many rows of holders, and as many of waiters.
+    // The rows of holders and those of waiters each may be so many.
     ANSWER_ROOM.saturating_add(rows.sum::<usize>().saturating_mul(2 * ROW_ROOM))
 }
 

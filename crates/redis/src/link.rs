@@ -1,5 +1,5 @@
-//! One connection to a server, from the handshake to its loss. A lost connection is never mended. A
-//! new one takes its place.
+//! One connection to a server, from the handshake to its loss. A lost connection is never repaired:
+//! a new one takes its place.
 
 use std::{
     sync::{
@@ -31,23 +31,23 @@ use seinpaal_store::{
     url::{RedisAddress, RedisUrl},
 };
 
-/// How long an answer may take. A coordinated fail-over holds writes back for about a second, which
-/// is no loss; much longer, and a renewal at a third of the default ttl could not be tried again in
-/// time.
+/// How long an answer may take. A coordinated fail-over holds writes back for about a second, and
+/// an answer may be that late. With a much longer timeout, a renewal at a third of the default ttl
+/// could not be tried again in time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The most commands that are written with one system call if they are sent at once.
 const MOST_WRITTEN_AT_ONCE: usize = 1024;
 const LONGEST_WRITE: usize = 64 << 10;
 
-/// How to connect, and where wakeups go.
+/// How to connect, and where to send wakeups.
 pub(super) struct ConnectOptions {
     pub(super) endpoint: RedisEndpoint,
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    /// How long replicas may take. A call may wait for the confirmation under way and then for its
-    /// own, and both must fit into the time that an answer may take.
+    /// How long replicas may take to confirm a write. A call may wait for the confirmation under
+    /// way and then for its own, and both must fit into the time that an answer may take.
     pub(super) replication_timeout: Duration,
 }
 
@@ -73,7 +73,8 @@ pub(super) struct ServerLook {
     pub(super) facts: Vec<Fact>,
 }
 
-/// When a link was last heard from: it was opened, or a script was answered.
+/// When a link was last heard from. A link is heard from when it is opened and when a script is
+/// answered.
 #[derive(Debug)]
 pub(super) struct LastHeard(AtomicU64);
 
@@ -94,7 +95,7 @@ impl LastHeard {
     }
 }
 
-/// The second connection, to a server that refuses RESP3: over RESP2 a connection that subscribes
+/// A second connection, for a server that refuses RESP3. Over RESP2 a connection that subscribes
 /// takes no other commands.
 struct Subscriber {
     sink: Mutex<PubSubSink>,
@@ -119,7 +120,7 @@ impl ConnectOptions {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
-        // When the session is gone, nobody is left to be told, and sending fails.
+        // When the session is gone, sending fails, and no receiver is left to tell.
         if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
             let _ = self.news.send(News::Queue(wakeup));
             return;
@@ -130,15 +131,16 @@ impl ConnectOptions {
 }
 
 impl Link {
-    /// Finds the server, connects, checks it and subscribes, over one connection if it can.
+    /// Finds the server, connects, checks it and subscribes, over one connection if the server
+    /// speaks RESP3.
     pub(super) async fn open(
         options: &Arc<ConnectOptions>,
         on_loss: OnLoss,
     ) -> Result<Self, StoreError> {
         let url = options.endpoint.find().await?;
         let link = match Self::over_resp3(options, &url, on_loss.clone()).await {
-            // Only a server that refuses `HELLO 3` gets a second try. Any other failure would be
-            // the same again.
+            // Only a server that refuses `HELLO 3` gets a second try. Any other failure would come
+            // again.
             Err(LinkFailure::Call(error)) if refuses_resp3(&error) => {
                 Self::over_resp2(options, &url, on_loss).await
             }
@@ -203,7 +205,7 @@ impl ServerLook {
         self
     }
 
-    /// Looks at the server, and refuses one that will not do.
+    /// Looks at the server, and refuses one that cannot be used.
     async fn look(
         commands: &mut Commands,
         options: &ConnectOptions,
@@ -237,8 +239,8 @@ fn config(options: &ConnectOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_pipeline_buffer_size(MOST_WRITTEN_AT_ONCE)
         .set_write_backpressure_boundary(LONGEST_WRITE)
-        // Three times: a call may wait for two confirmations of replicas, and must have time left
-        // for its answer.
+        // The factor is three because a call may wait for two confirmations of replicas, and must
+        // have time left for its answer.
         .set_response_timeout(Some(RESPONSE_TIMEOUT.max(options.replication_timeout * 3)))
 }
 
@@ -274,8 +276,8 @@ fn refused_inbox(refused: CallError, options: &ConnectOptions, url: &RedisUrl) -
     }
 }
 
-/// Returns whether the server refuses `HELLO 3`: old servers do not know it, some hide it, and some
-/// users may not say it.
+/// Returns whether the server refuses `HELLO 3`. Old servers do not know it, some servers hide it,
+/// and some users may not run it.
 fn refuses_resp3(error: &CallError) -> bool {
     let CallError::Library(error) = error else { return false };
     let about_hello = || error.detail().is_some_and(|d| d.to_ascii_lowercase().contains("hello"));

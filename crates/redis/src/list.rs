@@ -1,7 +1,7 @@
-//! Lists the names that a server has, a page at a time, with what is known of each.
+//! Lists the names that a server has, a page at a time, with the snapshot of each.
 //!
-//! On one server a script tells of a page of names. In a cluster a script is about the keys of one
-//! slot, so there it tells of one name, and many are asked for at once.
+//! On one server a script reads a page of names. In a cluster a script may use the keys of only one
+//! slot, so each call reads one name, and many calls are under way at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,10 @@ use seinpaal_store::StoreError;
 /// How many names one script lists: so many that a list needs few calls, and so few that other
 /// clients do not wait long.
 const PAGE: usize = 500;
-/// How many pages are asked for at once: the server works on one while another is read here.
+/// How many pages are asked for at the same time: the server works on one page while another is
+/// read here.
 const PAGES: usize = 2;
-/// How many calls are out at once, where each is about one name.
+/// How many calls are under way at the same time if each is about one name.
 pub(super) const AT_ONCE: usize = 64;
 /// How many waiters a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
@@ -32,9 +33,9 @@ type ListedNames = BTreeMap<Name, Snapshot>;
 /// The row of a name in a page.
 enum ListedRow {
     Listed(Snapshot),
-    /// Nobody is there, and nothing is configured.
+    /// Nobody holds or waits there, and nothing is configured.
     Unused,
-    /// Something is to be done there first, or too much would have to be read.
+    /// The name has to be settled first, or too much would have to be read.
     Look,
 }
 
@@ -48,7 +49,7 @@ impl RedisStore {
             let mut page = Some(server.page(&pattern, 0).await?);
             while let Some((next, keys)) = page {
                 let names = keys.iter().filter_map(|key| self.keys.name_of(key));
-                // `SCAN` may give a key again, and its name is not asked for twice.
+                // `SCAN` may give a key again, and its name is not asked for a second time.
                 let new: BTreeSet<_> = names.filter(|name| !listed.contains_key(name)).collect();
                 // The server looks for the next page while this one is read here.
                 let ahead = async {
@@ -120,8 +121,8 @@ impl RedisStore {
     }
 }
 
-/// Adds a snapshot to the list. What is kept of one name may be damaged, and that must not hide the
-/// others.
+/// Adds a snapshot to the list. The record of one name may be damaged, and that must not hide the
+/// other names.
 pub(super) fn take_look<S>(
     name: &Name,
     look: Result<Option<S>, StoreError>,
@@ -144,7 +145,7 @@ pub(super) fn inspection(name: &Name) -> Batch {
 }
 
 /// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if the
-/// name is in no list. The script of lists answers the same rule with `unused`.
+/// list leaves the name out. The script of lists answers `unused` by the same rule.
 pub(super) fn listed(replies: Replies) -> Option<Snapshot> {
     let Reply::Snapshot(mut snapshot) = replies.replies.into_iter().next()? else { return None };
     snapshot.holders.clear();

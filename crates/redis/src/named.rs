@@ -1,6 +1,6 @@
-//! Names for slots, as they travel. The scripts cut them at commas and put them together again, and
-//! answers are cut at spaces, semicolons and colons. So any other character that could be taken for
-//! a border is written as `%` and two hexadecimal digits.
+//! The names of slots in requests and answers. The scripts cut them at commas and join them again,
+//! and answers are cut at spaces, semicolons and colons. So these separators, and all bytes beyond
+//! ASCII, are written as `%` and two hexadecimal digits.
 
 use seinpaal_proto::SlotNames;
 
@@ -17,7 +17,7 @@ pub(super) fn encoded(names: &SlotNames) -> String {
     text
 }
 
-/// Decodes the names. An empty text has none.
+/// Decodes the names. An empty text stands for no names.
 pub(super) fn decoded(text: &str) -> Option<SlotNames> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

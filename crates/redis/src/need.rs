@@ -1,17 +1,17 @@
-//! What an answer needs of the replicas before it counts.
+//! The proof that a reply needs from the replicas before the caller may rely on it.
 
 use seinpaal_proto::Reply;
 
-/// What an answer needs of the replicas before it counts.
+/// The proof that a reply needs from the replicas.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum ReplicaNeed {
-    /// A fail-over that undoes it takes no permit from anybody.
+    /// None: a fail-over that undoes the request takes no permit from anybody.
     Nothing,
     /// Replicas are asked, and the request is repeated if the master is gone before it could
-    /// answer. Otherwise a permit that was given back there and is still held on the next master
-    /// would be nobody's for a ttl.
+    /// answer. Otherwise a permit could be given back on the old master and still be held on the
+    /// next one, where it would be lost to everybody for a ttl.
     Asked,
-    /// Enough replicas must have it, because the caller relies on it.
+    /// Enough replicas must have the write, because the caller relies on it.
     Confirmed,
 }
 
@@ -21,8 +21,8 @@ pub(super) fn need_of(reply: &Reply) -> ReplicaNeed {
         | Reply::Renewed { .. }
         | Reply::Tickets { .. }
         | Reply::Configured { .. } => ReplicaNeed::Confirmed,
-        // If a fail-over undid this, the slots that were given back would stand under a lease that
-        // goes on being renewed.
+        // If a fail-over undid this release, the slots would again be held under a lease that goes
+        // on being renewed.
         Reply::Released { left: 1.., .. } => ReplicaNeed::Confirmed,
         Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => {
             ReplicaNeed::Asked

@@ -24,7 +24,7 @@ use crate::{
     servers::Servers,
 };
 
-/// The parts of the store that a test replaces: see `rigged.rs`.
+/// The parts of a store that a test replaces: see `rigged.rs`.
 #[derive(Default)]
 pub(crate) struct Overrides {
     pub(crate) now: Option<Arc<AtomicU64>>,
@@ -39,8 +39,8 @@ impl RedisStore {
     /// which keeps the connection from then on.
     ///
     /// # Errors
-    /// [`Misconfigured`] if the URL, an option of it or the server will not do, [`Forbidden`] if
-    /// the login will not, [`Unreachable`] if no server that takes writes answers within
+    /// [`Misconfigured`] if the URL, an option of it or the server cannot be used, [`Forbidden`] if
+    /// the login is refused, [`Unreachable`] if no server that takes writes answers within
     /// `connect-timeout`. No error repeats the password.
     ///
     /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
@@ -72,8 +72,8 @@ impl RedisStore {
         Self::open_at(RedisEndpoint::Server(url), inbox, news, Overrides::default()).await
     }
 
-    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it
-    /// moves.
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, and follows it
+    /// when it moves.
     ///
     /// # Errors
     /// As [`RedisStore::connect`], and [`Misconfigured`] if no sentinel knows such a master.
@@ -140,8 +140,8 @@ pub(crate) fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
     })
 }
 
-/// Refuses a text that no script has. It would change nothing, and a test would take that for
-/// proof.
+/// Refuses a mutation whose text no script has. It would change nothing, and a test would take that
+/// for a proof.
 fn mutations_of(overrides: &Overrides) -> Result<Vec<Mutation>, StoreError> {
     let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
         true => Ok(Mutation { from, to }),

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::planted::{Mistake, planted};
 
-/// A script with the mistake of this process in it, if it has the text that the mistake replaces.
+/// A script with the planted mistake of this process, if it has the text that the mistake replaces.
 /// The test below shows that some script has that text.
 pub(crate) fn spoil(source: String) -> String {
     let chosen = Mistake::ALL.iter().copied().find(|mistake| planted(*mistake));

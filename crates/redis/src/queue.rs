@@ -73,7 +73,7 @@ impl RedisStore {
         let batch = Batch {
             name: name.clone(),
             session: self.inbox,
-            // A look does no harm if it is done twice, so it needs no number.
+            // An inspection does no harm if it is executed twice, so it needs no number.
             number: 0,
             not_after: 0,
             seen: 0,
@@ -85,8 +85,8 @@ impl RedisStore {
     }
 }
 
-/// How many bytes the answer to a batch may have: the payloads of one pop, what their makers said
-/// of them, and the rows that were asked for.
+/// How many bytes the answer to a batch may have: the payloads of one pop, the texts that describe
+/// its items, and the rows that were asked for.
 fn room_of(batch: &Batch) -> usize {
     let rows = batch.requests.iter().map(|request| match request {
         Request::Inspect { rows } | Request::List { rows, .. } => *rows as usize,
@@ -96,8 +96,8 @@ fn room_of(batch: &Batch) -> usize {
     (2 * items).saturating_add(rows.sum::<usize>().saturating_mul(4 * ROW_ROOM))
 }
 
-/// What a reply needs of the replicas. A client that is told that an item is in the queue, is its
-/// own or is done relies on that. A refusal or a mere look is nothing that a fail-over could undo.
+/// The proof that a reply needs from the replicas. A client that hears that an item is in the
+/// queue, is its own or is done relies on that. A fail-over cannot undo a refusal or a mere look.
 fn need_of(reply: &Reply) -> ReplicaNeed {
     match reply {
         Reply::Late

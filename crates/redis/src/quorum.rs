@@ -7,8 +7,9 @@
 //!              └──▶ table: what this client holds and waits for; it asks again by itself
 //! ```
 //!
-//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md.
-//! What is kept where, and what is not promised: docs/internals/stores/quorum.md.
+//! The proof that no more than the limit are ever held, and that fences grow:
+//! docs/decisions/0013-quorum.md. The keys on each node, and the limits of the promises:
+//! docs/internals/stores/quorum.md.
 
 mod answer;
 mod attach;
@@ -60,7 +61,7 @@ use seinpaal_store::{
 };
 
 /// By how much fences are ahead of the nodes' clocks. A node takes no fence that is behind its own
-/// clock, and a request is on its way for a while.
+/// clock, and its clock goes on while a request is on its way.
 const AHEAD: Micros = 100_000;
 /// How long a request that this store sends by itself may be on its way.
 const LIFE: Micros = 5_000_000;
@@ -72,7 +73,7 @@ pub struct QuorumStore {
     tasks: Vec<AbortHandle>,
 }
 
-/// The nodes, and what this client knows of them.
+/// The nodes, and this client's knowledge of them.
 struct Quorum {
     nodes: Vec<Arc<QuorumNode>>,
     inbox: Inbox,
@@ -81,8 +82,8 @@ struct Quorum {
     now: Option<Arc<AtomicU64>>,
     clock: Mutex<FenceClock>,
     table: Mutex<TicketTable>,
-    /// A desk for each name at which calls are made. They take turns there, whether the session
-    /// makes them or this store for a waiter.
+    /// A desk for each name at which calls are made. Calls take turns there, whether the session
+    /// makes them or this store makes them for a waiter.
     desks: Mutex<HashMap<Name, Arc<Turn<()>>>>,
     /// Rung when a waiter may be asked for again.
     hint: Notify,
@@ -104,8 +105,9 @@ impl QuorumStore {
     /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer than a majority will do;
-    /// also if two nodes are the same server, or were set up with another `restart-guard`.
+    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer nodes than a majority can
+    /// be used. Also if two nodes are the same server, or if a node was set up with another
+    /// `restart-guard`.
     pub async fn connect(
         url: &str,
         inbox: Inbox,
@@ -168,7 +170,7 @@ impl Quorum {
 
     fn desk(&self, name: &Name) -> Arc<Turn<()>> {
         let mut desks = self.desks.lock().unwrap_or_else(|held| held.into_inner());
-        // A desk at which nobody stands goes, so that a name that is over costs nothing.
+        // A desk without a caller is dropped, so that a name that is no longer used costs nothing.
         desks.retain(|other, desk| Arc::strong_count(desk) > 1 || other == name);
         Arc::clone(desks.entry(name.clone()).or_default())
     }
@@ -187,8 +189,8 @@ impl Quorum {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// A fence that is greater than all that were given or seen, and no less than the nodes'
-    /// clocks.
+    /// Makes a fence that is greater than every fence given or seen before, and no less than the
+    /// nodes' clocks.
     fn next_fence(&self, seen: u64) -> u64 {
         // A clock that a test sets stands still between two calls.
         let is_rigged = self.now.is_some();
@@ -199,8 +201,7 @@ impl Quorum {
         clock.last
     }
 
-    /// The instant at which a request that is sent now has been on its way for too long, by any
-    /// node's clock.
+    /// The instant after which no node may execute a request that is sent now, by any node's clock.
     fn not_after(&self) -> Option<Micros> {
         let is_rigged = self.now.is_some();
         let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
@@ -229,7 +230,7 @@ impl Quorum {
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// This many of the slots, from a place on that is drawn, so that another client which proposes
+    /// Chooses this many of the slots, from a random place on, so that another client that proposes
     /// at the same time is likely to begin elsewhere.
     fn some_of(&self, free: &Slots, permits: u32) -> Option<Slots> {
         let total = free.count();
@@ -240,7 +241,7 @@ impl Quorum {
         let before = rest.split_lowest((f64::from(total - permits + 1) * self.share()) as u32);
         let mut some = rest.split_lowest(permits);
         if some.count() < permits {
-            // After the last of the free slots it goes on with the first.
+            // After the last free slot the choice goes on with the first.
             some.extend(&before.clone().split_lowest(permits - some.count()));
         }
         Some(some)
@@ -251,12 +252,13 @@ impl Quorum {
             Request::Acquire(ask) => Some(ask.ttl),
             Request::Attach(ask) => Some(ask.ttl),
             Request::Detach { ttl, .. } => Some(*ttl),
-            // A ticket under a lease as a whole was acquired with the lease's ttl, or only waits.
+            // Tickets of a lease that is renewed as a whole were acquired with its ttl, or only
+            // wait.
             Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,
         });
-        // The guard's clock moves by a fifth of the guard a call at most, so a lease has the other
-        // four (decision 13).
+        // The guard's clock moves by a fifth of the guard a call at most, so a lease may last for
+        // the other four fifths (decision 13).
         let (longest, most) = (ttl.max().unwrap_or(0), self.guard / 5 * 4);
         if self.guard == 0 || longest <= most {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Replicas: whether they are there, and whether they have what was written.
+//! Replicas: whether they are connected, and whether they have what was written.
 //!
 //! `WAIT` is sent on the connection that wrote, after the script was answered. One `WAIT` at a time
 //! is under way on a connection, and it covers every script that was answered before it was sent.
@@ -21,7 +21,7 @@ use super::{
 };
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
-/// How long replicas may take; see `ConnectOptions::replication_timeout`.
+/// How long replicas may take to confirm a write; see `ConnectOptions::replication_timeout`.
 pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
 /// In seconds. With a longer lag, a master that is cut off takes writes for too long before it
 /// notices.
@@ -31,7 +31,7 @@ const LONGEST_LAG: u32 = 10;
 pub(super) struct Replicas {
     /// A line for each thing to change about the server.
     pub(super) advice: Vec<Advice>,
-    /// How many were connected when the link was opened, if the server said so.
+    /// How many replicas were connected when the link was opened, if the server said so.
     pub(super) connected: Option<u32>,
     /// How many confirmations were asked for so far.
     asked: AtomicU64,
@@ -41,12 +41,12 @@ pub(super) struct Replicas {
 
 /// The last `WAIT`.
 struct Round {
-    /// It answers the confirmations that were asked for up to this number.
+    /// The result answers the confirmations that were asked for up to this number.
     covers: u64,
     result: CommandAnswer<u32>,
 }
 
-/// The replicas of a node of a cluster. The map of slots tells how many there are.
+/// The replicas of a cluster's node. The map of slots tells how many there are.
 impl Default for Replicas {
     fn default() -> Self {
         let round = Mutex::new(Round { covers: 0, result: Ok(0) });
@@ -61,8 +61,8 @@ impl Default for Replicas {
 }
 
 impl Replicas {
-    /// Asks about replicas if something depends on them. Refuses a server that is no master if a
-    /// master was promised. A server that will not say is believed.
+    /// Asks the server about its replicas if something depends on them. Refuses a server that is no
+    /// master where the URL promises a master. A server that refuses to answer is believed.
     pub(super) async fn look(
         commands: &mut Commands,
         endpoint: &RedisEndpoint,
@@ -71,7 +71,7 @@ impl Replicas {
     ) -> Result<Self, LinkFailure> {
         let replicated = endpoint.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
-        // Only then, because the questions take another round trip.
+        // The server is asked only then, because the questions take another round trip.
         if endpoint.may_move() || replicated.is_some() {
             let mut questions = redis::pipe();
             questions.cmd("ROLE").cmd("INFO").arg("replication");
@@ -89,17 +89,18 @@ impl Replicas {
         Ok(Self { advice, connected: there, timeout, ..Self::default() })
     }
 
-    /// How many replicas have everything that this connection wrote before. Waits for `wanted` of
-    /// them, for a while.
+    /// Returns how many replicas have everything that this connection wrote before. Waits a while
+    /// for `wanted` of them.
     pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> CommandAnswer<u32> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;
         if round.covers < number {
-            // Read before `WAIT` is sent. Whoever asks after this may have written after it, and
-            // needs another.
+            // The number is read before `WAIT` is sent. A caller that asks after this may have
+            // written after it, and needs another `WAIT`.
             let covers = self.asked.load(Ordering::SeqCst);
             let result = wait(commands, wanted, self.timeout).await;
-            // A connection that failed once answers nobody any more, so this result is for all.
+            // A connection that failed once answers no caller any more, so this result is for all
+            // of them.
             let covers = if result.is_err() { u64::MAX } else { covers };
             *round = Round { covers, result };
         }
@@ -117,7 +118,7 @@ async fn wait(commands: &mut Commands, wanted: u32, longest_wait: Duration) -> C
 }
 
 /// The error if too few replicas have a write. The grant may be stored, but a fail-over could undo
-/// it, so nobody may believe in it.
+/// it, so no caller may rely on it.
 pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
     let advice = if had_enough {
         "check that they run and are connected, or wait for them"
@@ -138,7 +139,7 @@ pub(super) fn not_confirmed(refused: &CallError, shown: &str) -> StoreError {
         Some("NOPERM") => {
             (StoreErrorKind::Forbidden, "this user may not WAIT, which replicated=N needs")
         }
-        _ => (StoreErrorKind::Unreachable, "it cannot say which replicas have the write any more"),
+        _ => (StoreErrorKind::Unreachable, "it no longer knows which replicas have the write"),
     };
     StoreError::new(kind, Certainty::Unknown, format!("{shown}: {advice}"))
         .caused_by(refused.clone())
@@ -177,8 +178,8 @@ fn advise(
              enough"
         ))),
         Some(count) if count > wanted => advice.push(Advice::risk(format!(
-            "replicated={wanted} of {count} replicas: only with all of them has whichever is promoted \
-             every grant for certain"
+            "replicated={wanted} of {count} replicas: only with all of them is it certain that the one \
+             that is promoted has every grant"
         ))),
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! The answers of the scripts. An answer in words begins with one, and an unknown word is damage:
-//! nobody guesses. An answer of the lean path is packed.
+//! The answers of the scripts. An answer in words begins with a known word, and an unknown word is
+//! reported as damage. An answer of the lean path is packed.
 
 mod line;
 mod snapshot;
@@ -26,8 +26,8 @@ pub(super) fn parse(
     read(&value, requests).ok_or_else(|| unreadable(script, &value))
 }
 
-/// Reads the answer to a batch, which may be packed. The heads of `lean.lua` and `line.lua` say
-/// how.
+/// Reads the answer to a batch, which may be packed. The headers of `lean.lua` and `line.lua` have
+/// the formats.
 pub(super) fn of_batch(
     value: Value,
     script: &'static str,
@@ -47,9 +47,9 @@ pub(super) fn of_batch(
     replies.ok_or_else(|| unreadable(script, &value))
 }
 
-/// The replies to a batch: what was asked, with what the answer adds. It adds fence, first slot and
-/// length of each grant. If it adds nothing, the only acquire has now as its fence, the first
-/// slots, and all of its ttl.
+/// The replies to a batch, made of the requests and the numbers in the answer: fence, first slot
+/// and length of each grant. If the answer has the time alone, the only acquire has that time as
+/// its fence, the first slots, and all of its ttl.
 fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
     let is_alone = grants.is_empty() && batch.requests.len() == 1;
     let mut grants = grants.chunks_exact(20);
@@ -75,8 +75,8 @@ fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
     is_whole.then_some(Replies { now, replies, backlog: false, look_in: None })
 }
 
-/// A grant on the lean path. Its limit is not told, because it is the one that was asked for, or
-/// else 1.
+/// A grant on the lean path. The answer does not have its limit, because that is the limit that was
+/// asked for, or else 1.
 fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Option<Grant> {
     Some(Grant {
         ticket: acquire.ticket,
@@ -95,7 +95,7 @@ pub(super) fn exact(bytes: &[u8], at: usize) -> Option<u64> {
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)
 }
 
-/// The error of an answer that cannot be read. The script ran, and only its answer is lost.
+/// The error for an answer that cannot be read. The script ran, and only its answer is lost.
 pub(super) fn unreadable(script: &str, value: &Value) -> StoreError {
     let message = format!(
         "the script {script} answered {}, which cannot be read: is there a proxy that changes replies?",
@@ -184,8 +184,8 @@ fn granted(words: &mut ReplyWords<'_>) -> Option<Grant> {
     })
 }
 
-/// Slots, and behind a semicolon their names if they have some, as
-/// [`encoded`](super::named::encoded).
+/// Reads slots, and after a semicolon their names if they have some, as
+/// [`encoded`](super::named::encoded) writes them.
 fn slots_and_names(word: &str) -> Option<(Slots, SlotNames)> {
     let (slots, names) = word.split_once(';').unwrap_or((word, ""));
     Some((slots.parse().ok()?, decoded(names)?))
@@ -212,7 +212,7 @@ fn ticket_reply(word: &str) -> Option<TicketReply> {
     }
 }
 
-/// What was asked of a holder, as the ledger keeps it, in hexadecimal digits.
+/// Reads the asks to a holder, which the ledger keeps as hexadecimal digits.
 fn asks(digits: &str) -> Option<Vec<HandOverAsk>> {
     let pairs = digits.as_bytes().chunks(2);
     let bytes = pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
@@ -230,7 +230,7 @@ fn busy(word: &str) -> Option<Busy> {
     }
 }
 
-/// Why a ticket is over, as scripts and wakeups call it.
+/// The cause of a ticket's end, by the word that scripts and wakeups use.
 pub(super) fn cause(word: &str) -> Option<Cause> {
     match word {
         "released" => Some(Cause::Released),
@@ -245,7 +245,7 @@ pub(super) fn cause(word: &str) -> Option<Cause> {
 
 fn shorten(value: &Value) -> String {
     let mut shown = Short(String::new());
-    // It fails on purpose, once there is enough.
+    // Writing fails on purpose once there is enough.
     let _ = write!(shown, "{value:?}");
     one_line(&shown.0)
 }

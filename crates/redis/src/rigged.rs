@@ -1,5 +1,5 @@
-//! Stores under a clock and with scripts that a test chooses. Only with the feature `rigged`, which
-//! no build that is used has.
+//! Stores whose clock and scripts a test changes. They exist only with the feature `rigged`, which
+//! no build for users has.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -14,14 +14,14 @@ use seinpaal_store::{
 
 use crate::{RedisStore, endpoint::RedisEndpoint, open::Overrides, quorum::QuorumStore};
 
-/// What a test changes about a store.
+/// The parts of a store that a test replaces.
 #[derive(Clone, Debug, Default)]
 pub struct RedisRig {
     /// Microseconds, in place of the server's clock.
     pub now: Option<Arc<AtomicU64>>,
-    /// A piece of every script's source, and what stands there instead.
+    /// A piece of every script's source, and the text that replaces it.
     pub mutations: Vec<(String, String)>,
-    /// How long replicas may take, in place of half a second.
+    /// How long replicas may take to confirm a write, in place of half a second.
     pub replication_timeout: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ impl RedisStore {
     /// As [`open`](Self::open).
     ///
     /// # Errors
-    /// As there.
+    /// As [`open`](Self::open).
     pub async fn open_rigged(
         url: RedisUrl,
         inbox: Inbox,
@@ -49,7 +49,7 @@ impl RedisStore {
     /// As [`open_behind`](Self::open_behind).
     ///
     /// # Errors
-    /// As there.
+    /// As [`open_behind`](Self::open_behind).
     pub async fn open_behind_rigged(
         url: SentinelUrl,
         inbox: Inbox,
@@ -62,7 +62,7 @@ impl RedisStore {
     /// As [`open_cluster`](Self::open_cluster).
     ///
     /// # Errors
-    /// As there.
+    /// As [`open_cluster`](Self::open_cluster).
     pub async fn open_cluster_rigged(
         url: ClusterUrl,
         inbox: Inbox,
@@ -74,10 +74,10 @@ impl RedisStore {
 }
 
 impl QuorumStore {
-    /// As [`open`](Self::open), with this in place of every node's clock, in microseconds.
+    /// As [`open`](Self::open), with `now` in place of every node's clock, in microseconds.
     ///
     /// # Errors
-    /// As there.
+    /// As [`open`](Self::open).
     pub async fn open_rigged(
         url: QuorumUrl,
         inbox: Inbox,

@@ -1,4 +1,4 @@
-//! The scripts: which ones there are, of which pieces they are made, and which one a batch takes.
+//! The scripts: their list, the pieces that each is made of, and the script that a batch takes.
 
 mod constants;
 mod hash;
@@ -20,7 +20,7 @@ use super::{head, queue::pieces::QUEUE};
 
 /// The second piece of every script of names, behind how wakeups travel: formats and bounds.
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
-/// The piece that stands in the lean path with the restart guard: whether the guard is over. It
+/// The piece that checks in the lean path whether the restart guard is over. With the guard on, it
 /// takes the place of this line.
 const OVER: &str = include_str!("lua/over.lua");
 const PLACE_OF_OVER: &str = "    -- With restart-guard: over.\n";
@@ -41,14 +41,14 @@ const LEAN: &str = concat!(
 /// The piece that comes next, and the one that follows it with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
-/// The end of the script that acquires several names in one step. Those of acquire and cancel stand
-/// before it.
+/// The end of the script that acquires several names in one step. The scripts of acquire and cancel
+/// stand before it.
 const TOGETHER: &str = include_str!("lua/together.lua");
-/// The end of the script in which batches about several names share a call. That of all operations
-/// stands before it.
+/// The end of the script in which batches about several names share a call. The script of all
+/// operations stands before it.
 const BUNDLE: &str = include_str!("lua/bundle.lua");
 
-/// One operation, or the step that knows them all.
+/// One operation, or the step that executes all of them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ScriptKind {
     Acquire,
@@ -61,19 +61,19 @@ pub(super) enum ScriptKind {
     Step,
     /// A guarded write, which is no operation of the ledger.
     Write,
-    /// What a list tells of many names, which is no operation of the ledger.
+    /// The list of the snapshots of many names, which is no operation of the ledger.
     List,
-    /// Acquires of several names. It is made of two others.
+    /// Acquires of several names. It is made of the scripts of acquire and cancel.
     Together,
     /// Requests of any kind about a queue.
     Queue,
-    /// Batches about several names. It is made of the step.
+    /// Batches about several names. It is made of the script of the step.
     Bundle,
 }
 
 impl ScriptKind {
-    /// The script for a batch: that of its operation if it has one request, and the step otherwise.
-    /// A few operations have no script of their own and take the step, too.
+    /// The script for a batch: the script of its operation if it has one request, and the step
+    /// otherwise. A few operations have no script of their own and also take the step.
     pub(super) fn of(batch: &Batch) -> Self {
         match batch.requests.as_slice() {
             [request] => Self::of_request(request),
@@ -94,7 +94,7 @@ impl ScriptKind {
         }
     }
 
-    /// Returns whether its script takes packed requests.
+    /// Returns whether this script takes packed requests.
     fn may_be_plain(self) -> bool {
         matches!(self, Self::Acquire | Self::Renew | Self::Release | Self::Step)
     }
@@ -109,14 +109,14 @@ impl ScriptKind {
     }
 }
 
-/// How wakeups travel. Its piece is the first of every script.
+/// How wakeups travel. The piece that says so is the first of every script.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Wire {
     /// One server: one channel an inbox.
     Single,
     /// A cluster: a channel for each name at which an inbox listens, in the slot of the name.
     Sharded,
-    /// A node of a cluster that is being given the slot: who listens is not known there yet.
+    /// A node that is being given the slot, and does not know yet which clients listen.
     Moving,
 }
 
@@ -130,8 +130,8 @@ impl Wire {
     }
 }
 
-/// A change to the source of every script that has the text, with which tests prove that they would
-/// notice.
+/// A change to the source of every script that has the text. Tests use it to prove that they would
+/// notice a mistake.
 #[derive(Clone, Debug)]
 pub(super) struct Mutation {
     pub(super) from: String,
@@ -144,29 +144,30 @@ pub(super) fn is_anywhere(text: &str) -> bool {
     others.contains(text) || SCRIPTS.iter().any(|row| row.source.contains(text))
 }
 
-/// The scripts of one store with their hashes, each worked out when first used.
+/// The scripts of one store with their hashes, each computed when it is first used.
 #[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
-    /// Three have no row in the table: together, queue and bundle.
+    /// Three scripts have no row in the table: together, queue and bundle.
     hashed: [OnceLock<String>; SCRIPTS.len() + 3],
     guard: Option<u64>,
     mutations: Vec<Mutation>,
 }
 
 impl Scripts {
-    /// Scripts that expect the marker of a guard of this length as third key, if there is one.
+    /// Makes the scripts. With a guard they expect the key of its marker as third key, and have its
+    /// length as a constant.
     pub(super) fn new(wire: Wire, guard: Option<RestartGuard>, mutations: Vec<Mutation>) -> Self {
         let guard = guard.map(|guard| micros(guard.length()));
         Self { wire, guard, mutations, hashed: Default::default() }
     }
 
-    /// The hash of a script, by which `EVALSHA` knows it.
+    /// The hash by which `EVALSHA` knows a script.
     pub(super) fn hash(&self, operation: ScriptKind) -> &str {
         self.hashed[operation as usize].get_or_init(|| hash_of(&self.source(operation)))
     }
 
-    /// Its text, for `SCRIPT LOAD`.
+    /// The text of a script, for `SCRIPT LOAD`.
     pub(super) fn source(&self, operation: ScriptKind) -> String {
         if operation == ScriptKind::Together {
             return self.together();
@@ -179,9 +180,10 @@ impl Scripts {
             let source = self.changed([self.wire.piece(), QUEUE].concat());
             return constants::written(&head::QUEUES.expand(&source));
         }
-        // Every source in the table starts with `begin`, and the guard goes behind that.
+        // Every source in the table starts with `begin`, and the guard goes behind that piece.
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
-        // A guarded write admits nobody, and its third key is that of the group's id.
+        // A guarded write admits nobody, so it needs no guard. Its third key is that of the group's
+        // id.
         let guard = self.guard.filter(|_| operation != ScriptKind::Write);
         let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
         let lean = if operation.may_be_plain() { LEAN } else { "" };

@@ -1,4 +1,4 @@
-//! Finds a master through its sentinels, and hears from them when it moves.
+//! Finds a master through its sentinels, and hears from them when the master moves.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -18,15 +18,15 @@ use seinpaal_store::{
     url::{RedisAddress, RedisUrl, SentinelUrl, show_host},
 };
 
-/// How much later than the first answer others may come and still be heard. A later one may know of
-/// a newer master.
+/// How long after the first answer other answers are still heard. A later answer may know of a
+/// newer master.
 const GRACE: Duration = Duration::from_millis(250);
-/// How often a sentinel that says nothing is asked whether it is there. If it is not, it is tried
-/// again after this time.
+/// How often a silent sentinel is asked whether it is there. If it is not, it is tried again after
+/// this time.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const MOVES: &str = "+switch-master";
 
-/// Where a sentinel says that the master is.
+/// The address of the master, as a sentinel gives it.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Sighting {
     epoch: u64,
@@ -34,8 +34,8 @@ pub(super) struct Sighting {
     port: u16,
 }
 
-/// The master as the best informed of the sentinels that answer knows it: the one with the highest
-/// configuration epoch.
+/// Finds the master through the best informed of the sentinels that answer: the one with the
+/// highest configuration epoch.
 pub(super) async fn find_master(
     url: &SentinelUrl,
     longest_wait: Duration,
@@ -102,7 +102,7 @@ pub(super) fn sighting(
     let Ok(Some((host, port))) = redis::from_redis_value::<Option<(String, u16)>>(address) else {
         return Err(knows_no_such_master(url, shown));
     };
-    // A sentinel that will not tell its epoch is heard, but it overrules nobody.
+    // A sentinel that hides its epoch is heard, but its answer overrules no other.
     let details: HashMap<String, String> = redis::from_redis_value(details).unwrap_or_default();
     let epoch = details.get("config-epoch").and_then(|epoch| epoch.parse().ok()).unwrap_or(0);
     Ok(Sighting { epoch, host, port })
@@ -140,8 +140,8 @@ fn knows_no_such_master(url: &SentinelUrl, shown: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// The error if no sentinel tells where the master is. What a sentinel said when it refused is of
-/// more use than that others are silent.
+/// The error if no sentinel tells where the master is. A sentinel's refusal says more than the
+/// silence of the others.
 fn no_answer(url: &SentinelUrl, refusals: Vec<StoreError>) -> StoreError {
     let telling = refusals.iter().find(|refusal| refusal.kind() != StoreErrorKind::Unreachable);
     match telling.or_else(|| refusals.first()) {
@@ -169,7 +169,7 @@ impl Drop for SentinelListeners {
 
 impl SentinelListeners {
     /// Calls `on_move` with the address of the master whenever a sentinel says that it has moved.
-    /// Calls it also whenever listening begins, since the master may have moved before.
+    /// Also calls it whenever listening begins, because the master may have moved before.
     pub(super) fn start(
         url: &SentinelUrl,
         on_move: impl Fn(&RedisAddress) + Clone + Send + Sync + 'static,
@@ -185,7 +185,8 @@ impl SentinelListeners {
 async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAddress)) {
     loop {
         if let Ok(Ok(moves)) = timeout(CHECK_EVERY, subscribe(&sentinel)).await {
-            // After the subscription, since the master may have moved while nobody listened.
+            // The master is asked for after the subscription, because it may have moved before
+            // that.
             if let Ok(master) = find_master(&url, CHECK_EVERY).await {
                 on_move(&master.address);
             }

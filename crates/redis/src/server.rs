@@ -1,5 +1,5 @@
-//! What a server says of itself when a link is opened, and whether it can be used. This takes one
-//! round trip.
+//! A look at a server when a link is opened: its clock, its settings, and whether it can be used.
+//! The look takes one round trip.
 
 mod facts;
 mod rights;
@@ -27,19 +27,19 @@ use seinpaal_store::{
 };
 
 const OLDEST: (u32, u32) = (6, 2);
-/// The first with sharded channels.
+/// The first version with sharded channels.
 const OLDEST_CLUSTER: (u32, u32) = (7, 0);
-/// An older server gets a hint to plan for this one.
+/// An older server gets the hint to plan for this version.
 const PREFERRED: (u32, u32) = (7, 0);
 
-/// What the URL says that the server is.
+/// The kind of server that the URL promises.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ServerKind {
     Server,
     Cluster,
 }
 
-/// The server that is looked at, and what it is to be used for.
+/// The server that is looked at, and its intended use.
 pub(super) struct LookedAt<'a> {
     pub(super) shown: &'a str,
     pub(super) kind: ServerKind,
@@ -49,7 +49,7 @@ pub(super) struct LookedAt<'a> {
     pub(super) is_replicated: bool,
 }
 
-/// What a look at a server has found.
+/// The findings of a look at a server.
 pub(super) struct ServerFindings {
     pub(super) reading: Reading,
     /// A line for each thing to change.
@@ -75,7 +75,7 @@ impl<'a> LookedAt<'a> {
         Self::new("redis://a:1/0", kind, keys, Inbox(1), &RedisOptions::default())
     }
 
-    /// A channel at which wakeups could come.
+    /// A channel on which wakeups could come.
     fn channel(&self) -> String {
         match self.kind {
             ServerKind::Server => self.keys.channel(self.inbox),
@@ -92,7 +92,7 @@ impl<'a> LookedAt<'a> {
     }
 }
 
-/// Looks at the clock, at the server and its settings, and at what this user may do.
+/// Looks at the server's clock, version and settings, and at the rights of this user.
 pub(super) async fn look(
     commands: &mut Commands,
     subject: &LookedAt<'_>,
@@ -114,7 +114,7 @@ pub(super) async fn look(
     Ok(judge_all(&answers, rights.len(), subject, asked_at, (sent, SystemTime::now())))
 }
 
-/// The error that names a right which is missing now. The user may have had it when the link was
+/// The error that names a right that is missing now. The user may have had it when the link was
 /// opened.
 pub(super) async fn missing_right(
     commands: &mut Commands,
@@ -169,8 +169,8 @@ pub(super) fn no_time(shown: &(impl Display + ?Sized)) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// Refuses a server that will not do, and gives advice about others. A server that hides what it is
-/// (some managed ones do) is believed.
+/// Refuses a server that cannot be used, and gives advice about any other. A server that hides its
+/// kind, as some managed ones do, is believed.
 fn check(
     server: &Value,
     replication: &Value,
@@ -186,7 +186,7 @@ fn check(
     Ok(advise(&server, &replication, subject))
 }
 
-/// Returns whether the user may not ask, or the server does not know the question.
+/// Returns whether the user may not ask this question, or the server does not know it.
 fn hides(refused: &ServerError) -> bool {
     matches!(refused.code(), "NOPERM" | "ERR")
 }
@@ -199,7 +199,7 @@ fn judge(server: &str, replication: &str, subject: &LookedAt<'_>) -> Result<(), 
         ServerKind::Server => (OLDEST, "6.2 is the oldest"),
         ServerKind::Cluster => (OLDEST_CLUSTER, "7.0 is the oldest cluster"),
     };
-    // The mode first, because a server in another mode may have any version and role.
+    // The mode is checked first, because a server in another mode may have any version and role.
     if let Some(why) = wrong_mode(server, subject.kind) {
         return refuse(StoreErrorKind::Misconfigured, why.into());
     }
@@ -235,7 +235,8 @@ fn mode(server: &str) -> Option<&str> {
     field(server, "server_mode").or_else(|| field(server, "redis_mode"))
 }
 
-/// The version of a server. Valkey's `redis_version` is that of the Redis it can stand in for.
+/// The version of a server. Valkey reports as `redis_version` the version of Redis that it can
+/// replace.
 fn version(server: &str) -> Option<&str> {
     field(server, "valkey_version").or_else(|| field(server, "redis_version"))
 }

@@ -14,8 +14,8 @@ use super::{
 };
 use seinpaal_store::{Advice, Fact, StoreError};
 
-/// How many bytes a page of `SCAN` may have: a thousand keys or some more, of up to two thousand
-/// bytes.
+/// How many bytes a page of `SCAN` may have: a thousand keys or a few more, of up to two thousand
+/// bytes each.
 const PAGE_ROOM: usize = 16 << 20;
 
 /// The servers of a store.
@@ -25,7 +25,7 @@ pub(super) enum Servers {
     Cluster(Cluster),
 }
 
-/// Where a script was executed, so that the replicas there can be asked about it.
+/// The place where a script was executed, so that the replicas there can be asked about it.
 pub(super) enum ExecutedAt {
     One(connection::ExecutedOnLink),
     Node(cluster::ExecutedOnNode),
@@ -40,7 +40,7 @@ impl Servers {
         }
     }
 
-    /// What should be changed about the servers.
+    /// Advice about the servers.
     pub(super) fn advice(&self) -> Vec<Advice> {
         match self {
             Self::One { connection, .. } => connection.advice(),
@@ -48,8 +48,8 @@ impl Servers {
         }
     }
 
-    /// What the servers say of themselves. In a cluster it is one node, until all masters have been
-    /// looked at.
+    /// Facts that the servers report about themselves. In a cluster they are about one node, until
+    /// all masters have been looked at.
     pub(super) fn facts(&self) -> Vec<Fact> {
         match self {
             Self::One { connection, .. } => connection.facts(),
@@ -60,7 +60,7 @@ impl Servers {
     /// Makes sure that wakeups for a batch are heard before it goes out.
     pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
         match self {
-            // The inbox listens for all names, from when the link was opened.
+            // The inbox listens for all names from the moment when the link was opened.
             Self::One { .. } => Ok(()),
             Self::Cluster(cluster) => cluster.expect(batch).await,
         }
@@ -74,7 +74,7 @@ impl Servers {
         }
     }
 
-    /// Runs `ask`. What it sends is written on this thread if there is one connection.
+    /// Runs `ask`, which sends requests. With one connection they are written on this thread.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         match self {
             Self::One { connection, .. } => connection.send_here(ask),
@@ -103,21 +103,21 @@ impl Servers {
         }
     }
 
-    /// Makes sure that as many replicas as are wanted have what was written there until now. If too
-    /// few have it, a fail-over could undo it, and this is an error.
+    /// Makes sure that as many replicas as the URL asks for have everything that was written there
+    /// until now. If too few have it, a fail-over could undo it, and this is an error.
     pub(super) async fn confirm(&self, proof: ExecutedAt) -> Result<(), StoreError> {
         match (self, proof) {
             (Self::One { connection, .. }, ExecutedAt::One(proof)) => {
                 connection.confirm(proof).await
             }
             (Self::Cluster(cluster), ExecutedAt::Node(proof)) => cluster.confirm(proof).await,
-            // A proof comes back to the servers that gave it, so this pair never meets.
+            // A proof comes back to the servers that gave it, so these pairs never occur.
             _ => Ok(()),
         }
     }
 
-    /// How many replicas have what was written there until now. Waits for as many as are wanted,
-    /// for a while.
+    /// Returns how many replicas have everything that was written there until now. Waits a while
+    /// for as many as the URL asks for.
     pub(super) async fn replicas_of(&self, proof: ExecutedAt) -> Result<u32, StoreError> {
         match (self, proof) {
             (Self::One { connection, .. }, ExecutedAt::One(proof)) => {
@@ -128,12 +128,12 @@ impl Servers {
         }
     }
 
-    /// The slot of a key, if there are slots.
+    /// The slot of a key, or `None` outside a cluster.
     pub(super) fn hash_slot_of(&self, key: &str) -> Option<u16> {
         matches!(self, Self::Cluster(_)).then(|| hash_slot_of(key.as_bytes()))
     }
 
-    /// Tells the connections what the replies to a batch mean for them.
+    /// Tells the connections which wakeups this client needs after the replies to a batch.
     pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
         match self {
             Self::One { connection, .. } => {
@@ -153,7 +153,7 @@ impl Servers {
         }
     }
 
-    /// Tells the connections of a worker who stands in line and waits to be called.
+    /// Takes note that a worker of this client waits in line for a call, if the batch says so.
     pub(super) fn take_note_of_queue(&self, batch: &queue::Batch) {
         let waits =
             |request: &queue::Request| matches!(request, queue::Request::Pop(pop) if pop.wait);
@@ -171,7 +171,7 @@ impl Servers {
         matches!(self, Self::Cluster(_))
     }
 
-    /// The servers that together have all keys.
+    /// The servers that have all keys between them.
     pub(super) async fn scanned(&self) -> Result<Vec<Scanned<'_>>, StoreError> {
         match self {
             Self::One { connection, .. } => Ok(vec![Scanned::One(connection)]),
@@ -182,7 +182,7 @@ impl Servers {
     }
 }
 
-/// A server whose keys are looked through.
+/// A server whose keys are searched.
 pub(super) enum Scanned<'a> {
     One(&'a Connection),
     Master(Master),
@@ -196,8 +196,8 @@ impl Scanned<'_> {
         }
     }
 
-    /// The keys of a page that match, and where the next one begins. A key may come twice, or be
-    /// gone by now.
+    /// The keys of a page that match, and the place where the next page begins. A key may come
+    /// twice, or be gone by now.
     pub(super) async fn page(
         &self,
         pattern: &str,

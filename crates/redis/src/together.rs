@@ -1,4 +1,4 @@
-//! Several names in one step, which is possible where one server has them all.
+//! Several names in one step. This is possible where one server has all of them.
 
 use redis::Value;
 use seinpaal_proto::Batch;
@@ -18,7 +18,7 @@ impl RedisStore {
             keys.extend(batch_keys);
             arguments.push(batch_arguments.len().to_string().into_bytes());
             arguments.extend(batch_arguments);
-            // The line that cancels the acquire goes along, should the next name refuse.
+            // The line that cancels the acquire goes along, in case the next name refuses.
             arguments.extend(
                 undoing(batch).requests.iter().map(|request| script::line(request).into_bytes()),
             );
@@ -27,7 +27,7 @@ impl RedisStore {
         let (answer, proof) =
             self.servers.evaluate(ScriptKind::Together, &keys, &arguments, room).await?;
         let together = parse(answer, batches)?;
-        // A refusal leaves nothing behind on which anybody relies.
+        // A refusal leaves nothing behind on which a caller relies.
         if matches!(together, Together::Granted(_)) {
             self.servers.confirm(proof).await?;
         }

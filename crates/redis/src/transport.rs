@@ -1,8 +1,9 @@
-//! The way to a server: a socket, TLS over it if the URL says so, and a watch on what comes in.
+//! The way to a server: a socket, TLS over it if the URL says so, and a watch on the bytes that
+//! come in.
 //!
-//! The client library does the protocol. It is given a stream of ours, because it hides three
-//! things that we must know: what TLS refused and why, what a server says before it is asked, and
-//! how large an answer is that has not come in whole.
+//! The client library does the protocol. It gets a stream of ours, because it hides three facts
+//! that we must know: the error of a TLS handshake, a server's message before any request, and the
+//! size of an answer that has not come in whole.
 
 mod dial;
 mod frames;
@@ -29,15 +30,15 @@ use seinpaal_store::url::RedisUrl;
 
 pub(super) use watched::ROOM;
 
-/// A connection for commands, on which many can be under way. It closes when its last clone is
-/// dropped.
+/// A connection for commands, on which many commands can be under way. It closes when its last
+/// clone is dropped.
 #[derive(Clone)]
 pub(super) struct Commands {
     connection: MultiplexedConnection,
     line: Arc<TransportTask>,
 }
 
-/// The task that reads and writes, and what it saw.
+/// The task that reads and writes, and its findings.
 struct TransportTask {
     watched: Arc<WatchedStream>,
     pump: Arc<Pump>,
@@ -47,7 +48,7 @@ struct TransportTask {
 impl Drop for TransportTask {
     fn drop(&mut self) {
         self.task.abort();
-        // The task ends when the runtime next comes to it. The socket is to close now.
+        // The task ends when the runtime next comes to it. But the socket has to close now.
         self.pump.close();
     }
 }
@@ -60,35 +61,35 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 /// The result of a command. A server's refusal is an answer.
 pub(super) type CommandAnswer<T> = Result<T, CallError>;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug)]
 pub(super) enum CallError {
-    /// What the client library says.
+    /// An error of the client library.
     Library(RedisError),
-    /// What we saw ourselves.
+    /// A fault that our own stream saw.
     Fault(TransportFault),
 }
 
-/// What is wrong with a server, or with the way to it.
+/// A fault of a server, or of the way to it.
 #[derive(Clone, Debug)]
 pub(super) enum TransportFault {
     /// The host has no address.
     Lookup,
-    /// Nobody took the connection.
+    /// No server took the connection.
     Connect(io::ErrorKind),
-    /// It took longer than `connect-timeout`.
+    /// The connection took longer than `connect-timeout`.
     Slow,
     /// A file for TLS that the URL or the environment names, and what is wrong with it.
     File { path: PathBuf, wrong: String },
-    /// No authority to trust: this machine has none, and none was named.
+    /// There is no authority to trust: this machine has none, and the URL names none.
     NoAuthorities,
-    /// What TLS refused, on this side or on the other.
+    /// An error of TLS, found on this side or reported by the other.
     Tls(rustls::Error),
-    /// It answers in TLS, although it was not asked in TLS.
+    /// The server answers in TLS, although the URL does not ask for TLS.
     SpeaksTls,
-    /// It sent more than this many bytes as one answer.
+    /// The server sent more than this many bytes as one answer.
     TooLarge(usize),
-    /// It refused before it was asked anything.
+    /// The server refused the connection before any request.
     Refused(String),
 }
 
@@ -104,7 +105,7 @@ impl From<TransportFault> for CallError {
     }
 }
 
-/// For logs. The words for users are in `error`.
+/// These words are for logs. The words for users are in `error`.
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -147,7 +148,7 @@ impl Commands {
         .await
     }
 
-    /// Runs `ask`, and writes what it sends on this thread, unless another thread is writing or
+    /// Runs `ask`, and writes its requests on this thread, unless another thread is writing or
     /// reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         self.line.pump.send_here(ask);
@@ -199,7 +200,7 @@ impl Commands {
     }
 }
 
-/// A connection for a subscription and nothing else, over RESP2.
+/// A connection that only subscribes, over RESP2.
 pub(super) async fn open_pubsub(url: &RedisUrl, longest_wait: Duration) -> CommandAnswer<PubSub> {
     in_time(longest_wait, async {
         let (stream, watched) = Stream::open(url).await?;

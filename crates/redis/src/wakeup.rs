@@ -1,5 +1,4 @@
-//! Wakeups as the scripts publish them: what has happened, and as the last word the key of the
-//! name.
+//! Wakeups as the scripts publish them: the event, and as the last word the key of the name.
 
 use seinpaal_proto::{Fence, Inbox, Wakeup, What, queue};
 
@@ -8,8 +7,8 @@ use super::{
     reply::{cause, number},
 };
 
-/// Reads a message about a name. `None` if it is not one of ours. A hint that cannot be read is no
-/// hint.
+/// Reads a message about a name. `None` if the message is not one of ours, or cannot be read: a
+/// wakeup is only a hint, so it may be skipped.
 pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
     let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
     let (ticket, rest) = rest.split_once(' ')?;

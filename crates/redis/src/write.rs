@@ -17,16 +17,16 @@ use seinpaal_store::{
 
 /// For how long a group is sent again and may be executed, in microseconds.
 const WRITE_TIMEOUT: u64 = 10_000_000;
-/// How many bytes the commands of a group may answer. They may answer values that were there
-/// before.
+/// How many bytes the answers to the commands of a group may have. They may contain values that
+/// were there before.
 const GROUP_ROOM: usize = 64 << 20;
-/// Between two tries. A lost connection has a pause of its own.
+/// The pause between two tries. A lost connection has a pause of its own.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl RedisStore {
     pub(super) async fn write(&self, write: &GuardedWrite) -> Result<Vec<Value>, GuardedError> {
         let keys = self.keys_of_write(write)?;
-        // The second round goes by a new reading of the server's clock.
+        // The second round uses a new reading of the server's clock.
         for _ in 0..2 {
             let not_after = self.server_now(&write.name).await? + WRITE_TIMEOUT;
             let arguments = arguments(write, self.inbox, self.given_now(), not_after);
@@ -39,20 +39,20 @@ impl RedisStore {
         Err(too_late().into())
     }
 
-    /// Sends a group until it is answered. All tries have one deadline. `None`: it came too late,
-    /// and nothing was written.
+    /// Sends a group until it is answered. All tries have one deadline. `None` if the group came
+    /// too late, and nothing was written.
     async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> GroupEnd {
         let give_up = boottime::now() + WRITE_TIMEOUT;
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
-                // A group that comes too late now may have been executed by an earlier try that had
-                // no answer. Then nobody can say.
+                // This try came too late, but an earlier one without an answer may have executed
+                // the group. Then the outcome is unknown.
                 Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
                 Err(error) => error,
             };
             let is_over = !error.is_passing() || boottime::now() >= give_up;
-            // Whatever becomes of later tries, this one may have been executed.
+            // The outcome of later tries does not matter here: this one may have been executed.
             if error.certainty() == Certainty::Unknown {
                 doubt = Some(error.clone());
             }
@@ -63,7 +63,7 @@ impl RedisStore {
         }
     }
 
-    /// Sends a group once. What it wrote counts only when as many replicas have it as are asked
+    /// Sends a group once. Its writes count only when as many replicas have them as the URL asks
     /// for.
     async fn evaluate_write(
         &self,
@@ -79,8 +79,8 @@ impl RedisStore {
         Ok(outcome)
     }
 
-    /// The keys of the name, that of the group's id, and one for each command; or what is wrong
-    /// with one of these.
+    /// The keys of a write: those of the name, that of the group's id, and one for each command.
+    /// The error says which of the commands' keys cannot be used.
     fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
         let [records, order] = self.keys.of(&write.name);
         let hash_slot = self.servers.hash_slot_of(&records);
@@ -99,8 +99,7 @@ impl RedisStore {
         Ok(keys)
     }
 
-    /// What the server's clock shows at least: what it showed when it was last heard, and the time
-    /// since.
+    /// A lower bound of the server's clock now: its last reading, and the time since then.
     async fn server_now(&self, name: &Name) -> Result<u64, StoreError> {
         let is_unheard = self.heard().is_none();
         if is_unheard {
@@ -112,7 +111,7 @@ impl RedisStore {
         Ok(showed + boottime::now().saturating_sub(when))
     }
 
-    /// Remembers what the server's clock showed.
+    /// Remembers a reading of the server's clock.
     pub(super) fn hear(&self, now: u64) {
         *self.heard() = Some((now, boottime::now()));
     }
@@ -138,7 +137,7 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
     arguments
 }
 
-/// The end of a group. `None`: it came too late, and nothing was written.
+/// The outcome of a group, or `None` if it came too late and nothing was written.
 pub(super) type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
 
 pub(super) fn read(answer: Answer) -> GroupEnd {

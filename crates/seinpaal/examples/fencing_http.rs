@@ -1,6 +1,6 @@
-//! An HTTP service that refuses a holder who is late: each request carries its fence in a header,
-//! and one lower than the highest seen is answered 409. Without a framework, so that all of it can
-//! be seen.
+//! An HTTP service that refuses a late holder. Each request carries its fence in a header, and the
+//! service answers 409 to a fence that is lower than the highest one seen. The example uses no
+//! framework, so that all of it can be seen.
 //!
 //! Ends with status 0 only if the late holder was refused.
 //! `cargo run -p seinpaal --example fencing_http`
@@ -17,8 +17,8 @@ use seinpaal::{
     blocking::{Seinpaal, wait},
 };
 
-/// What the service keeps. A real one keeps both in one place that survives its restart, and
-/// changes them in one step: a fence that is forgotten protects nothing.
+/// The state of the service. A real service keeps both values in one place that survives its
+/// restart, and changes them in one step: a forgotten fence protects nothing.
 #[derive(Default)]
 struct Document {
     fence: u64,
@@ -26,7 +26,7 @@ struct Document {
 }
 
 impl Document {
-    /// Takes a new text from a holder, unless a later one has been here. Answers the status.
+    /// Takes a new text from a holder, unless a later holder has written. Returns the status.
     fn put(&mut self, fence: Option<u64>, text: String) -> &'static str {
         match fence {
             None => "428 Precondition Required",
@@ -52,7 +52,7 @@ fn serve(listener: &TcpListener) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The fence, if there is one, and the body.
+/// Reads a request: the fence, if there is one, and the body.
 fn read_request(stream: &TcpStream) -> std::io::Result<(Option<u64>, String)> {
     let mut reader = BufReader::new(stream);
     let (mut fence, mut length) = (None, 0);
@@ -76,7 +76,7 @@ fn read_request(stream: &TcpStream) -> std::io::Result<(Option<u64>, String)> {
     Ok((fence, body))
 }
 
-/// Sends a text as a holder, or none to read. Answers status and what is there then.
+/// Sends a text as a holder, or no text to read. Returns the status and the present text.
 fn ask(service: SocketAddr, fence: Fence, text: &str) -> std::io::Result<(String, String)> {
     let mut stream = TcpStream::connect(service)?;
     let length = text.len();
@@ -100,15 +100,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let old = reports.acquire()?;
     assert!(old.is_held(), "the old holder looks at its permit, and is stopped before it writes");
-    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same
-    // way.
+    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and has the same
+    // effect.
     wait(reports.asynchronous().evict(old.ticket()))?;
 
     let new = reports.acquire()?;
     let (accepted, _) = ask(service, new.fence(), "written by the new holder")?;
     println!("fence {}: {accepted}", new.fence());
 
-    // The old one goes on where it was stopped.
+    // The old holder goes on where it was stopped.
     let (refused, text) = ask(service, old.fence(), "written by the old holder")?;
     println!("fence {}: {refused}", old.fence());
 

@@ -1,9 +1,10 @@
-//! An object store that refuses a holder who is late. The store knows no fences, only conditional
-//! puts (`If-Match` and `If-None-Match`, as S3, Google Cloud Storage and Azure have them). So the
-//! holder puts its fence into the object's metadata, compares before it writes, and lets the
-//! condition catch who comes between.
+//! An object store that refuses a late holder. The store knows no fences, only conditional puts
+//! (`If-Match` and `If-None-Match`, which S3, Google Cloud Storage and Azure have). So the holder
+//! puts its fence into the object's metadata and compares it before it writes. The condition
+//! catches a writer that comes in between.
 //!
-//! The store here is a stand-in in memory with just these two calls; nothing is sent to any cloud.
+//! The store here is a stand-in in memory with just these two calls. The example sends nothing to a
+//! cloud.
 //!
 //! Ends with status 0 only if the late holder was refused.
 //! `cargo run -p seinpaal --example fencing_object_store`
@@ -22,12 +23,12 @@ use seinpaal::{
 #[derive(Clone, Debug)]
 struct Object {
     etag: u64,
-    /// `x-amz-meta-fence` or the like.
+    /// The metadata field `x-amz-meta-fence` or a similar one.
     fence: u64,
     body: String,
 }
 
-/// Answered with status 412.
+/// The answer with status 412.
 #[derive(Debug)]
 struct PreconditionFailed;
 
@@ -37,12 +38,12 @@ struct ObjectStore {
 }
 
 impl ObjectStore {
-    /// `GET`, or `HEAD` where the body is not wanted.
+    /// `GET`, or `HEAD` for a caller that does not want the body.
     fn get(&self, key: &str) -> Option<Object> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// `PUT` with `If-Match: ETAG`, or with `If-None-Match: *` where there was no object.
+    /// `PUT` with `If-Match: ETAG`, or with `If-None-Match: *` if there was no object.
     fn put(
         &self,
         key: &str,
@@ -64,11 +65,11 @@ impl ObjectStore {
 #[derive(Debug, Eq, PartialEq)]
 enum Written {
     Yes,
-    /// A later holder has written: this one has lost its permit, whatever it believes.
+    /// A later holder has written. This one has lost its permit, even if it does not know that yet.
     TooLate,
 }
 
-/// Writes as the holder with this fence. `seen` is what it read before.
+/// Writes as the holder with this fence. `seen` is the object that it read before.
 fn write(
     store: &ObjectStore,
     key: &str,
@@ -83,7 +84,8 @@ fn write(
         }
         match store.put(key, body, fence.0, there.map(|object| object.etag)) {
             Ok(()) => return Written::Yes,
-            // Somebody wrote since: a later holder, or this one's own request that arrived twice.
+            // Another write came in between: by a later holder, or by this holder's own request
+            // that arrived twice.
             Err(PreconditionFailed) => there = store.get(key),
         }
     }
@@ -98,15 +100,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = write(&store, key, old.fence(), "a draft of the old holder", None);
     let seen = store.get(key);
     assert!(old.is_held(), "the old holder has compared, and is stopped before it writes");
-    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same
-    // way.
+    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and has the same
+    // effect.
     wait(reports.asynchronous().evict(old.ticket()))?;
 
     let new = reports.acquire()?;
     let second = write(&store, key, new.fence(), "written by the new holder", store.get(key));
     println!("fence {}: {second:?}", new.fence());
 
-    // The old one goes on where it was stopped, with what it had seen.
+    // The old holder goes on where it was stopped, with the object that it had read.
     let late = write(&store, key, old.fence(), "written by the old holder", seen);
     println!("fence {}: {late:?}", old.fence());
 

@@ -1,6 +1,6 @@
-//! A SQL table that refuses a holder who is late: the highest fence stands in the database, and
-//! every transaction of a holder begins by comparing it. SQLite here; the statements are
-//! PostgreSQL's, too.
+//! A SQL table that refuses a late holder. The highest fence stands in the database, and every
+//! transaction of a holder begins by comparing its own fence with it. The example uses SQLite, and
+//! the statements also work in PostgreSQL.
 //!
 //! Ends with status 0 only if the late holder was refused.
 //! `cargo run -p seinpaal --example fencing_sql`
@@ -18,12 +18,12 @@ const TABLES: &str = "
     CREATE TABLE accounts (owner TEXT PRIMARY KEY, balance INTEGER NOT NULL);
     INSERT INTO accounts VALUES ('ann', 100), ('bob', 0);";
 
-/// Takes the row if this fence is not lower than the one in it. No row is changed if it is.
+/// Takes the row if this fence is not lower than the fence in the row. Otherwise changes no row.
 const CLAIM: &str = "
     INSERT INTO fences VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET fence = excluded.fence WHERE fences.fence <= excluded.fence";
 
-/// Does `work` in one transaction, unless a later holder has written already: then nothing, and
+/// Does `work` in one transaction. If a later holder has written already, does nothing and returns
 /// `false`.
 fn fenced(
     database: &mut Connection,
@@ -57,15 +57,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let old = transfers.acquire()?;
     assert!(old.is_held(), "the old holder looks at its permit, and is stopped before it writes");
-    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and ends it the same
-    // way.
+    // Meanwhile its lease ends. Evicting it is quicker than waiting for that, and has the same
+    // effect.
     wait(transfers.asynchronous().evict(old.ticket()))?;
 
     let new = transfers.acquire()?;
     let is_new_accepted = fenced(&mut database, "transfers", new.fence(), transfer(30))?;
     println!("fence {}: {}", new.fence(), if is_new_accepted { "written" } else { "refused" });
 
-    // The old one goes on where it was stopped.
+    // The old holder goes on where it was stopped.
     let is_old_accepted = fenced(&mut database, "transfers", old.fence(), transfer(50))?;
     println!("fence {}: {}", old.fence(), if is_old_accepted { "written" } else { "refused" });
 

@@ -1,6 +1,6 @@
-//! A Redis that refuses a holder who is late, without fences: the write is guarded by the permit.
-//! Two processes; the first holds the permit and is stopped (`SIGSTOP`) before it writes, until the
-//! second has the permit and has written.
+//! A Redis that refuses a late holder without fences, because the permit guards the write. There
+//! are two processes. The first holds the permit and is stopped (`SIGSTOP`) before it writes, until
+//! the second has the permit and has written.
 //!
 //! Ends with status 0 only if the late holder was refused. Needs a Redis:
 //! `cargo run -p seinpaal --example guarded_write -- redis://localhost`
@@ -19,7 +19,7 @@ use seinpaal::{
     blocking::{guarded, wait},
 };
 
-/// Short, so that the lease of a stopped process ends soon.
+/// The ttl is short, so that the lease of a stopped process ends soon.
 const TTL: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ fn acquire(url: &str) -> Result<Permit, Box<dyn Error>> {
     Ok(wait(seinpaal.semaphore("guarded-write").limit(1).acquire())?)
 }
 
-/// The first process: it holds, says so, is stopped, and then writes.
+/// The first process: it holds the permit, reports that, is stopped, and then writes.
 fn hold(url: &str) -> Result<(), Box<dyn Error>> {
     let permit = acquire(url)?;
     println!("{}", permit.fence());
@@ -47,8 +47,8 @@ fn hold(url: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The second process: it stops the first, gets the permit when that one's lease has ended, and
-/// writes.
+/// The second process: it stops the first, gets the permit when the first one's lease has ended,
+/// and writes.
 fn take_over(url: &str) -> Result<(), Box<dyn Error>> {
     let mut holder = Command::new(env::current_exe()?)
         .args([url, "hold"])
@@ -72,7 +72,7 @@ fn stop_and_write(url: &str, holder: &mut Child) -> Result<(), Box<dyn Error>> {
         tx.set(permit.key("text"), "new");
     })?;
     println!("fence {}: holds, and has written", permit.fence());
-    drop(holder.stdin.take()); // what the first waits for when it goes on
+    drop(holder.stdin.take()); // the first process waits for this when it goes on
     kill_process(pid, Signal::CONT)?;
     let is_refused = holder.wait()?.success();
     let text = guarded(&permit, |tx| {

@@ -1,6 +1,6 @@
-//! An HTTP service that does at most three pieces of work at a time for each tenant, however many
-//! processes of it run: docs/guide/service.md explains it. Without a framework, so that all of it
-//! can be seen.
+//! An HTTP service that does at most three pieces of work at a time for each tenant, in all its
+//! processes together. docs/guide/service.md explains it. The example uses no framework, so that
+//! all of it can be seen.
 //!
 //! `cargo run -p seinpaal --example service -- 127.0.0.1:8080 redis://localhost`, and the same on
 //! another port; then `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
@@ -28,15 +28,16 @@ use tokio::{
 
 /// How many pieces of work a tenant may have going on, in all processes together.
 const LIMIT: u32 = 3;
-/// How long a request waits for its turn. Clients that hang up earlier cost nothing: their request
-/// leaves the line.
+/// How long a request waits for its turn. A client that hangs up earlier costs nothing, because its
+/// request leaves the line.
 const WAIT: Duration = Duration::from_secs(2);
-/// How long requests that have begun may go on after we were told to end.
+/// How long requests that have begun may go on after the service was told to end.
 const GRACE: Duration = Duration::from_secs(20);
 /// The longest head of a request, in bytes.
 const MOST: u64 = 8 << 10;
 
-/// What the requests of this process share: one connection, not one a request.
+/// The values that all requests of this process share. There is one connection, and not one for
+/// each request.
 struct Service {
     seinpaal: Seinpaal,
     statuses: Mutex<BTreeMap<u16, u64>>,
@@ -85,7 +86,7 @@ impl Service {
         }
         let answer = self.answer(&request).await;
         *self.statuses.lock().await.entry(answer.status).or_default() += 1;
-        // A client that has hung up does not want to know.
+        // A client that has hung up does not need the answer.
         let _ = writer.write_all(answer.encode().as_bytes()).await;
     }
 
@@ -105,7 +106,7 @@ impl Service {
         }
     }
 
-    /// The whole of it: wait for a permit, work for as long as it is held, say what happened.
+    /// Does one job: waits for a permit, works for as long as it is held, and reports the result.
     async fn work(&self, tenant: &str, length: Duration) -> Answer {
         let tenant = self.seinpaal.semaphore(&format!("tenant/{tenant}")).limit(LIMIT);
         let permit = match tenant.acquire().timeout(WAIT).await {
@@ -113,14 +114,14 @@ impl Service {
             Err(error) => return Answer::refused(&error),
         };
         match permit.while_held(do_work(&permit, length)).await {
-            // The permit goes back when it is dropped, in the background: the client does not wait
-            // for the store.
+            // The permit goes back in the background when it is dropped, so the client does not
+            // wait for the store.
             Ok(text) => Answer::new(200, text),
             Err(lost) => Answer::lost(lost),
         }
     }
 
-    /// Takes no new requests, lets those that have begun end, and gives back what is left.
+    /// Takes no new requests, lets the requests that have begun end, and gives back the rest.
     async fn end(
         self: Arc<Self>,
         listener: TcpListener,
@@ -142,8 +143,8 @@ impl Service {
     }
 }
 
-/// What the service is for. It gives the fence to whatever it changes, so that it cannot do harm if
-/// it is stopped for so long that somebody else has its place: docs/guide/fencing.md.
+/// The work of the service. It sends the fence with every change that it makes. So it does no harm
+/// if it is stopped for so long that another holder has its place: docs/guide/fencing.md.
 async fn do_work(permit: &Permit, length: Duration) -> String {
     sleep(length).await;
     format!("done in slot {} with fence {}", permit.slot(), permit.fence())

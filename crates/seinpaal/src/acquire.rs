@@ -1,4 +1,4 @@
-//! Requests for permits. A program describes a request by its methods, and then awaits it.
+//! Requests for permits. A program describes a request by its methods, and then awaits the request.
 
 mod attach;
 mod options;
@@ -24,15 +24,15 @@ use crate::{
 use pending::{Begun, PendingAcquire, begin, begun};
 
 /// A request for permits that waits for its turn. It is a future, and sends nothing before it is
-/// polled. Its methods describe the request, and change nothing once it has been polled.
+/// polled. Its methods describe the request, and have no effect once the future has been polled.
 ///
-/// Waiters are served first come, first served. Small requests do not pass a request for many
-/// permits, which so holds them back while it is first in line.
+/// Waiters are served first come, first served. A small request never passes a request for many
+/// permits. So a large request that is first in line holds up all requests behind it.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the line and gives back what may have been granted
-/// meanwhile. A new request starts at the end of the line. So in a loop with `select!`, poll `&mut`
-/// the same request:
+/// Dropping the future, at any point, leaves the line and gives back permits that may have been
+/// granted meanwhile. A new request starts at the end of the line. So in a loop with `select!`,
+/// poll `&mut` the same request:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,22 +58,22 @@ use pending::{Begun, PendingAcquire, begin, begun};
 /// The request is sent again for as long as the connection's [patience](crate::Builder::patience)
 /// lasts (30 s by default), and then ends with a [`Store`](AcquireError::Store) error. A request
 /// that has a place in line waits on, and keeps the place if the store comes back within 15 s. A
-/// [`timeout`](Self::timeout) bounds all of that.
+/// [`timeout`](Self::timeout) bounds the whole request, these retries included.
 ///
 /// # If this process dies
 /// The place in line is free at once on one machine (memory, embedded), and after at most 15 s on a
 /// server. The waiters behind it are not held up for longer.
 ///
 /// # Errors
-/// [`AcquireError`], bad input among it: that is found before anything is sent.
+/// [`AcquireError`]. Bad input is one of these errors, and is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct Acquire(Described<Waited, Result<Permit, AcquireError>>);
 
-/// A request for permits that does not wait: `Ok(None)` when they cannot be had now.
+/// A request for permits that does not wait. It gives `Ok(None)` if the permits cannot be had now.
 ///
 /// If the store does not answer within the [timeout](Self::timeout), the request ends with a
-/// [`Store`](AcquireError::Store) error. What may have been granted meanwhile is given back. See
-/// [`Acquire`] for everything else.
+/// [`Store`](AcquireError::Store) error. Permits that may have been granted meanwhile are given
+/// back. See [`Acquire`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 
@@ -105,36 +105,36 @@ macro_rules! shared_options {
 
         /// Wishes that the slot with this [name](crate::Semaphore::name_slots) be among those
         /// granted. Can be repeated, up to as many times as there are [permits](Self::permits). The
-        /// request waits for its slots, and holds up nobody who can have other ones. A name that no
-        /// slot has is [refused](AcquireError::NoSuchSlot).
+        /// request waits for these slots, and does not hold up requests that can have other slots.
+        /// A name that no slot has is [refused](AcquireError::NoSuchSlot).
         pub fn slot(self, name: &str) -> Self {
             Self(self.0.with(|it| it.options.wishes.push(name.to_owned())))
         }
 
         /// Sets the rank among waiters, −100 to 100, higher first. Default 0. Ten seconds of
-        /// waiting outweigh one step, so nobody waits for ever.
+        /// waiting outweigh one step, so no request waits for ever.
         pub fn priority(self, priority: i32) -> Self {
             Self(self.0.with(|it| it.options.priority = priority))
         }
 
         /// Sets how long the lease lasts without renewal, from 100 ms to 24 h. Default: the
-        /// connection's ttl. The lease is renewed at a third of that time, together with all others
-        /// of the same ttl.
+        /// connection's ttl. The lease is renewed at a third of that time, together with all other
+        /// leases of the same ttl.
         pub fn ttl(self, ttl: Duration) -> Self {
             Self(self.0.with(|it| it.options.ttl = Some(ttl)))
         }
 
         /// Tells people who look at holders that the permit is going to be
-        /// [detached](Permit::detach), so that nobody renews it on a schedule. Without this, a
+        /// [detached](Permit::detach), so no process renews it on a schedule. Without this, a
         /// detached permit that has not been renewed for half of its ttl is shown as that of a
         /// holder that may be dead.
         pub fn to_detach(self) -> Self {
             Self(self.0.with(|it| it.options.to_detach = true))
         }
 
-        /// Adds a label for people who look at holders and waiters. Neither part has control
-        /// characters; the key is not empty and has no `=`. All labels and the client's own
-        /// description may have 4096 bytes together.
+        /// Adds a label for people who look at holders and waiters. Neither part may have control
+        /// characters, and the key must not be empty or contain `=`. All labels and the client's
+        /// own description may have 4096 bytes together.
         pub fn label(self, key: &str, value: &str) -> Self {
             Self(self.0.with(|it| it.options.labels.push((key.to_owned(), value.to_owned()))))
         }
@@ -159,8 +159,8 @@ impl Acquire {
     shared_options!();
 
     /// Stops waiting after this long, counted from the first poll. The request then ends with
-    /// [`AcquireError::TimedOut`] if others held the permits, and with [`AcquireError::Store`] if
-    /// the store did not answer. Default: never.
+    /// [`AcquireError::TimedOut`] if other holders had the permits, and with
+    /// [`AcquireError::Store`] if the store did not answer. Default: never.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
@@ -172,7 +172,7 @@ impl Acquire {
     }
 
     /// Calls `tell` once if the request has to wait, with the number of requests that wait then,
-    /// this one among them. It is called on the connection's thread and must not block.
+    /// this one among them. The callback runs on the connection's thread and must not block.
     pub fn on_queued(self, tell: impl FnOnce(u32) + Send + 'static) -> Self {
         Self(self.0.with(|it| it.on_queued = Some(OnQueued(Box::new(tell)))))
     }

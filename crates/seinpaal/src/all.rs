@@ -17,27 +17,27 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// A request for permits of several names: all of them, or none. Made by
+/// A request for permits of several names that waits for its turn: all of them, or none. Made by
 /// [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
 ///
 /// If one server has all names (memory, embedded, a Redis that is neither a cluster nor a quorum)
 /// and all permits are free, the store grants them in one step and one round trip. Otherwise the
 /// request acquires the names one after the other, in the order of their bytes, unless
-/// [`in_given_order`](Self::in_given_order) says otherwise. So callers who want the same names
+/// [`in_given_order`](Self::in_given_order) says otherwise. So callers that want the same names
 /// never wait for each other in a circle. A caller that waits for a later name holds the earlier
 /// ones meanwhile.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the line and gives back what it had.
+/// Dropping the future, at any point, leaves the line and gives back the permits that it had.
 ///
 /// # Errors
-/// [`AcquireAllError`] names the request that failed. What had been granted by then is given back.
-/// Bad input, such as the same name twice, is found before anything is sent.
+/// [`AcquireAllError`] names the request that failed. Permits that were granted by then are given
+/// back. Bad input, such as the same name twice, is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct AcquireAll(Described<AllWaited, Result<PermitSet, AcquireAllError>>);
 
-/// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now.
-/// Made by [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
+/// A request for permits of several names that does not wait. It gives `Ok(None)` unless all can be
+/// had now. Made by [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
 ///
 /// See [`AcquireAll`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
@@ -57,14 +57,14 @@ struct AllTried {
     requests: Vec<TryAcquire>,
 }
 
-/// The request that failed among several, and why.
+/// The request that failed among several, and the reason.
 #[derive(Clone, Debug, Error)]
 #[error("{name}: {error}")]
 #[non_exhaustive]
 pub struct AcquireAllError {
-    /// The name.
+    /// The name of the request that failed.
     pub name: String,
-    /// Why.
+    /// The reason.
     #[source]
     pub error: AcquireError,
 }
@@ -74,19 +74,19 @@ impl AcquireAll {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))
     }
 
-    /// Stops waiting after this long, for all of them together, counted from the first poll. A
-    /// timeout that one of the requests has counts as well. Default: never.
+    /// Stops waiting after this long, for all requests together, counted from the first poll. A
+    /// timeout of a single request counts as well. Default: never.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
 
     /// Acquires the names in the order in which they were given, if some must be waited for. Give
-    /// the narrow name first and the wide one last. Then nobody who still waits for the narrow name
-    /// holds a permit of the wide one, which all callers want.
+    /// the narrow name first and the wide one last. Then no caller holds a permit of the wide name,
+    /// which all callers want, while it still waits for the narrow one.
     ///
-    /// No callers wait for each other in a circle as long as all that want two of these names give
-    /// them in the same order, and none of them uses the order of bytes. That is so where each name
-    /// has one wider name, as the users of a service have the service.
+    /// Callers never wait for each other in a circle as long as all that want two of these names
+    /// give them in the same order, and none of them uses the order of bytes. That is so where each
+    /// name has one wider name, as the users of a service have the service.
     pub fn in_given_order(self) -> Self {
         Self(self.0.with(|it| it.is_as_given = true))
     }
@@ -104,11 +104,11 @@ impl AllWaited {
         if let Some(at_once) = all_at_once(&self.seinpaal, &requests, deadline) {
             match at_once.await {
                 Ok(Some(permits)) => return Ok(permits),
-                // The store did not answer for the whole time, so no time is left to ask again.
+                // The store did not answer in all this time, so no time is left to ask again.
                 Err(failed) if deadline.is_some_and(|deadline| deadline <= clock.now()) => {
                     return Err(failed);
                 }
-                // Acquiring one after the other finds what is wrong, or waits.
+                // Acquiring one name after the other finds the error, or waits.
                 Ok(None) | Err(_) => {}
             }
         }
@@ -147,7 +147,7 @@ impl AllTried {
             let name = request.name().to_owned();
             match request.await.map_err(|error| AcquireAllError { name, error })? {
                 Some(permit) => granted.push((place, permit)),
-                // What was granted is dropped here, which gives it back.
+                // The permits granted so far are dropped here, which gives them back.
                 None => return Ok(None),
             }
         }
@@ -155,7 +155,7 @@ impl AllTried {
     }
 }
 
-/// Asks for all in one step, without waiting, if the store has such a step.
+/// Asks for all permits in one step, without waiting, if the store has such a step.
 fn all_at_once<R: TogetherPart>(
     seinpaal: &Seinpaal,
     requests: &[(usize, R)],
@@ -175,8 +175,8 @@ fn all_at_once<R: TogetherPart>(
     Some(async move { all_or_none(asked, ask_together(&handle, wanted).await) })
 }
 
-/// The permits of requests that were made at once, if each was granted. `asked` has the place and
-/// the name of each.
+/// The permits of requests that were made in one step, if each was granted. `asked` has the place
+/// and the name of each.
 fn all_or_none(
     asked: Vec<(usize, String)>,
     answers: Vec<Result<Permit, AcquireError>>,
@@ -186,7 +186,7 @@ fn all_or_none(
     for ((place, name), answer) in asked.into_iter().zip(answers) {
         match answer {
             // A request that could not join the step may have been granted though another was not.
-            // Dropping its permit gives it back.
+            // Dropping its permit gives the permit back.
             Ok(permit) => granted.push((place, permit)),
             Err(error) if error.is_contention() => is_busy = true,
             Err(error) => return Err(AcquireAllError { name, error }),
@@ -195,13 +195,13 @@ fn all_or_none(
     Ok((!is_busy).then(|| PermitSet::new(granted)))
 }
 
-/// The requests in the order in which they are made, each with its place in the order it was given
-/// in.
+/// The requests in the order in which they are made. Each has its place in the order that the
+/// caller gave.
 fn in_order<R: TogetherPart>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllError> {
     let mut requests: Vec<_> = requests.into_iter().enumerate().collect();
     requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
     let wrong = |request: &R, error| AcquireAllError { name: request.name().to_owned(), error };
-    // All are checked before any is sent, so a bad one leaves nothing to give back.
+    // All requests are checked before any is sent, so a bad one leaves nothing to give back.
     for (_, request) in &requests {
         request.wanted().map_err(|error| wrong(request, error))?;
     }

@@ -10,8 +10,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! For requests with options, and for everything that has no blocking version, use the asynchronous
-//! API and block on it with [`Wait`]:
+//! For requests with options, and for methods without a blocking version, use the asynchronous API
+//! and block on it with [`Wait`]:
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,12 +39,13 @@ pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
 }
 
-/// Takes leave of the stores: waits until each connection whose last handle this thread has dropped
-/// has given back what it held and has left the lines it waited in, for a second at most in all.
+/// Takes leave of the stores. Waits for each connection whose last handle this thread has dropped,
+/// until it has given its permits back and has left the lines that it waited in. Waits for a second
+/// at most in all.
 ///
-/// A thread does this by itself when it ends. The main thread does so only where the C library runs
-/// the destructors of thread-local variables when the program ends: GNU's does, musl does not. A
-/// program that is linked with musl calls this last, before it returns from `main` or calls
+/// A thread does this on its own when it ends. The main thread does so only where the C library
+/// runs the destructors of thread-local variables when the program ends: GNU's does, musl does not.
+/// A program that is linked with musl calls this last, before it returns from `main` or calls
 /// [`std::process::exit`]. Otherwise its permits and places in line may stay at the store until
 /// their leases have ended.
 ///
@@ -72,7 +73,7 @@ impl<F: IntoFuture> Wait for F {}
 /// Applies a group of commands if the permit is held. See [`Permit::guarded`].
 ///
 /// # Errors
-/// As there.
+/// As [`Permit::guarded`].
 pub fn guarded(
     permit: &Permit,
     describe: impl FnOnce(&mut CommandGroup),
@@ -99,7 +100,7 @@ pub struct Mutex(crate::Mutex);
 #[must_use]
 pub struct RwLock(crate::RwLock);
 
-/// Items that wait for somebody to work on them. See [`crate::Queue`].
+/// Items that wait for workers. See [`crate::Queue`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Queue(crate::Queue);
@@ -108,7 +109,7 @@ impl Seinpaal {
     /// Connects. See [`crate::Seinpaal::connect`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`crate::Seinpaal::connect`].
     pub fn connect(url: &str) -> Result<Self, ConnectError> {
         wait(crate::Seinpaal::connect(url)).map(Self)
     }
@@ -117,7 +118,7 @@ impl Seinpaal {
     /// [`crate::Seinpaal::close`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`crate::Seinpaal::close`].
     pub fn close(&self) -> Result<(), ReleaseError> {
         wait(self.0.close())
     }
@@ -150,7 +151,7 @@ impl Seinpaal {
 }
 
 impl Semaphore {
-    /// Says how many permits exist. See [`crate::Semaphore::limit`].
+    /// States how many permits exist. See [`crate::Semaphore::limit`].
     pub fn limit(self, limit: u32) -> Self {
         Self(self.0.limit(limit))
     }
@@ -240,7 +241,7 @@ impl RwLock {
 }
 
 impl Queue {
-    /// Pushes an item with this payload. See [`crate::Queue::push`] for more to say of it.
+    /// Pushes an item with this payload. See [`crate::Queue::push`] for the options of an item.
     ///
     /// # Errors
     /// As [`crate::PushRequest`].

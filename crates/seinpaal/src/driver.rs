@@ -18,7 +18,7 @@
 //!
 //! The driver has a thread of its own for three reasons: leases are renewed while the program
 //! blocks its executor, a permit can be dropped where there is no runtime, and the program may use
-//! any executor (docs/decisions/0004-driver-thread.md). Only the driver waits; the session says
+//! any executor (docs/decisions/0004-driver-thread.md). Only the driver waits, and the session says
 //! until when.
 //!
 //! A caller may enter an idle driver and have its one call made, or sent, on the caller's thread
@@ -98,15 +98,15 @@ pub(crate) use statistics::Statistics;
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// After several requests came at once, callers send nothing themselves for so many microseconds. A
-/// request that its caller sends goes alone, and all others of the name wait for its answer. The
-/// driver's task would send them together.
+/// request that its caller sends goes alone, and all other requests of the name wait for its
+/// answer. The driver's task sends them together instead.
 const CROWDED: u64 = 10_000;
 
 /// A connection that was closed, until everything has gone back.
 struct Closing {
     /// The longest lease of ours that may still stand at the store.
     longest: Duration,
-    /// When the callers are told that nobody knows how it went.
+    /// When the callers hear that the outcome is unknown.
     give_up_at: u64,
     /// The callers that wait for the end.
     told: Vec<oneshot::Sender<Result<(), ReleaseError>>>,
@@ -119,21 +119,22 @@ struct Driver {
     commands: mpsc::UnboundedReceiver<DriverCommand>,
     news: mpsc::UnboundedReceiver<News>,
     clock: ClientClock,
-    /// Where the store is, for people.
+    /// The store's address, for people.
     address: Arc<str>,
     statistics: Arc<Statistics>,
-    /// The calls to the store that were not answered yet.
+    /// The calls to the store that are not answered yet.
     under_way: FuturesUnordered<BoxFuture<'static, EndedCall>>,
     /// Work with the store that does not concern the session, such as lists. It ends when the
     /// connection is closed.
     store_tasks: FuturesUnordered<BoxFuture<'static, ()>>,
     waiting: WaitingCallers,
     one_offs: OneOffs,
-    /// How the last call failed, if it did. Callers are told this error where the session has none.
+    /// The error of the last call, if it failed. A caller gets this error where the session has
+    /// none.
     last_error: Option<StoreError>,
     /// Set when the connection was closed.
     closing: Option<Closing>,
-    /// Tickets of different names that are to be asked for in one step.
+    /// Tickets of different names that have to be asked for in one step.
     together: Vec<Vec<Ticket>>,
     queues: QueueSessions,
     pulse: Arc<Pulse>,
@@ -175,13 +176,13 @@ impl Driver {
         }
     }
 
-    /// The program has dropped its last handle: gives back what is left, for a bounded time.
+    /// Gives everything back after the program has dropped its last handle, for a bounded time.
     async fn finish(&mut self) {
         self.close(self.clock.now());
         let mut deadline = pin!(tokio::time::sleep(LAST_WORDS));
         loop {
             self.step();
-            // Nothing is held, wanted or owed any more, so the store need not be told anything.
+            // No permit is held, wanted or owed any more, so the store need not be told anything.
             if self.is_idle() {
                 return;
             }
@@ -206,7 +207,7 @@ impl Driver {
     /// The calls about permits that are due.
     fn calls(&mut self, now: u64) -> Vec<Call> {
         self.session.handle_timeout(now);
-        // First, so that an answer that has come counts, although its time is over.
+        // The events go first, so that an answer that has come counts even if its time is over.
         self.tell(now);
         self.answer_overdue(now);
         std::iter::from_fn(|| self.session.poll_call(now)).collect()
@@ -215,7 +216,7 @@ impl Driver {
     /// The rest of a step, after the calls about permits.
     fn stand(&mut self, now: u64) {
         self.step_queues(now);
-        // After the queues, which are among what must have gone back.
+        // The queues come first, because a close also waits for their items to go back.
         self.answer_closing(now);
         self.statistics.stand(self.waiting.held(), self.waiting.requests());
     }
@@ -270,7 +271,7 @@ impl Driver {
         }
     }
 
-    /// Takes the commands that are there already, and returns how many there were.
+    /// Takes the commands that are in the channel already, and returns their number.
     fn take_more_commands(&mut self, now: u64) -> usize {
         let mut taken = 0;
         while let Ok(command) = self.commands.try_recv() {
@@ -283,8 +284,8 @@ impl Driver {
 
 async fn sleep_until(clock: ClientClock, at: Option<u64>) {
     match at {
-        // Timers count in milliseconds. A little late is better than early, since the driver would
-        // have to sleep again.
+        // Timers count in milliseconds. Waking a little late is better than early, because the
+        // driver would have to sleep again.
         Some(at) => {
             let left = at.saturating_sub(clock.now());
             tokio::time::sleep(Duration::from_micros(left)).await;

@@ -1,4 +1,4 @@
-//! Errors, one type for each operation. That others hold the permits is an answer and not an error.
+//! Errors, one type for each operation. A busy name is an answer and not an error.
 
 mod acquire;
 
@@ -17,11 +17,11 @@ use crate::store::{
     url::{BadStoreUrl, RestartGuard},
 };
 
-/// Why a store could not be opened.
+/// The reason why a store could not be opened.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The URL is not one.
+    /// The text is not the URL of a store.
     #[error(transparent)]
     Url(#[from] BadStoreUrl),
     /// A setting is outside its range.
@@ -32,45 +32,45 @@ pub enum ConnectError {
     Store(#[from] StoreError),
 }
 
-/// Why permits could not be given back.
+/// The reason why permits could not be given back.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ReleaseError {
-    /// The permits were lost before: others may have held them meanwhile.
+    /// The permits were lost before, so other clients may have held them meanwhile.
     #[error("the permits had been lost before they were given back")]
     NotHeld,
-    /// The store did not answer in time. The connection repeats the release in the background for
-    /// as long as that can matter.
+    /// The store did not answer in time. The connection repeats the release in the background until
+    /// the lease must have ended anyway.
     #[error(
         "the store did not answer: the permits may have been given back or not, and are free {}",
         free_after(*.at_most)
     )]
     Unknown {
-        /// They are free after this long at the latest, counted from this answer; `None`: when this
-        /// process ends.
+        /// The time after which the permits are free at the latest, counted from this answer.
+        /// `None` means when this process ends.
         at_most: Option<Duration>,
     },
-    /// The connection is [closed](crate::Seinpaal::close), which gives back everything.
+    /// The connection is [closed](crate::Seinpaal::close), which gives everything back.
     #[error("the connection is closed, which gives back everything that it held")]
     Closed,
-    /// The connection is another process's, which this one was forked from. What it holds is that
-    /// process's to give back.
+    /// This process was forked from the one that has connected. The permits belong to that process,
+    /// and only it can give them back.
     #[error("{}", of_parent(*.process))]
     Forked {
         /// The process that has connected.
         process: u32,
     },
-    /// The permit was split or merged, so its ticket is not all its own.
+    /// The permit was split or merged, so it is not the whole of one ticket.
     #[error(
         "a permit that was split or merged cannot be detached: only a whole ticket can change hands"
     )]
     NotWhole,
-    /// The permit is not a writer's, so there is nothing to downgrade.
+    /// The permit is not the whole permit of a writer, so there is nothing to downgrade.
     #[error("only a writer's permit, whole, can be downgraded: this one was released")]
     NotAWriter,
 }
 
-/// How a ticket came to its end.
+/// How a ticket ended.
 #[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Ended {
@@ -83,7 +83,7 @@ pub enum Ended {
     /// Its lease ran out.
     #[error("its lease ran out")]
     Expired,
-    /// Somebody evicted it.
+    /// An operator or another client evicted it.
     #[error("somebody evicted it")]
     Evicted,
     /// The limit was lowered below what the ticket asked for.
@@ -114,7 +114,7 @@ pub enum BadSetting {
     /// A ttl that is too short or too long.
     #[error("a ttl is 100ms to 24h, not {0:?}")]
     Ttl(Duration),
-    /// A ttl that the restart guard of this connection is too short for.
+    /// The restart guard of this connection is too short for this ttl.
     #[error(
         "a ttl of {ttl:?} outlasts the restart guard: set restart-guard={}s or longer, for all clients",
         RestartGuard::for_ttl(*.ttl).as_secs_f64()
@@ -122,7 +122,7 @@ pub enum BadSetting {
     OutlastsGuard {
         /// The ttl.
         ttl: Duration,
-        /// The longest that will do.
+        /// The longest ttl that the guard allows.
         longest: Duration,
     },
     /// A restart guard shorter than 125 ms or longer than 30 h.
@@ -153,7 +153,7 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
-    /// The name of the person who asks, or the reason, cannot be told to a holder.
+    /// The name of the person who asks, or the reason, is not allowed in an ask to a holder.
     #[error(transparent)]
     Ask(BadAsk),
     /// No deliveries, or too many.
@@ -165,24 +165,24 @@ pub enum BadSetting {
     /// No items, or too many at once.
     #[error("1 to 64 items can be had at once, not {0}: ask again for more")]
     Items(u32),
-    /// A worker that works on nothing.
+    /// A worker with a concurrency of 0.
     #[error("a worker works on 1 item at least")]
     Concurrency,
-    /// No replicas, or a store that has none.
+    /// A replica count of 0, or a store without replicas.
     #[error(
         "replicated is 1 or more, and only for Redis stores with replicas, not {0} for this one"
     )]
     Replicated(u32),
 }
 
-/// Why something could not be read or changed.
+/// The reason why a name could not be read or changed.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum AdminError {
-    /// Not a name.
+    /// The text is not a name.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// Not a limit.
+    /// The number is not a limit.
     #[error(transparent)]
     Count(#[from] BadCount),
     /// A ttl, a reason, an ask or names of slots that are not allowed.
@@ -191,11 +191,11 @@ pub enum AdminError {
     /// The name is a mutex or a readers-writer lock, whose limit is fixed.
     #[error("the limit of a {0} cannot be changed")]
     FixedLimit(Kind),
-    /// The slots have names that holders and waiters go by. While there are any, names can only be
-    /// added at the end.
+    /// Holders and waiters use the names of the slots. While there are any, names can only be added
+    /// at the end.
     #[error(
-        "holders and waiters go by the names of the slots ({}): add names at the end, or wait until nobody \
-         holds or waits; `pause` lets nobody new in until then",
+        "holders and waiters use the names of the slots ({}): add names at the end, or wait until there are \
+         none of them; `pause` admits no new ones until then",
         named(.names)
     )]
     SlotsInUse {
@@ -205,23 +205,24 @@ pub enum AdminError {
     /// There is no such ticket at this name.
     #[error("there is no such ticket here: {0}")]
     Unknown(Ticket),
-    /// The ticket waits, so there is nothing that it could hand over.
+    /// The ticket waits, so it holds nothing to hand over.
     #[error("the ticket waits and holds nothing: {0}")]
     Waits(Ticket),
-    /// The ticket is over.
+    /// The ticket has ended.
     #[error("the ticket is over: {0}")]
     Ended(Ended),
-    /// The connection is [closed](crate::Seinpaal::close). What was asked when it was closed may
-    /// have been done.
+    /// The connection is [closed](crate::Seinpaal::close). A request that was under way at that
+    /// moment may have been executed.
     #[error("the connection is closed")]
     Closed,
-    /// The store did not answer in time, or refuses. A change may have been made if the error's
+    /// The store did not answer in time, or refused. A change may have been made if the error's
     /// [certainty](StoreError::certainty) is `Unknown`.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// A closed connection has a variant of its own in errors that have one for trouble with the store.
+/// Makes a closed connection a variant of its own in errors that also have one for trouble with the
+/// store.
 macro_rules! from_store_error {
     ($($error:ty),*) => {$(
         impl From<crate::store::StoreError> for $error {
@@ -238,7 +239,7 @@ pub(crate) use from_store_error;
 
 from_store_error!(AcquireError, AdminError);
 
-/// What a request of a forked child is told.
+/// The error text for a request of a forked child.
 pub(crate) fn of_parent(process: u32) -> String {
     format!(
         "this connection belongs to process {process}, which this one was forked from: connect again here"

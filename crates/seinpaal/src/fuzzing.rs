@@ -1,6 +1,6 @@
-//! Everything that reads bytes from outside, as functions over bytes: for the fuzzer
-//! (docs/internals/proof/fuzzing.md) and for the tests beside this. Each panics if what it reads
-//! makes it break a promise.
+//! All readers of bytes from outside, as functions over bytes. The fuzzer
+//! (docs/internals/proof/fuzzing.md) and the tests beside this file call them. Each panics if its
+//! input makes it break a promise.
 
 mod embedded;
 #[cfg(test)]
@@ -11,7 +11,7 @@ mod text;
 
 use seinpaal_store::fuzzing::must_be_one_line;
 
-/// A name, and what reads the bytes.
+/// The name of a target, and the function that reads the bytes.
 pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Every reader.
@@ -50,10 +50,10 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("zookeeper_name", crate::store::zookeeper::fuzzing::name),
 ];
 
-/// Runs the target of this name; the fuzzer's programs are one line each.
+/// Runs the target of this name. Each program of the fuzzer is one line that calls this.
 ///
 /// # Panics
-/// If there is none, or if the target finds something.
+/// If there is no such target, or if the target finds a mistake.
 pub fn run(target: &str, bytes: &[u8]) {
     let found = TARGETS.iter().find(|(name, _)| *name == target);
     found.expect("the target is in the list").1(bytes);

@@ -1,4 +1,4 @@
-//! What a program learns of holds that it sees begin and end.
+//! Hold times that a program learns by reading a name again and again.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::inspect::{Holder, Snapshot};
 
 /// Learns how long holds of one name take, from snapshots that a program reads anyway.
 ///
-/// A snapshot tells how long the last seven holds took, and its estimates go by them. Whoever reads
-/// a name again and again sees who held before and does not any more. Once these are more holds
-/// than the snapshot tells of, estimates go by all of them. Looks that are more than 5 s apart say
-/// nothing, because holds that begin and end between them are missed.
+/// A snapshot has the lengths of the last seven holds, and its estimates use them. A program that
+/// reads a name again and again sees which holders have left since its last look. Once the program
+/// has seen more holds end than the snapshot has, the estimates use all of those. Looks that are
+/// more than 5 s apart teach nothing, because holds that begin and end between them are missed.
 ///
 /// # Examples
 /// ```
@@ -38,20 +38,20 @@ pub struct HoldTimes(proto::HoldTimes);
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct EndedHold {
-    /// How long it took; exact to half of the time between the two looks.
+    /// How long the hold took, exact to half of the time between the two looks.
     pub held_for: Duration,
-    /// Its lease ended because nobody renewed it: the holder was dead, stopped, or cut off from the
-    /// store.
+    /// Whether its lease ended for lack of renewal, because the holder was dead, stopped, or cut
+    /// off from the store.
     pub is_lost: bool,
 }
 
 impl HoldTimes {
-    /// Takes in a snapshot that was read at `now`, on any clock that goes steadily, and returns the
-    /// holds that have ended since the one before. What this snapshot [says](Snapshot::why) of
-    /// waiters goes by these as well.
+    /// Takes in a snapshot that was read at `now`, on any clock that goes steadily. Returns the
+    /// holds that have ended since the snapshot before. From then on [`why`](Snapshot::why) and
+    /// [`estimates`](Snapshot::estimates) of this snapshot also use these holds.
     pub fn look(&mut self, seen: &mut Snapshot, now: Duration) -> Vec<EndedHold> {
         if seen.guarded_for.is_some() {
-            // The store may have forgotten holders; their holds have not ended.
+            // The store may have forgotten holders, but their holds have not ended.
             self.0.look_away();
         }
         let are_all = seen.holders.len() == seen.holders_total as usize;

@@ -1,4 +1,4 @@
-//! What people see of a name.
+//! Snapshots of names, for people.
 
 use std::time::Duration;
 
@@ -15,23 +15,24 @@ use seinpaal_proto::{
 pub struct Snapshot {
     /// The name.
     pub name: Name,
-    /// Which lock the name is, while anybody holds or waits or an operator has set its limit.
+    /// The kind of lock that the name is. It has one while there are holders or waiters, or while a
+    /// limit is set by an operator.
     pub kind: Option<Kind>,
-    /// The limit in force; 1 where nobody has stated one.
+    /// The limit in force, or 1 if no client has stated one.
     pub limit: u32,
-    /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it
-    /// is unset.
+    /// Whether an operator [set](crate::Semaphore::set_limit) that limit. Then it stays until it is
+    /// unset.
     pub is_pinned: bool,
-    /// What the slots are [called](crate::Semaphore::name_slots), from slot 0 up; none where they
-    /// have no names.
+    /// The [names](crate::Semaphore::name_slots) of the slots, from slot 0 up. It is empty if the
+    /// slots have no names.
     pub slot_names: SlotNames,
-    /// What those who hold or wait stated; it is in force where no limit was set, and goes with the
-    /// last of them.
+    /// The limit that holders and waiters stated. It is in force if no limit was set, and ends with
+    /// the last of them.
     pub stated_limit: Option<u32>,
-    /// Why the name is paused, if it is.
+    /// The reason of the pause, if the name is paused.
     pub paused: Option<String>,
-    /// For how long the store admits nobody because it may have forgotten leases: its restart
-    /// guard.
+    /// For how long the store admits nobody because it may have forgotten leases: the rest of its
+    /// restart guard.
     pub guarded_for: Option<Duration>,
     /// How many permits are held.
     pub permits_held: u32,
@@ -39,38 +40,38 @@ pub struct Snapshot {
     pub holders_total: u32,
     /// How many tickets wait.
     pub waiting_total: u32,
-    /// The holders in order of their grants, perhaps not all.
+    /// The holders in the order of their grants. The list may be incomplete.
     pub holders: Vec<Holder>,
-    /// The waiters in the order in which they will be served, perhaps not all.
+    /// The waiters in the order in which they will be served. The list may be incomplete.
     pub waiters: Vec<Waiter>,
-    /// How long the last holds took.
+    /// The lengths of the last holds.
     pub(crate) recent: RecentHolds,
-    /// The holds that estimates go by.
+    /// The holds that the estimates use.
     pub(crate) past: HoldLengths,
 }
 
-/// Somebody who holds.
+/// A ticket that holds permits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Holder {
     /// Its ticket.
     pub ticket: Ticket,
-    /// Its slots, as many as permits.
+    /// Its slots, one for each permit.
     pub slots: Slots,
     /// The number of its grant.
     pub fence: Fence,
-    /// What it says of itself.
+    /// Its description of itself.
     pub about: About,
     /// How long it has held.
     pub held_for: Duration,
-    /// How long its lease lasts without renewal; `None`: for as long as its process lives.
+    /// How long its lease lasts without renewal. `None` means for as long as its process lives.
     pub valid_for: Option<Duration>,
     /// The asks to hand over, the oldest first, and how long ago each came.
     pub asks: Vec<(HandOverAsk, Duration)>,
     promise: RenewalPromise,
 }
 
-/// Somebody who waits.
+/// A ticket that waits for permits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Waiter {
@@ -82,11 +83,11 @@ pub struct Waiter {
     pub wishes: Slots,
     /// Its priority.
     pub priority: i8,
-    /// What it says of itself.
+    /// Its description of itself.
     pub about: About,
     /// How long it has waited.
     pub waiting_for: Duration,
-    /// Whether the waiter is passed over because nobody listens at its inbox.
+    /// Whether the waiter is passed over because no client listens at its inbox.
     pub is_unreachable: bool,
 }
 
@@ -123,9 +124,9 @@ impl Snapshot {
         self.waiters.iter().map(|waiter| waiter.waiting_for).max()
     }
 
-    /// Returns how long the last holds took that were given back, seven at most, the newest first.
-    /// Each is right to an eighth. They are forgotten with the name, some time after its last
-    /// holder.
+    /// Returns how long the last holds took that were given back: seven at most, the newest first.
+    /// Each length is right to an eighth. They are forgotten with the name, some time after its
+    /// last holder.
     ///
     /// # Examples
     /// ```
@@ -140,8 +141,8 @@ impl Snapshot {
         self.recent.lengths().map(Duration::from_micros)
     }
 
-    /// Returns why a ticket waits, and an estimate of how long; `None` if it neither holds nor
-    /// waits here, or is not listed. It is as old as the snapshot.
+    /// Returns why a ticket waits, and an estimate of how long. Returns `None` if the ticket
+    /// neither holds nor waits here, or is not listed. The answer is as old as the snapshot.
     ///
     /// # Examples
     /// ```
@@ -165,23 +166,23 @@ impl Snapshot {
     }
 
     /// Returns how long each listed waiter may still wait, in the order of the line. The estimate
-    /// of a waiter is that of [`why`](Self::why); it goes by the last seven
-    /// [holds](Self::last_holds), or by more if a [`HoldTimes`](crate::HoldTimes) has seen more of
-    /// them end.
+    /// of a waiter is the same as in [`why`](Self::why). It is made from the last seven
+    /// [holds](Self::last_holds), or from more if a [`HoldTimes`](crate::HoldTimes) has seen more
+    /// of them end.
     #[must_use]
     pub fn estimates(&self) -> Vec<Estimate> {
         proto::Snapshot::from(self).estimates(&self.past)
     }
 }
 
-/// As the ledger has it, without what people say of themselves.
+/// The snapshot in the form of the ledger, without the descriptions of clients.
 impl From<&Snapshot> for proto::Snapshot {
     fn from(seen: &Snapshot) -> Self {
         Self {
             kind: seen.kind,
             limit: seen.limit,
             stated: seen.stated_limit,
-            // A limit that is pinned is the one in force.
+            // A pinned limit is the one in force.
             pinned: seen.is_pinned.then_some(seen.limit),
             slot_names: seen.slot_names.clone(),
             paused: seen.paused.clone(),
@@ -197,9 +198,9 @@ impl From<&Snapshot> for proto::Snapshot {
 }
 
 impl Holder {
-    /// Returns how long ago its lease was renewed, if a holder that lives would have renewed it
-    /// since: then this one may be dead, stopped, or cut off from the store. `None`, too, for a
-    /// lease that nobody promised to renew.
+    /// Returns how long ago its lease was renewed, if a holder that is alive would have renewed it
+    /// since. Then the holder may be dead, stopped, or cut off from the store. Otherwise returns
+    /// `None`, and also for a lease that its holder did not promise to renew.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Duration> {
         let since = self.promise.overdue(micros(self.held_for), self.valid_for.map(micros));
@@ -213,7 +214,7 @@ impl Holder {
             fence: self.fence,
             held_for: micros(self.held_for),
             valid_for: self.valid_for.map(micros),
-            // The ledger's answer to "why" reads nothing else of a description.
+            // The ledger reads no other part of a description to say why a ticket waits.
             about: About::default().encode() + &self.promise.mark(),
         }
     }

@@ -17,41 +17,43 @@
 //! ```
 //!
 //! # When not to use this
-//! Within one process tokio's semaphore is cheaper. Nothing here makes an effect happen exactly
+//! Within one process tokio's semaphore is cheaper. This crate cannot make an effect happen exactly
 //! once, and no lock service can stop a process that is paused: give the [fence](Permit::fence) to
 //! the resource.
 //!
 //! # One connection
-//! Connect once in a process, not once a request: a [`Seinpaal`] has a thread, a socket or two, and
-//! one schedule for all renewals; it is cheap to clone. [`Seinpaal::statistics`] says what it has
-//! done.
+//! Connect once in a process, and not for each request. A [`Seinpaal`] has a thread, a socket or
+//! two, and one schedule for all renewals, and it is cheap to clone. [`Seinpaal::statistics`] has
+//! counts of its work.
 //!
 //! # How long a permit lasts
-//! It is renewed at a third of its ttl (30 s by default) for as long as it is kept. A permit that
-//! was waited for is handed over with at least two thirds of its ttl certain, so a store that falls
-//! silent right then is outlasted like at any other time. Without renewal it is first in
-//! [danger](PermitState::Danger), then [lost](PermitState::Lost), and only then free for others.
+//! A permit is renewed at a third of its ttl (30 s by default) for as long as it is kept. A permit
+//! that was waited for is handed over with at least two thirds of its ttl certain. So a store that
+//! falls silent at that moment does no more harm than at any other time. Without renewal a permit
+//! is first in [danger](PermitState::Danger), then [lost](PermitState::Lost), and only then free
+//! for others.
 //!
 //! # To end
-//! A permit that is dropped goes back in the background; [`Permit::release`] says how that went.
-//! [`Seinpaal::close`] ends everything: waiting requests fail with `Closed` at once, and held
-//! permits go back. Dropping the last clone and the last permit does the same without a word; that
-//! drop waits for nothing, but its thread waits up to a second when it ends. A program that is
-//! killed holds its permits until their leases end; on one machine (memory, embedded) they are free
-//! at once.
+//! A permit that is dropped goes back in the background, and [`Permit::release`] also reports the
+//! result. [`Seinpaal::close`] ends everything: waiting requests fail with `Closed` at once, and
+//! held permits go back. Dropping the last clone and the last permit has the same effect, without a
+//! report. That drop does not wait, but its thread waits up to a second when it ends. If a program
+//! is killed, its permits stay held until their leases end. On one machine (memory, embedded) they
+//! are free at once.
 //!
 //! # After a fork
-//! The connection stays the parent's. In the child every request on it fails with an error that
-//! says so, drops do nothing, and the parent's leases go on without it. A permit that the child
-//! inherited still says that it is held for as long as it was certain at the fork: the child must
-//! not go by it. Connect again in the child; with the embedded store and ZooKeeper, do so only
-//! after `exec`: SQLite's descriptors and the event loop of ZooKeeper's client do not survive a
-//! fork.
+//! The connection still belongs to the parent. In the child every request on it fails with an error
+//! that says so, drops do nothing, and the parent's leases go on without the child. A permit that
+//! the child inherited still claims to be held for as long as it was certain at the fork, and the
+//! child must not rely on that. Connect again in the child. With the embedded store and ZooKeeper,
+//! do so only after `exec`: SQLite's descriptors and the event loop of ZooKeeper's client do not
+//! survive a fork.
 //!
 //! # What is logged
-//! With [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its modules; never a
-//! payload, a value or a password. An event about a permit has the fields `name` and `ticket`
-//! (hexadecimal, as everywhere), one about an item `queue` and `item`.
+//! Events are logged with [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its
+//! modules. They never contain a payload, a value or a password. An event about a permit has the
+//! fields `name` and `ticket` (hexadecimal, as everywhere), and an event about an item has `queue`
+//! and `item`.
 //!
 //! | level | what |
 //! |---|---|
@@ -61,8 +63,8 @@
 //! | trace | `renewed`, `asked` |
 //!
 //! # To test one's own code
-//! [`Seinpaal::in_memory`] is a store of the test's own, [`Seinpaal::in_memory_here`] one that goes
-//! by the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once.
+//! [`Seinpaal::in_memory`] gives each test a store of its own. [`Seinpaal::in_memory_here`] uses
+//! the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once.
 //!
 #![doc = include_str!("features.md")]
 #![doc = include_str!("metrics.md")]
@@ -164,7 +166,7 @@ struct ServiceGuide;
 #[doc = include_str!("../../../docs/guide/library.md")]
 struct LibraryGuide;
 
-/// The code of the guide's page for those who come from something else, tested.
+/// The code of the guide's page for users of other libraries, tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/coming-from.md")]
 struct ComingFrom;

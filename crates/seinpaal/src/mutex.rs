@@ -1,4 +1,4 @@
-//! The mutex: a name that one at a time holds.
+//! The mutex: a name with one holder at a time.
 
 use seinpaal_proto::Kind;
 
@@ -10,14 +10,15 @@ use crate::{
     semaphore::Semaphore,
 };
 
-/// One holder at a time, among all who use the same name on the same store, in the order of their
-/// coming.
+/// One holder at a time, among all clients that use the same name on the same store, in the order
+/// in which they ask.
 ///
-/// It is a [`Semaphore`] whose limit is 1 and stays 1; at a name that is in use as a semaphore or a
-/// readers-writer lock, locking fails with [`OtherKind`](crate::AcquireError::OtherKind) or, where
-/// a limit was set on purpose, says so. What is held is a [`Permit`](crate::Permit): it ends when
-/// it is dropped or lost, and a holder that is paused may find out late, so give its fence to what
-/// the mutex protects. It is not reentrant: who locks twice waits for itself.
+/// A mutex is a [`Semaphore`] whose limit is 1 and stays 1. If the name is in use as a semaphore or
+/// a readers-writer lock, or if an operator has set a limit for it, locking fails with
+/// [`OtherKind`](crate::AcquireError::OtherKind). The lock is a [`Permit`](crate::Permit), which
+/// ends when it is dropped or lost. A holder that is paused may find out late that its permit is
+/// lost, so give its fence to the resource that the mutex protects. The mutex is not reentrant: a
+/// task that locks it twice waits for itself.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -37,20 +38,20 @@ impl Mutex {
         Self(Semaphore::new(seinpaal, Kind::Mutex, name))
     }
 
-    /// Waits in line for the mutex. Await what is returned; it takes a timeout, a ttl, a priority
-    /// and labels.
+    /// Waits in line for the mutex. Await the returned request, which takes a timeout, a ttl, a
+    /// priority and labels.
     pub fn lock(&self) -> Acquire {
         self.0.acquire()
     }
 
     /// Waits for the mutex, runs `work` while it is held, and gives it back. See [`Acquire::run`],
-    /// which takes a timeout and the like.
+    /// which also takes a timeout and other options.
     ///
     /// # Cancel safety
     /// As [`Acquire::run`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Acquire::run`].
     ///
     /// # Examples
     /// ```
@@ -65,12 +66,12 @@ impl Mutex {
         self.lock().run(work).await
     }
 
-    /// Takes the mutex if nobody holds it and nobody waits for it. Await what is returned.
+    /// Takes the mutex if no other client holds it or waits for it. Await the returned request.
     pub fn try_lock(&self) -> TryAcquire {
         self.0.try_acquire()
     }
 
-    /// Returns it as the semaphore that it is, to inspect, pause, resume, evict or attach.
+    /// Returns the semaphore of this mutex, to inspect, pause, resume, evict or attach.
     pub fn as_semaphore(&self) -> &Semaphore {
         &self.0
     }

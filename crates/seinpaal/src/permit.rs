@@ -15,10 +15,10 @@ pub use release::Release;
 
 use crate::driver::{GrantInHand, Handle};
 
-/// Permits that are held, until this is released or dropped.
+/// Permits that are held until this guard is released or dropped.
 ///
-/// A permit is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Dropping
-/// it gives the permits back in the background; [`release`](Self::release) says how that went.
+/// A permit is owned. It can be sent and kept anywhere, even outside a runtime. Dropping it gives
+/// the permits back in the background, and [`release`](Self::release) also reports the result.
 ///
 /// # If the holder dies
 /// On one machine (memory, embedded) the permits are free at once. On a server they are free when
@@ -26,9 +26,9 @@ use crate::driver::{GrantInHand, Handle};
 ///
 /// # If the store is unreachable
 /// The permit is first in [danger](crate::PermitState::Danger) and then
-/// [lost](crate::PermitState::Lost), both before the store lets anybody else in. A program that is
-/// stopped or swapped out may learn so late. Give [`fence`](Self::fence) to the resource: only the
-/// resource can refuse a holder that is late.
+/// [lost](crate::PermitState::Lost), both before the store admits another holder. A program that is
+/// stopped or swapped out may learn that late. Give [`fence`](Self::fence) to the resource: only
+/// the resource can refuse a holder that is late.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -44,7 +44,7 @@ pub struct Permit {
     parts: Vec<GrantPart>,
 }
 
-/// The slots that a permit has of one grant. A permit that was merged has a part of each grant.
+/// The slots of one grant that a permit has. A permit that was merged has a part of each grant.
 #[derive(Clone)]
 struct GrantPart {
     grant: Arc<GrantInHand>,
@@ -57,14 +57,14 @@ impl Permit {
         Self { handle, parts: vec![GrantPart { grant, slots }] }
     }
 
-    /// Returns the ticket of the grant (of the latest, after a merge).
+    /// Returns the ticket of the grant. After a merge this is the ticket of the latest grant.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.latest().ticket
     }
 
-    /// Returns the number of the grant (the highest, after a merge). It grows with every grant of
-    /// the name and so, within a slot, with every holder of the slot.
+    /// Returns the number of the grant. After a merge this is the highest number. It grows with
+    /// every grant of the name and so, within a slot, with every holder of the slot.
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.latest().fence
@@ -76,7 +76,7 @@ impl Permit {
         self.slots().lowest().unwrap_or(0)
     }
 
-    /// Returns all slots held: as many as permits.
+    /// Returns all slots held, one for each permit.
     #[must_use]
     pub fn slots(&self) -> Slots {
         let mut slots = Slots::none();
@@ -84,7 +84,7 @@ impl Permit {
         slots
     }
 
-    /// Returns what the lowest slot held is called; `None` where the slots of the name had no
+    /// Returns the name of the lowest slot held, or `None` if the slots had no
     /// [names](crate::Semaphore::name_slots) at the grant.
     ///
     /// # Examples
@@ -103,8 +103,8 @@ impl Permit {
         self.name_of(self.slot())
     }
 
-    /// Returns what all slots held are called, in ascending order of the slots; nothing where the
-    /// slots of the name had no names at the grant.
+    /// Returns the names of all slots held, in ascending order of the slots. The list is empty if
+    /// the slots had no names at the grant.
     #[must_use]
     pub fn slot_names(&self) -> Vec<&str> {
         // A writer has a million slots, and slots of readers and writers have no names.
@@ -120,7 +120,7 @@ impl Permit {
         part.grant.name_of(slot)
     }
 
-    /// Returns how many permits this is.
+    /// Returns the number of permits.
     #[must_use]
     pub fn permits(&self) -> u32 {
         self.slots().count()
@@ -132,7 +132,7 @@ impl Permit {
         self.latest().limit
     }
 
-    /// Returns the name.
+    /// Returns the name of the semaphore.
     #[must_use]
     pub fn name(&self) -> &str {
         self.latest().name.as_str()

@@ -1,11 +1,11 @@
-//! How a permit stands: held, in danger, or lost.
+//! The state of a permit: held, in danger, or lost.
 
 use seinpaal_proto::session::Loss;
 use thiserror::Error;
 
 use crate::error::Ended;
 
-/// How a permit stands.
+/// The state of a permit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PermitState {
@@ -17,11 +17,11 @@ pub enum PermitState {
     Lost(Lost),
 }
 
-/// How a permit was lost.
+/// The cause of a permit's loss.
 #[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Lost {
-    /// The store ended it.
+    /// The store ended the permit.
     #[error("{0}")]
     Ended(Ended),
     /// The store does not know the permit any more, because it lost its memory.

@@ -40,19 +40,20 @@ use crate::{
 #[cfg(feature = "serde")]
 type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Items that wait for workers. Any program can push an item. A program that pops is delivered the
-/// next one, by priority and age.
+/// Items that wait for workers. Any program can push an item. Any program can pop, and gets the
+/// next item by priority and age.
 ///
-/// Cheap to clone. Nothing is sent before something is awaited.
+/// A queue is cheap to clone. It sends nothing before a request is awaited.
 ///
 /// # At least once
 /// An item is delivered to one worker at a time, under a lease that is renewed while the [`Item`]
 /// is in hand. If the worker dies or is cut off, the item is delivered again, with a higher
-/// [fence](Item::fence). Its effect may then happen twice, unless the resource refuses a lower
-/// fence than it has seen.
+/// [fence](Item::fence). The effect of the item may then happen twice, unless the resource refuses
+/// a lower fence than it has seen.
 ///
 /// # Idle workers
-/// A program that waits for items makes one call a minute, and is called when there are some.
+/// A program that waits for items makes one call a minute, and the store calls it when there are
+/// items.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -76,13 +77,13 @@ impl Queue {
         Self { seinpaal, name: Name::new(name) }
     }
 
-    /// Returns the name; empty if it is a bad one.
+    /// Returns the name, or an empty text if it is not a valid name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name.as_ref().map_or("", Name::as_str)
     }
 
-    /// Pushes an item with this payload. Await what is returned.
+    /// Pushes an item with this payload. Await the returned request.
     ///
     /// # Examples
     /// ```
@@ -101,14 +102,14 @@ impl Queue {
         PushRequest::new(self.clone(), Push::new(payload))
     }
 
-    /// Pushes an item with this value as JSON for its payload. Await what is returned.
+    /// Pushes an item whose payload is this value as JSON. Await the returned request.
     #[cfg(feature = "serde")]
     pub fn push_json<T: serde::Serialize + ?Sized>(&self, value: &T) -> PushRequest {
         PushRequest::new(self.clone(), Push::json(value))
     }
 
-    /// Pushes many items in as few round trips as possible, in order. Await what is returned: an
-    /// answer each.
+    /// Pushes many items, in order, in as few round trips as possible. Await the returned request,
+    /// which gives an answer for each item.
     ///
     /// # Examples
     /// ```
@@ -127,26 +128,26 @@ impl Queue {
         PushAll::new(self.clone(), pushes.into_iter().collect())
     }
 
-    /// Waits for an item to work on. Await what is returned.
+    /// Waits for an item to work on. Await the returned request.
     pub fn pop(&self) -> Pop {
         Pop::new(self.clone())
     }
 
-    /// Takes an item to work on if there is one now. Await what is returned.
+    /// Takes an item to work on if there is one now. Await the returned request.
     pub fn try_pop(&self) -> TryPop {
         TryPop::new(self.clone())
     }
 
-    /// Waits for items to work on, at least one and at most `items` (1 to 64). Await what is
-    /// returned.
+    /// Waits for items to work on, at least one and at most `items` (1 to 64). Await the returned
+    /// request.
     pub fn pop_many(&self, items: u32) -> PopMany {
         PopMany::new(self.clone(), items)
     }
 
-    /// Works on items as they come, at most `concurrency` at a time. [Run](Worker::run) what is
-    /// returned.
+    /// Works on items as they come, at most `concurrency` at a time. [Run](Worker::run) the
+    /// returned worker.
     ///
-    /// See [`Worker`] for what becomes of the answers of `handler`.
+    /// [`Worker`] says how the results of `handler` count.
     ///
     /// # Examples
     /// ```
@@ -172,9 +173,9 @@ impl Queue {
         Worker::new(self.clone(), concurrency, handler)
     }
 
-    /// Works on items whose payloads are JSON, as [`worker`](Self::worker) does. The handler is
-    /// given the value, and the item to look at. A payload that is not what was expected counts as
-    /// an error of the handler: the item is delivered again, and becomes a dead letter in the end.
+    /// Works on items whose payloads are JSON, as [`worker`](Self::worker) does. The handler gets
+    /// the value, and the item to look at. A payload of another form counts as an error of the
+    /// handler: the item is delivered again, and becomes a dead letter in the end.
     ///
     /// # Examples
     /// ```
@@ -211,8 +212,8 @@ impl Queue {
         })
     }
 
-    /// Spreads the queue over this many queues with derived names, for when it must carry more than
-    /// one server does.
+    /// Spreads the queue over this many queues with derived names. Use it for a load that is too
+    /// much for one server.
     pub fn spread(&self, parts: u32) -> Spread {
         Spread::new(self, parts)
     }
@@ -223,7 +224,7 @@ impl Queue {
         self.seinpaal.handle.send(DriverCommand::Queue { name, command: Box::new(command) });
     }
 
-    /// Sends many requests. Returns the answer to each, in order.
+    /// Sends many requests, and returns the answer to each, in order.
     async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueOneOffResult> {
         let (asks, answers): (Vec<_>, Vec<_>) = requests
             .into_iter()
@@ -233,8 +234,8 @@ impl Queue {
             })
             .unzip();
         let handle = &self.seinpaal.handle;
-        // Read before the command is sent: what is sent to a closed connection is not done, and
-        // what was sent before the close may have been.
+        // This is read before the command is sent. A request that is sent to a closed connection is
+        // not executed, and a request that was sent before the close may have been executed.
         let is_gone = handle.is_gone();
         self.send(name, QueueCommand::OneOffs(asks));
         let gone =

@@ -1,12 +1,12 @@
-//! Requests: described by their methods first, then futures.
+//! Requests. A request is first described by its methods, and is then polled as a future.
 
 use std::task::{Context, Poll, ready};
 
 use crate::store::BoxFuture;
 
-/// A description of type `D` until it is first polled, a future of `T` from then on.
+/// A description of type `D` until the first poll, and a future of `T` from then on.
 pub(crate) struct Described<D, T> {
-    /// Taken out by the first poll.
+    /// The description, which the first poll takes out.
     description: Option<D>,
     running: Option<BoxFuture<'static, T>>,
 }
@@ -16,7 +16,7 @@ impl<D, T> Described<D, T> {
         Self { description: Some(description), running: None }
     }
 
-    /// Changes what was not sent yet.
+    /// Changes the description. After the first poll this has no effect.
     pub(crate) fn with(mut self, change: impl FnOnce(&mut D)) -> Self {
         self.description.as_mut().map(change);
         self
@@ -30,7 +30,7 @@ impl<D, T> Described<D, T> {
         self.description
     }
 
-    /// Polls the request; the first poll begins it with `run`.
+    /// Polls the request. The first poll starts it with `run`.
     ///
     /// # Panics
     /// If an earlier poll has returned the output.
@@ -44,7 +44,7 @@ impl<D, T> Described<D, T> {
         }
         let running = self.running.as_mut().expect("a request is not polled after it was done");
         let output = ready!(running.as_mut().poll(context));
-        // This frees what the future kept, though the caller may keep the request.
+        // This frees the future's memory, because the caller may keep the request.
         self.running = None;
         Poll::Ready(output)
     }

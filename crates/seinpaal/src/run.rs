@@ -4,11 +4,11 @@ use thiserror::Error;
 
 use crate::{acquire::Acquire, error::AcquireError, permit::Permit, permit_state::Lost};
 
-/// Why work under a permit was not done, or not finished.
+/// The reason why work under a permit was not done, or not finished.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// There was no permit: the work was not begun.
+    /// There was no permit, and the work was not begun.
     #[error(transparent)]
     Acquire(#[from] AcquireError),
     /// The permit was lost while the work went on. The work was dropped at its next `await`.
@@ -19,15 +19,16 @@ pub enum RunError {
 impl Acquire {
     /// Waits for the permits, runs `work` while they are held, and gives them back.
     ///
-    /// They go back in the background, so this does not wait for the store at its end; use
-    /// [`Permit::release`] to learn how that went.
+    /// The permits go back in the background, so this does not wait for the store at its end. Use
+    /// [`Permit::release`] to learn the result.
     ///
     /// # Cancel safety
     /// Dropping the future drops `work` and gives the permits back, or leaves the line.
     ///
     /// # Errors
-    /// [`RunError::Acquire`] if there were no permits to be had; [`RunError::Lost`] if they were
-    /// lost before `work` was done. What `work` returns, an error of its own too, is in the `Ok`.
+    /// [`RunError::Acquire`] if there were no permits to be had. [`RunError::Lost`] if they were
+    /// lost before `work` was done. An error that `work` itself returns is inside the `Ok`, like
+    /// any other result.
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,4 @@
-//! The readers-writer lock: a name that many read or one writes.
+//! The readers-writer lock: a name with many readers or one writer.
 
 use seinpaal_proto::{Kind, MOST_READERS};
 
@@ -8,16 +8,17 @@ use crate::{
     semaphore::Semaphore,
 };
 
-/// Many readers or one writer, among all who use the same name on the same store.
+/// Many readers or one writer, among all clients that use the same name on the same store.
 ///
-/// Readers and writers stand in one line: a writer waits for the readers before it, and readers
-/// that come after it wait for the writer, so neither starves. It is a weighted [`Semaphore`] of
-/// which a reader takes one permit and a writer all 1 000 000; at a name that is in use as a
-/// semaphore or a mutex it fails with [`OtherKind`](crate::AcquireError::OtherKind). A writer
-/// becomes a reader with [`Permit::downgrade`](crate::Permit::downgrade).
+/// Readers and writers stand in one line. A writer waits for the readers before it, and readers
+/// that come after it wait for the writer, so neither starves. The lock is a weighted [`Semaphore`]
+/// of which a reader takes one permit and a writer all 1 000 000. If the name is in use as a
+/// semaphore or a mutex, or if an operator has set a limit for it, requests fail with
+/// [`OtherKind`](crate::AcquireError::OtherKind). A writer becomes a reader with
+/// [`Permit::downgrade`](crate::Permit::downgrade).
 ///
-/// A writer that is paused may find out late that its lease is over and others read or write: give
-/// its fence to what the lock protects.
+/// A writer that is paused may find out late that its lease has ended and others read or write. So
+/// give its fence to the resource that the lock protects.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -44,28 +45,29 @@ impl RwLock {
         Self(Semaphore::new(seinpaal, Kind::RwLock, name))
     }
 
-    /// Waits in line to read. Await what is returned; it takes a timeout, a ttl, a priority and
-    /// labels.
+    /// Waits in line to read. Await the returned request, which takes a timeout, a ttl, a priority
+    /// and labels.
     pub fn read(&self) -> Acquire {
         self.0.acquire()
     }
 
-    /// Waits in line to write: until everybody who came before has left.
+    /// Waits in line to write, until every holder and waiter that came before has left. Await the
+    /// returned request.
     pub fn write(&self) -> Acquire {
         self.0.acquire().permits(MOST_READERS)
     }
 
-    /// Takes the lock for reading if nobody writes and nobody waits for it. Await what is returned.
+    /// Takes the lock for reading if no client writes or waits. Await the returned request.
     pub fn try_read(&self) -> TryAcquire {
         self.0.try_acquire()
     }
 
-    /// Takes the lock for writing if nobody reads or writes. Await what is returned.
+    /// Takes the lock for writing if no client reads or writes. Await the returned request.
     pub fn try_write(&self) -> TryAcquire {
         self.0.try_acquire().permits(MOST_READERS)
     }
 
-    /// Returns it as the semaphore that it is, to inspect, pause, resume, evict or attach.
+    /// Returns the semaphore of this lock, to inspect, pause, resume, evict or attach.
     pub fn as_semaphore(&self) -> &Semaphore {
         &self.0
     }

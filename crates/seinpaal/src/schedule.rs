@@ -7,7 +7,7 @@ use seinpaal_proto::session::LeaseSchedule as Micros;
 /// When a permit is renewed, in danger and lost if its store falls silent.
 ///
 /// Each time counts from just before the last request was sent that the store answered with a
-/// renewal. While the store answers, nothing of it happens but the renewals. See
+/// renewal. While the store answers, only the renewals happen. See
 /// [`Seinpaal::schedule`](crate::Seinpaal::schedule).
 ///
 /// | ttl | [renewal](Self::renewal) | [repetition](Self::repetition) | [danger](Self::danger) | [lost](Self::lost) |
@@ -38,14 +38,14 @@ impl Schedule {
         Duration::from_micros(self.0.ttl())
     }
 
-    /// Returns when the lease is renewed, at the latest; at most a tenth earlier.
+    /// Returns when the lease is renewed at the latest. A renewal comes at most a tenth earlier.
     #[must_use]
     pub fn renewal(&self) -> Duration {
         Duration::from_micros(self.0.renew())
     }
 
-    /// Returns how long a renewal may be without an answer before it is repeated. Two repetitions,
-    /// and the time for an answer to the second, fit before danger.
+    /// Returns after how long a renewal without an answer is repeated. Two repetitions, and the
+    /// time for an answer to the second, fit before danger.
     #[must_use]
     pub fn repetition(&self) -> Duration {
         Duration::from_micros(self.0.repeat())
@@ -57,8 +57,8 @@ impl Schedule {
         Duration::from_micros(self.0.danger())
     }
 
-    /// Returns when the permit is lost as far as its holder knows. The store lets nobody else in
-    /// before.
+    /// Returns when the permit is lost as far as its holder knows. The store admits no other holder
+    /// before that.
     #[must_use]
     pub fn lost(&self) -> Duration {
         Duration::from_micros(self.0.lost())
@@ -77,8 +77,8 @@ impl Schedule {
         Duration::from_micros(self.0.slack())
     }
 
-    /// Returns how long a process may have between TERM and KILL that is stopped because its keeper
-    /// has stopped renewing. TERM then lies between danger and the end.
+    /// Returns the longest time between TERM and KILL for a process that is stopped because its
+    /// permit is no longer renewed. TERM then lies between danger and the end.
     #[must_use]
     pub fn most_grace(&self) -> Duration {
         Duration::from_micros(self.0.most_grace())

@@ -32,14 +32,14 @@ use crate::{
     },
 };
 
-/// A connection to a store: one session, however many tasks and names. Cheap to clone.
+/// A connection to a store: one session for any number of tasks and names. It is cheap to clone.
 ///
 /// The connection has a thread of its own. So leases are renewed while the program is busy, and
 /// futures and permits work on any executor or none. When the last clone and the last permit are
 /// dropped, the connection gives everything back in the background, and the drop does not wait. A
-/// thread that dropped the last one waits up to a second for that when the thread ends, so a
-/// program may end right after the drop. [`close`](Self::close) gives everything back and says how
-/// that went.
+/// thread that dropped the last of them waits up to a second for that when the thread ends, so a
+/// program may end right after the drop. [`close`](Self::close) gives everything back and reports
+/// the result.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -64,22 +64,22 @@ type Open = Box<dyn FnOnce(Inbox, NewsSender) -> Arc<dyn Store>>;
 impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
     ///
-    /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another
-    /// directory; `memory:` and `memory:LABEL` are this process only, one store for all who state
-    /// the same label; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER` the
-    /// master that these sentinels watch over; `redis+cluster://HOST,HOST` a cluster;
-    /// `redis+quorum://HOST,HOST,HOST` masters that decide by majority; `zookeeper://HOST,HOST` an
-    /// ensemble.
+    /// `file:` is this user's store on this machine and needs no server, and `file:///DIR` is
+    /// another directory. `memory:` and `memory:LABEL` are only in this process, one store for all
+    /// connections with the same label. `redis://HOST` is a Redis or Valkey server,
+    /// `redis+sentinel://HOST,HOST/MASTER` the master that these sentinels watch over,
+    /// `redis+cluster://HOST,HOST` a cluster, and `redis+quorum://HOST,HOST,HOST` masters that
+    /// decide by majority. `zookeeper://HOST,HOST` is an ensemble.
     ///
     /// # Cancel safety
-    /// Dropping the future gives the attempt up. Nothing is left at the store.
+    /// Dropping the future gives the attempt up, and leaves nothing at the store.
     ///
     /// # If the store is unreachable
     /// The attempt ends with an error, on a server after the `connect-timeout` of the URL. It is
-    /// not repeated: the program decides whether to try again.
+    /// not repeated, because the program decides whether to try again.
     ///
     /// # Errors
-    /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
+    /// [`ConnectError`] says in one line what is wrong with the URL or the store.
     ///
     /// # Examples
     /// ```
@@ -92,8 +92,9 @@ impl Seinpaal {
         Self::builder(url).connect().await
     }
 
-    /// Opens a store in memory that nobody else can reach, and connects to it: for tests, and to
-    /// limit the tasks of one program. The store lasts as long as the connection and its clones.
+    /// Opens a store in memory that no other connection can reach, and connects to it. Use it for
+    /// tests, and to limit the tasks of one program. The store lasts as long as the connection and
+    /// its clones.
     ///
     /// To open two connections to one store in memory, call `connect("memory:LABEL")` twice.
     ///
@@ -119,7 +120,7 @@ impl Seinpaal {
     /// renewals and losses in virtual time.
     ///
     /// This is for tests, because leases are renewed only while the runtime is not blocked. Use the
-    /// connection on that runtime only, since other runtimes have other clocks.
+    /// connection only on that runtime, because other runtimes have other clocks.
     ///
     /// # Panics
     /// Outside a tokio runtime with time enabled.
@@ -159,18 +160,18 @@ impl Seinpaal {
         let handle = handle.unwrap_or_else(|error| panic!("{error}"));
         Self {
             handle,
-            // Nobody can correct the name of an executable, so odd characters are left out here.
-            // `Builder::client` refuses them.
+            // The user cannot correct the name of an executable, so control characters are left out
+            // here. `Builder::client` refuses them.
             client: Arc::new(RequestMaker::own(executable().replace(char::is_control, ""))),
         }
     }
 
-    /// Starts describing a connection.
+    /// Starts the description of a connection.
     pub fn builder(url: &str) -> Builder {
         Builder::new(url)
     }
 
-    /// Gives back all permits and items, also those still in use, cancels all waits, and waits up
+    /// Gives back all permits and items, even those still in use, cancels all waits, and waits up
     /// to 10 s until the store has confirmed that.
     ///
     /// Every wait on this connection and its clones ends at once with the error `Closed`, and so
@@ -180,8 +181,8 @@ impl Seinpaal {
     /// Once this has been polled the connection is closed, whether or not it is polled again.
     ///
     /// # Errors
-    /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the
-    /// background for as long as a clone of this connection, or a permit, is kept.
+    /// [`ReleaseError::Unknown`] if the store did not confirm the releases in time. They are then
+    /// repeated in the background for as long as a clone of this connection, or a permit, is kept.
     /// [`ReleaseError::Forked`] in a process that was forked from the one that has connected: it
     /// has nothing to give back.
     ///
@@ -198,23 +199,23 @@ impl Seinpaal {
         self.handle.close().await
     }
 
-    /// Returns figures for metrics: what this connection has done so far, and how many permits it
+    /// Returns figures for metrics: counts of this connection's requests, and how many permits it
     /// holds.
     #[must_use]
     pub fn statistics(&self) -> ConnectionStatistics {
         self.handle.statistics()
     }
 
-    /// Returns where the store is, as its URL without a password.
+    /// Returns the address of the store, as its URL without a password.
     #[must_use]
     pub fn address(&self) -> &str {
         self.handle.address()
     }
 
-    /// Returns what happens when to permits of this ttl if the store is not heard from again, while
-    /// this connection holds them. A store whose own sessions end earlier (ZooKeeper) cuts the ttl;
-    /// detached permits have the whole of it. With the embedded store permits last as long as the
-    /// process, and none of this happens.
+    /// Returns the times at which permits of this ttl are renewed, in danger and lost if the store
+    /// is not heard from again while this connection holds them. A store whose own sessions end
+    /// earlier (ZooKeeper) cuts the ttl, but detached permits have the whole of it. With the
+    /// embedded store permits last as long as the process, and these times do not apply.
     #[must_use]
     pub fn schedule(&self, ttl: Duration) -> Schedule {
         Schedule::new(self.handle.config().schedule(micros(ttl)))
@@ -229,39 +230,40 @@ impl Seinpaal {
         }
     }
 
-    /// Returns for how long the store has not answered. `None`: no request is without an answer,
-    /// and the last one was answered. A store that answers that it has no room counts as not
-    /// answering. A healthy store shows an outage of some milliseconds now and then. This asks the
-    /// store nothing, so an outage goes unnoticed while nothing is held and nobody waits.
+    /// Returns for how long the store has not answered. `None` means that no request is without an
+    /// answer, and that the last one was answered. A store that answers that it has no room counts
+    /// as silent. A healthy store shows an outage of some milliseconds now and then. This call
+    /// sends nothing, so an outage goes unnoticed while the connection holds nothing and waits for
+    /// nothing.
     #[must_use]
     pub fn outage(&self) -> Option<Outage> {
         self.handle.pulse().outage()
     }
 
-    /// Returns what should be changed about the store so that its promises hold, as far as it was
-    /// seen when this connected.
+    /// Returns advice: changes to the store that its promises need, as far as this connection saw
+    /// when it was opened.
     #[must_use]
     pub fn advice(&self) -> Vec<Advice> {
         self.handle.store().advice()
     }
 
     /// Returns the facts about the store, as they were when this connected: its version, what it
-    /// keeps, how far its clock is from this machine's. A fact that a server does not tell is
+    /// keeps on disk, how far its clock is from this machine's. A fact that a server hides is
     /// missing.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         self.handle.store().facts()
     }
 
-    /// Looks at the ledgers that the store keeps, at most `most` names and queues, and returns what
-    /// they say against themselves: totals that the records do not have, a slot that two hold, a
-    /// record that cannot be read. A whole ledger never does, so a finding means that something
-    /// else has written there, or that Seinpaal made a mistake. This is one call for each name, and
-    /// ends no permit. Of a cluster and of a ZooKeeper ensemble it looks at each server, so that
-    /// [`facts`](Self::facts) and [`advice`](Self::advice) are of all of them from then on.
+    /// Looks at the ledgers that the store keeps, at most `most` names and queues, and returns
+    /// their contradictions: totals that do not match the records, a slot with two holders, a
+    /// record that cannot be read. A sound ledger has none, so a finding means that another program
+    /// has written there, or that Seinpaal made a mistake. This makes one call for each name, and
+    /// ends no permit. In a cluster and a ZooKeeper ensemble it looks at each server, and from then
+    /// on [`facts`](Self::facts) and [`advice`](Self::advice) are about all of them.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// [`StoreError`] if the store does not answer.
@@ -281,7 +283,7 @@ impl Seinpaal {
         examining.await?
     }
 
-    /// Returns the kind of this store, and its abilities.
+    /// Returns the kind and the abilities of this store.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
         self.handle.store().abilities()

@@ -21,16 +21,18 @@ use crate::{
 
 /// The most holders, and waiters, that [`Semaphore::snapshot`] lists.
 const ROWS: u32 = 10_000;
-/// How long the store may take to list everything about a name: there may be thousands of holders.
+/// How long the store may take to list everything about a name, because there may be thousands of
+/// holders.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// At most `limit` permits are held at once, by anybody who uses the same name on the same store.
+/// At most `limit` permits are held at the same time, among all clients that use the same name on
+/// the same store.
 ///
-/// Cheap to clone. Nothing is sent before something is awaited.
+/// A semaphore is cheap to clone. It sends nothing before a request is awaited.
 ///
 /// # Cancel safety
-/// Dropping a request for permits, at any point, leaves nothing behind. What the other methods
-/// change may be changed once their future has been polled, whether or not it is polled again.
+/// Dropping a request for permits, at any point, leaves nothing behind. The changes of the other
+/// methods may be made once their future has been polled, whether or not it is polled again.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -69,11 +71,11 @@ impl Semaphore {
     }
 
     /// States how many permits exist, from 0 to 1 000 000 000. The first caller that acquires
-    /// states the limit for all, and it goes with the last holder and waiter. A caller that
+    /// states the limit for all, and that limit ends with the last holder and waiter. A caller that
     /// states another limit meanwhile is [refused](crate::AcquireError::OtherLimit), unless
-    /// [`on_mismatch`](Self::on_mismatch) says what to do. A limit that an operator
-    /// [set](Self::set_limit) is in force before it, without an error. Default: what the others
-    /// stated, else 1, which then counts like a stated 1.
+    /// [`on_mismatch`](Self::on_mismatch) sets another rule. If an operator has
+    /// [set](Self::set_limit) a limit, that one is in force instead, without an error. Default: the
+    /// limit that others stated, or else 1, which then counts like a stated 1.
     pub fn limit(mut self, limit: u32) -> Self {
         self.options.limit = Some(limit);
         self
@@ -96,20 +98,20 @@ impl Semaphore {
         self.limit(limit).on_mismatch(OnMismatch::Exact)
     }
 
-    /// Says what to do if those who hold or wait have stated another limit: refuse (the default),
-    /// adopt theirs, or set this one for all.
+    /// Sets the rule for the case that holders or waiters have stated another limit: refuse (the
+    /// default), adopt theirs, or set this one for all.
     pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
         self.options.on_mismatch = on_mismatch;
         self
     }
 
-    /// Asks for a permit and waits in line for it. Await what is returned.
+    /// Asks for a permit and waits in line for it. Await the returned request.
     pub fn acquire(&self) -> Acquire {
         Acquire::new(self.options.clone())
     }
 
     /// Waits for a permit, runs `work` while it is held, and gives it back. [`Acquire::run`] does
-    /// the same for a request with a timeout and the like.
+    /// the same for a request with a timeout or other options.
     ///
     /// # Cancel safety
     /// As [`Acquire::run`].
@@ -130,7 +132,7 @@ impl Semaphore {
         self.acquire().run(work).await
     }
 
-    /// Asks for a permit and does not wait for it. Await what is returned.
+    /// Asks for a permit and does not wait for it. Await the returned request.
     ///
     /// # Examples
     /// ```
@@ -147,10 +149,11 @@ impl Semaphore {
     }
 
     /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by
-    /// another process. If somebody still holds the ticket, that holder loses it and is told.
+    /// another process. If another client still holds the ticket, that client loses it and hears
+    /// so.
     ///
-    /// A permit is of the kind through which it was attached. So attach to the ticket of a writer
-    /// of an [`RwLock`](crate::RwLock) through
+    /// A permit has the kind of the lock through which it was attached. So attach to the ticket of
+    /// a writer of an [`RwLock`](crate::RwLock) through
     /// [`RwLock::as_semaphore`](crate::RwLock::as_semaphore); otherwise it cannot be
     /// [downgraded](crate::Permit::downgrade).
     ///
@@ -171,10 +174,10 @@ impl Semaphore {
         Attach::new(self.options.clone(), ticket)
     }
 
-    /// Reads the limit in force; 1 if nobody has set or stated one.
+    /// Reads the limit in force, which is 1 if none was set or stated.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
@@ -192,10 +195,10 @@ impl Semaphore {
         Ok(self.inspect(0).await?.limit)
     }
 
-    /// Reads everything about the name; of holders and waiters at most 10 000 each.
+    /// Reads everything about the name. It lists at most 10 000 holders and 10 000 waiters.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
@@ -222,9 +225,9 @@ impl Semaphore {
         Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
     }
 
-    /// Sends a request about the name. With `as_nobody` it carries no inbox, as an operator's
-    /// request does: the ledger lets an operator end any grant and renew a detached one, and a
-    /// client only its own.
+    /// Sends a request about the name. With `as_nobody` it carries no inbox, like an operator's
+    /// request. The ledger lets an operator end any grant and renew a detached one, but lets a
+    /// client end only its own.
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
         let name = self.options.name.clone()?;
         let handle = &self.options.seinpaal.handle;

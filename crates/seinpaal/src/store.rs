@@ -17,7 +17,7 @@ use std::sync::Arc;
 use seinpaal_proto::Inbox;
 
 /// Opens the store at `url` as [`open`] does, in a process that ends with it. Only the embedded
-/// store makes use of that: it leaves to the kernel what is to be closed at the end.
+/// store uses this: it leaves to the kernel everything that has to be closed at the end.
 pub(crate) fn open_until_exit(
     url: url::StoreUrl,
     inbox: Inbox,
@@ -76,7 +76,7 @@ pub fn open(
     })
 }
 
-/// The store of this URL is a feature of the crate that is not enabled.
+/// The error for a URL whose store is a feature of the crate that is not enabled.
 fn not_built_in(url: &url::StoreUrl) -> StoreError {
     let feature = url.missing_feature().unwrap_or_default();
     let message = format!(

@@ -44,7 +44,8 @@ async fn connect(url: &str) -> Seinpaal {
     Seinpaal::connect(url).await.expect("the store opens")
 }
 
-/// Looks until a condition holds; a test that never sees it hangs, and is stopped by its runner.
+/// Looks until a condition holds. A test whose condition never holds hangs, and is stopped by its
+/// runner.
 async fn eventually(semaphore: &Semaphore, condition: impl Fn(&seinpaal::Snapshot) -> bool) {
     while !condition(&semaphore.snapshot().await.expect("the store answers")) {
         tokio::task::yield_now().await;
@@ -81,7 +82,7 @@ async fn a_waiter_of_another_connection_is_woken_by_a_release(url: &str) -> Resu
 async fn a_timeout_leaves_the_queue(url: &str) -> Result {
     let semaphore = connect(url).await.semaphore("timeout");
     let _permit = semaphore.acquire().await?;
-    // A timeout that a living store keeps. A shorter one may be the store's.
+    // The store keeps a timeout as long as this. A shorter one could end in silence instead.
     let refused = semaphore.acquire().timeout(Duration::from_secs(1)).await;
     assert!(matches!(refused, Err(AcquireError::TimedOut)));
     eventually(&semaphore, |seen| seen.waiting_total == 0).await;
@@ -150,8 +151,8 @@ async fn a_thousand_tasks_share_a_connection(url: &str) -> Result {
     let tasks: Vec<_> = (0..1000)
         .map(|_| {
             let permit = semaphore.acquire().into_future();
-            // The permit is dropped in its own task: a quorum keeps no order, and the first to hold
-            // may have been spawned last.
+            // The permit is dropped in its own task. A quorum keeps no order, so the first task to
+            // hold may be the one that was spawned last.
             tokio::spawn(async move { permit.await.map(drop) })
         })
         .collect();
@@ -173,7 +174,7 @@ async fn permits_are_dropped_where_no_runtime_is(url: &str) -> Result {
     Ok(())
 }
 
-/// Every case on every store, each with a store to itself.
+/// Runs every case on every store, each with a store to itself.
 macro_rules! on_every_store {
     ($($case:ident)*) => {
         mod memory {

@@ -1,4 +1,4 @@
-//! Which types can be sent and shared between threads is part of the promise.
+//! Checks which types can be sent and shared between threads, because that is part of the promise.
 
 use std::future::IntoFuture;
 

@@ -1,5 +1,5 @@
-//! The embedded store that begins without a thread of its own: it starts one when it needs one, and
-//! leaves as little behind as with one.
+//! The embedded store that begins without a thread of its own: it starts a thread when it needs
+//! one, and leaves as little behind as with one.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -26,7 +26,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Far longer than anything here takes.
+/// Far longer than any step here takes.
 const BOUND: Duration = Duration::from_secs(30);
 
 #[test]
@@ -34,8 +34,8 @@ fn a_client_process() {
     processes::client::run();
 }
 
-/// A directory with a store in it. A gate that is new looks as if somebody had to wait at it a
-/// moment ago, and then nobody opens the store without a thread: so its date becomes an old one.
+/// A directory with a store in it. A new gate looks as if a client had to wait at it a moment ago,
+/// and then a store is not opened without a thread. So the gate gets an old date.
 fn made() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     EmbeddedStore::open(dir.path(), Inbox(unique()), unbounded_channel().0).unwrap();
@@ -57,7 +57,7 @@ fn in_place(store: &EmbeddedStore, me: Inbox, request: Request) -> Option<Reply>
     replies.pop()
 }
 
-/// In place if it can be had, as the driver does.
+/// Executes a request in place if possible, as the driver does.
 async fn call(store: &EmbeddedStore, me: Inbox, request: Request) -> Reply {
     match in_place(store, me, request.clone()) {
         Some(reply) => reply,
@@ -69,7 +69,8 @@ fn is_there(dir: &Path, dead: Inbox) -> bool {
     ["presence", "inbox"].iter().any(|folder| dir.join(folder).join(dead.to_string()).exists())
 }
 
-/// `->` marks those that wait for a lock (proc_locks(5)).
+/// Returns whether a process waits for the lock of the gate. `->` marks such processes
+/// (proc_locks(5)).
 fn is_waited_at(gate: &File) -> bool {
     let inode = gate.metadata().unwrap().ino().to_string();
     let locks = fs::read_to_string("/proc/locks").unwrap();

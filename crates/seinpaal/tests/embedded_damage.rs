@@ -1,5 +1,4 @@
-//! The embedded store over files that something has damaged: it says so, or goes on; it never
-//! hangs.
+//! The embedded store over damaged files. It reports the damage or goes on, and never hangs.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -39,7 +38,8 @@ fn open(dir: &Path) -> Result<(Arc<EmbeddedStore>, Inbox), StoreError> {
 /// A database and its log.
 type Files = Vec<(String, Vec<u8>)>;
 
-/// Both as they are while people hold, wait and have left; and after everything was written back.
+/// The files while clients hold, wait and have left, and the files after everything was written
+/// back.
 async fn files() -> [Files; 2] {
     let dir = tempfile::tempdir().unwrap();
     let (store, me) = open(dir.path()).unwrap();
@@ -71,7 +71,7 @@ async fn fill(store: &Arc<EmbeddedStore>, me: Inbox, name: &str, limit: u32) {
     }
 }
 
-/// Up to 64 bytes are changed in each. One log of four is lost.
+/// Changes up to 64 bytes in each file. One log of four is lost.
 fn damage(dir: &Path, files: &Files, seed: u64) {
     let mut draw = Draw::new(seed);
     let kept = if draw.one_in(4) { 1 } else { 2 };
@@ -100,7 +100,7 @@ async fn use_it(dir: &Path) -> Result<(), StoreError> {
     store.list("").await.map(drop)
 }
 
-/// Changes rows as no ledger does.
+/// Changes rows in a way that no ledger does.
 fn damage_rows(dir: &Path, sql: &str) {
     rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap().execute_batch(sql).unwrap();
 }
@@ -111,7 +111,7 @@ fn assert_is_damage(error: AcquireError) {
 }
 
 #[tokio::test]
-async fn whoever_asks_or_waits_is_told_of_damage() {
+async fn clients_that_ask_or_wait_are_told_of_damage() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("file://{}", dir.path().display());
     let [holder, waiter] =
@@ -162,8 +162,8 @@ async fn a_damaged_file_is_an_error_in_one_line_and_no_call_hangs() {
 /// The length of a record's checksum.
 const SUM: usize = 8;
 
-/// A small name is one record with a checksum, so a record that contradicts itself has a right one
-/// here.
+/// A small name is one record with a checksum. So a record that contradicts itself gets a correct
+/// checksum here.
 fn plant_in_small(dir: &Path, name: &str) {
     let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
     let sql = "SELECT state FROM small WHERE name = ?1";

@@ -1,4 +1,4 @@
-//! The embedded store: what happens when processes die.
+//! The embedded store when processes die.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -35,7 +35,7 @@ fn a_killed_holder_makes_way_for_the_first_in_line() {
     assert_eq!(second.line(), "news granted");
 }
 
-/// A waiter looks once a second, too. These do not.
+/// A waiter also looks once a second on its own, but these waiters do not.
 #[test]
 fn deaths_are_heard_of_though_nobody_looks() {
     let dir = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn a_waiter_that_is_stopped_costs_those_behind_it_no_more_than_its_place_lasted(
     }
 }
 
-/// The lines of `list` are of one instant, so they may not count anybody who is dead in that
+/// The lines of `list` are of one instant, so they may not count a client that is dead at that
 /// instant.
 #[test]
 fn neither_killed_holders_nor_killed_waiters_are_counted() {
@@ -226,8 +226,8 @@ fn neither_killed_holders_nor_killed_waiters_are_counted() {
     assert_eq!(watcher.order("idle q"), "0");
 }
 
-/// A list looks at most names without writing them. At a name of somebody who is dead it inspects,
-/// as if it were alone.
+/// A list reads most names without writing them. At a name of a dead client it inspects the name as
+/// an inspection alone would.
 #[test]
 fn a_list_counts_no_killed_client_at_an_untouched_name() {
     let dir = tempfile::tempdir().unwrap();
@@ -240,7 +240,7 @@ fn a_list_counts_no_killed_client_at_an_untouched_name() {
 }
 
 #[test]
-fn whoever_comes_next_clears_away_the_files_of_the_killed() {
+fn the_next_client_clears_away_the_files_of_the_killed() {
     let dir = tempfile::tempdir().unwrap();
     let mut dead: Vec<Client> = (0..20).map(|_| Client::start(dir.path())).collect();
     dead.iter_mut().for_each(|client| assert_eq!(client.order("child-on-record"), "on record"));

@@ -33,7 +33,7 @@ fn refusal(dir: &Path) -> String {
     Client::spawn(command(dir, &[])).line()
 }
 
-/// The rights of everything that a client makes.
+/// The permissions of every file that a client makes.
 fn modes(dir: &Path) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     for folder in ["", "presence", "inbox"] {
@@ -155,7 +155,10 @@ fn newcomers_and_clients_inside_are_told_which_process_keeps_the_gate_locked() {
     drop(gate);
     let begin = std::time::Instant::now();
     while client.order("try n 1 2") != "busy" {
-        assert!(begin.elapsed().as_secs() < 60, "what was asked is done once the gate is open");
+        assert!(
+            begin.elapsed().as_secs() < 60,
+            "the request is not executed although the gate is open"
+        );
     }
 }
 

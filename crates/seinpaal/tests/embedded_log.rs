@@ -1,4 +1,4 @@
-//! The log of the embedded store is written back beside the calls: nobody stands at the gate
+//! The log of the embedded store is written back beside the calls, and no call stands at the gate
 //! meanwhile.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
@@ -24,10 +24,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// A page of the log with its head.
+/// A page of the log, with its header.
 const PAGE: u64 = 4096 + 24;
-/// The length, in pages, at which those who write wait for the log to be written back, and what
-/// they may have appended until they noticed.
+/// The length, in pages, at which writers wait for the log to be written back, and the pages that
+/// they may have appended before they noticed.
 const MOST_PAGES: u64 = 8192 + 512;
 
 #[test]
@@ -110,7 +110,7 @@ async fn a_call_about_a_small_name_writes_one_page_of_the_log() {
     let client = Client::open_with_disk(dir.path(), || Ok(()));
     let pages = || fs::metadata(dir.path().join("seinpaal.db-wal")).unwrap().len() / PAGE;
     client.pair("n", 1).await;
-    sleep(Duration::from_secs(1)).await; // until it has tidied up
+    sleep(Duration::from_secs(1)).await; // until the store has tidied up
     let before = pages();
     for ticket in 2..102 {
         client.pair("n", ticket).await;

@@ -1,4 +1,5 @@
-//! Queues in the embedded store: who is told, what deaths and reboots leave, and what the disk has.
+//! Queues in the embedded store: which workers are called, what deaths and reboots leave, and what
+//! the disk has.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -103,7 +104,7 @@ async fn what_a_closed_client_worked_on_goes_to_an_idle_worker_at_once() {
 fn what_a_killed_worker_worked_on_goes_to_idle_workers_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let [mut producer, mut first, mut second] = [1, 2, 3].map(|_| Client::start(dir.path()));
-    // Both stand in line already when somebody begins to work.
+    // Both workers stand in line already when another begins to work.
     assert_eq!(first.order("work q 1"), "works on");
     assert_eq!(second.order("work q 1"), "works on");
     assert_eq!(producer.order("push q a"), "pushed");
@@ -163,7 +164,7 @@ async fn a_reboot_keeps_items_and_returns_those_in_work_with_their_delivery_coun
     assert_eq!(b.work(3).await, " one 2 two 1");
 }
 
-/// Sessions are void after a reboot, and a queue of which nothing else was left goes with them.
+/// Sessions are void after a reboot, and a queue that has nothing else goes with them.
 #[tokio::test]
 async fn of_a_queue_that_is_empty_and_not_configured_no_row_survives_a_reboot() {
     let dir = tempfile::tempdir().unwrap();
@@ -182,7 +183,8 @@ async fn of_a_queue_that_is_empty_and_not_configured_no_row_survives_a_reboot() 
     assert_eq!(left.unwrap(), ["paused"]);
 }
 
-/// A client that has the answer to a push finds the item in what the disk had when it confirmed.
+/// A client that has the answer to a push finds the item on the disk as it was at that
+/// confirmation.
 #[tokio::test]
 async fn a_push_is_answered_when_the_disk_has_it() {
     let (dir, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -204,7 +206,7 @@ async fn a_push_is_answered_when_the_disk_has_it() {
     let finish = Request::Finish { delivery: items[0].delivery, how: How::Acknowledge };
     hand.ask("q", finish).await;
     assert_eq!(begins.try_iter().count(), 0, "workers do not wait for the disk");
-    // The power fails: the acknowledgement is lost, the item is not.
+    // The power fails: the acknowledgement is lost, but the item is not.
     assert_eq!(Worker::open(disk.path()).work(1).await, " kept 1");
 }
 

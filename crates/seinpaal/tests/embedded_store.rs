@@ -20,7 +20,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// The files of a client that lives.
+/// The files of a client that is alive.
 fn sign(inbox: Inbox) -> [String; 2] {
     [inbox.to_string(), format!("{inbox}.hangup")]
 }
@@ -32,7 +32,7 @@ struct Client {
 }
 
 impl Client {
-    /// The ticket that is said to be granted by what is heard next.
+    /// The ticket that the next news reports as granted.
     async fn granted(&mut self) -> Ticket {
         match self.news.recv().await {
             Some(News::Wakeup(wakeup)) if matches!(wakeup.what, What::Granted { .. }) => {
@@ -72,7 +72,7 @@ fn release(ticket: u128) -> Request {
     Request::Release { ticket: Ticket(ticket), slots: None }
 }
 
-/// Makes a reboot, as the store sees it: the kernel names another boot.
+/// Makes a reboot as the store sees it: the kernel has another boot id.
 fn reboot(dir: &Path) {
     let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
     db.execute("UPDATE boot SET id = 'another'", []).unwrap();
@@ -127,7 +127,7 @@ async fn a_child_is_on_record_until_it_is_forgotten() {
 }
 
 #[tokio::test]
-async fn whoever_opens_and_closes_the_file_of_a_holder_ends_nothing() {
+async fn a_process_that_opens_and_closes_the_file_of_a_holder_ends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (Client::open(dir.path()), Client::open(dir.path()));
     a.fence("n", 1).await;

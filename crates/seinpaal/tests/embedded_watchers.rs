@@ -1,5 +1,5 @@
-//! The embedded store: what happens when clients at the head of a line die with those that hold,
-//! and where many hold.
+//! The embedded store when clients at the head of a line die together with the holders, and when
+//! there are many holders.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
 mod processes;
@@ -19,7 +19,7 @@ fn a_client_process() {
     processes::client::run();
 }
 
-/// The holder dies last: by then nobody lives who watches it.
+/// The holder dies last. By then no process that watches it is alive.
 #[test]
 fn a_waiter_is_served_though_the_holder_and_all_before_it_in_line_were_killed() {
     let dir = tempfile::tempdir().unwrap();
@@ -35,15 +35,15 @@ fn a_waiter_is_served_though_the_holder_and_all_before_it_in_line_were_killed() 
     assert_eq!(last.line(), "news granted");
 }
 
-/// The first client of a store, once it has cleared away all that are dead. For five minutes from
-/// then on nobody finds them that way.
+/// The first client of a store, after it has cleared away all dead clients. For five minutes from
+/// then on no client finds the dead in that way.
 fn first_that_sweeps(dir: &Path) -> Client {
     let first = Client::start(dir);
     let db = rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap();
     let swept = || db.query_row("SELECT swept FROM boot", [], |row| row.get::<_, i64>(0)).unwrap();
     let begin = Instant::now();
     while swept() == 0 {
-        assert!(begin.elapsed() < BOUND, "nobody clears away the dead");
+        assert!(begin.elapsed() < BOUND, "the dead are not cleared away");
         thread::yield_now();
     }
     first
@@ -87,7 +87,7 @@ async fn of_a_hundred_holders_the_end_of_any_makes_way_for_the_first_in_line() {
         let queued = ask(&waiter, inbox, "n", acquire(ticket, 100, true)).await.unwrap();
         assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
         drop(holders.remove(33 * (ticket as usize - 200)));
-        let told = timeout(BOUND, told.recv()).await.expect("nobody tells it");
+        let told = timeout(BOUND, told.recv()).await.expect("the first in line is not told");
         assert!(matches!(told, Some(News::Wakeup(Wakeup { what: What::Granted { .. }, .. }))));
         holders.push(waiter);
     }
@@ -108,7 +108,7 @@ async fn of_a_hundred_holders_the_end_of_any_lets_a_newcomer_in_that_will_not_wa
     }
 }
 
-/// The first idle worker is told when somebody begins to work. It dies before that one does.
+/// The first idle worker is told when another begins to work. It dies before that other one does.
 #[test]
 fn what_a_killed_worker_worked_on_is_given_out_though_the_first_idle_worker_was_killed_too() {
     let dir = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn what_a_killed_worker_worked_on_is_given_out_though_the_first_idle_worker_was_
     assert_eq!(last.order("work q 1"), "works on a 2");
 }
 
-/// These look only when they are told. The first idle worker goes to the end of the line.
+/// These workers look only when they are told. The first idle worker goes to the end of the line.
 #[test]
 fn the_next_idle_worker_watches_when_the_first_one_has_asked_again() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Each example of fencing ends well only if a late holder was refused.
+//! Checks that each example of fencing succeeds only if the late holder was refused.
 
 use std::{
     env,
@@ -8,7 +8,7 @@ use std::{
 use seinpaal_rig::RedisServer;
 
 /// `cargo test` builds the examples with the tests, beside them. A cargo inside a test would build
-/// dependencies anew, for it has another environment.
+/// dependencies anew, because it has another environment.
 fn run(example: &str, arguments: &[&str]) -> Output {
     let test = env::current_exe().expect("this test");
     let directory = test.ancestors().nth(2).expect("target/debug").join("examples");

@@ -1,5 +1,5 @@
-//! Guarded writes on a real cluster: in the slot of the name, and said before anything is sent
-//! elsewhere.
+//! Guarded writes on a real cluster: in the slot of the name they are applied, and elsewhere they
+//! are refused before anything is sent.
 
 use seinpaal::{GuardedError, Seinpaal, Value};
 use seinpaal_rig::RedisCluster;

@@ -1,4 +1,4 @@
-//! The commands of a guarded write, and the answers where a command cannot work.
+//! The commands of a guarded write, and the errors for commands that cannot work.
 
 #[path = "support/guarded.rs"]
 mod guarded;
@@ -156,7 +156,7 @@ async fn a_server_without_memory_refuses_a_group_whole() {
         .await
         .unwrap();
     say::<()>(&server, cmd("CONFIG").arg("SET").arg("maxmemory").arg("1")).await;
-    // Full is passing, so it is tried for ten seconds unless room is made.
+    // A full server is a passing error, so the group is tried for ten seconds unless room is made.
     let writing = permit.guarded(|tx| {
         tx.del("old").set("new", "1");
     });

@@ -36,7 +36,7 @@ async fn a_permit_that_was_released_or_evicted_writes_nothing() {
     assert_eq!((get(&server, "a").await, get(&server, "b").await), (None, None));
 }
 
-/// What the scripts call the form of a value that begins with this number.
+/// The scripts' name for the form of a value that begins with this number.
 fn form_of(version: u8) -> &'static str {
     const FORMS: &str = include_str!("../../redis/src/lua/forms.lua");
     let version = version.to_string();
@@ -49,14 +49,14 @@ fn form_of(version: u8) -> &'static str {
     found.expect("the scripts know the form").0
 }
 
-/// The form of what the server keeps of the name.
+/// The form of the value that the server keeps of the name.
 async fn form(server: &RedisServer) -> &'static str {
     let value: Vec<u8> = say(server, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
     form_of(*value.first().expect("the name is there"))
 }
 
 #[tokio::test]
-async fn where_a_few_take_turns_who_holds_writes_and_who_has_held_does_not() {
+async fn where_a_few_take_turns_a_holder_writes_and_a_former_holder_does_not() {
     let server = RedisServer::start();
     let (_, first) = held(&server.socket_url("")).await;
     let second = Seinpaal::connect(&server.socket_url("")).await.unwrap().semaphore("n").limit(1);
@@ -79,7 +79,7 @@ async fn where_a_few_take_turns_who_holds_writes_and_who_has_held_does_not() {
     assert_eq!(get(&server, "a").await.as_deref(), Some("2"));
 }
 
-/// The form that a renewal has made, once it has come.
+/// The form that a renewal has made, once the renewal has come.
 async fn form_once_renewed(server: &RedisServer) -> &'static str {
     let renewed = async {
         loop {

@@ -14,11 +14,11 @@ const NAMES: usize = 4_000;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, with a count of the bytes that were asked for and not given back.
+/// The system's allocator, with a count of the bytes that were allocated and not freed.
 struct Counting;
 
-// SAFETY: each method passes on what it was given to the system's allocator, which keeps the
-// contract; the count is beside it.
+// SAFETY: each method passes its arguments on to the system's allocator, which keeps the contract.
+// The count does not touch the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);
@@ -45,13 +45,13 @@ async fn a_held_name_costs_its_client_less_than_two_thousand_bytes_and_they_come
     let server = RedisServer::start();
     let seinpaal = Seinpaal::connect(&server.socket_url("")).await.unwrap();
     let ask = |i| seinpaal.semaphore(&format!("name-{i}")).limit(1).acquire().into_future();
-    drop(ask(NAMES).await.unwrap()); // what a client has anyway is there
+    drop(ask(NAMES).await.unwrap()); // now the client has the memory that it always needs
     let before = LIVE.load(Ordering::Relaxed);
     let held = try_join_all((0..NAMES).map(ask)).await.unwrap();
     let of_held = bytes_a_name(before);
     assert!((100..2_000).contains(&of_held), "{of_held} bytes a name that is held");
     try_join_all(held.into_iter().map(|permit| permit.release())).await.unwrap();
-    // The driver counts at the end of a step, so one more is waited for.
+    // The driver counts at the end of a step, so the test waits for one more step.
     seinpaal.semaphore("name-0").snapshot().await.unwrap();
     assert_eq!(seinpaal.statistics().held, 0);
     let left = bytes_a_name(before);

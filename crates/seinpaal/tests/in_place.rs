@@ -1,5 +1,5 @@
-//! A request that waits for nobody is done within its first poll, on the thread that polls, and
-//! nothing waits for itself.
+//! A request that need not wait is done within its first poll, on the thread that polls, and no
+//! call waits for itself.
 #![cfg(feature = "embedded")]
 
 use std::{
@@ -14,7 +14,7 @@ use std::{
 use seinpaal::{AcquireError, Permit, Seinpaal, Semaphore, blocking::Wait};
 use tempfile::TempDir;
 
-/// How long the machine may be so busy that nothing is done in place.
+/// How long the machine may be too busy to do anything in place.
 const BOUND: Duration = Duration::from_secs(60);
 
 fn embedded() -> (TempDir, Seinpaal) {
@@ -28,7 +28,7 @@ fn poll_once<F: IntoFuture>(future: F) -> Poll<F::Output> {
     pin!(future.into_future()).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A pair of which both halves were answered in their first polls.
+/// Acquires and releases, and returns whether both were answered in their first polls.
 fn is_pair_done_in_place(semaphore: &Semaphore) -> bool {
     match poll_once(semaphore.acquire()) {
         Poll::Ready(permit) => poll_once(permit.expect("granted").release()).is_ready(),
@@ -44,7 +44,8 @@ fn a_lone_acquire_and_its_release_are_done_within_their_first_polls_and_without_
         let began = Instant::now();
         while !is_pair_done_in_place(&semaphore) {
             assert!(began.elapsed() < BOUND, "nothing is done in place");
-            // Whatever the connection's threads were busy with is over then.
+            // The connection's threads have finished their earlier work when this has been
+            // answered.
             semaphore.acquire().wait().expect("granted").release().wait().expect("released");
         }
         semaphore.acquire().wait().expect("nothing is left behind").release().wait().unwrap();
@@ -84,7 +85,7 @@ fn requests_of_many_threads_are_answered_once_each_and_never_above_the_limit() {
     }
 }
 
-/// A waker that asks for something itself.
+/// A waker that makes a request itself.
 struct Asks {
     semaphore: Semaphore,
     woken: Mutex<mpsc::Sender<Result<Option<Permit>, AcquireError>>>,
@@ -121,7 +122,7 @@ fn a_waker_that_asks_for_something_when_it_is_woken_inside_waits_for_nobody() {
 }
 
 #[test]
-fn whoever_is_told_that_its_request_waits_is_told_on_the_connections_thread() {
+fn a_caller_hears_on_the_connections_thread_that_its_request_waits() {
     let (_directory, embedded) = embedded();
     for seinpaal in [Seinpaal::in_memory(), embedded] {
         let name = seinpaal.semaphore("queued").limit(1);

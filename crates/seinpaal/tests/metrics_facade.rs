@@ -1,4 +1,4 @@
-//! The feature `metrics`: what a real exporter prints of what this process did.
+//! The feature `metrics`: what a real exporter prints about this process.
 
 use std::{
     sync::OnceLock,
@@ -8,13 +8,13 @@ use std::{
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use seinpaal::{AcquireError, Lost, Seinpaal, Semaphore};
 
-/// One recorder for the process; each test has names of its own.
+/// One recorder for the process. Each test uses names of its own.
 fn exporter() -> &'static PrometheusHandle {
     static EXPORTER: OnceLock<PrometheusHandle> = OnceLock::new();
     EXPORTER.get_or_init(|| PrometheusBuilder::new().install_recorder().unwrap())
 }
 
-/// The value of a series in what is printed now.
+/// The value of a series in the present output.
 fn value(series: &str) -> Option<f64> {
     let text = exporter().render();
     let line = text
@@ -28,8 +28,8 @@ async fn until(series: &str, wanted: f64) {
     until_it(series, |value| value == wanted).await;
 }
 
-/// Waits until a series has a value that will do. The recorder tells nobody, so it is asked until
-/// then.
+/// Waits until a series has an accepted value. The recorder sends no news, so it is asked again and
+/// again.
 async fn until_it(series: &str, will_do: impl Fn(f64) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !value(series).is_some_and(&will_do) {

@@ -1,6 +1,6 @@
 //! The Redis scripts of queues are compared with their ledger, operation by operation, on random
-//! histories on a real server with a clock of the test's own. A difference is made as short as it
-//! goes and printed.
+//! histories on a real server with a clock of the test's own. A history with a difference is made
+//! as short as possible and printed.
 
 #[path = "queue_differential/bench.rs"]
 mod bench;
@@ -27,7 +27,7 @@ use seinpaal_proto::{
 };
 use seinpaal_rig::RedisServer;
 
-/// As many as CI has time for; set the variable to look further.
+/// As many histories as CI has time for. Set the variable to look further.
 fn histories() -> u64 {
     std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
@@ -49,8 +49,8 @@ async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: 
     }
 }
 
-/// For `crates/planted`: the first of this many histories on which the scripts and the ledger
-/// differ.
+/// The first of this many histories on which the scripts and the ledger differ. `crates/planted`
+/// calls this.
 #[cfg(feature = "planted")]
 #[allow(dead_code, reason = "it is called from there")]
 pub(crate) async fn differs(histories: u64) -> Option<String> {

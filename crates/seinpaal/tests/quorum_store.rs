@@ -1,5 +1,5 @@
-//! What the quorum store does on real servers beyond what every store does: nodes that stop, pause,
-//! forget; votes in an order that is planted; what it refuses.
+//! The quorum store on real servers, with cases that other stores do not have: nodes that stop,
+//! pause or forget; votes in a planted order; and refused requests.
 
 #[path = "quorum_store/blips.rs"]
 mod blips;
@@ -69,7 +69,7 @@ impl Client {
         self.ask(Request::Acquire(attempt(ticket, limit))).await.unwrap()
     }
 
-    /// Asks until it is granted, while what was written to a node that was slow still arrives.
+    /// Asks until it is granted. Writes to a node that was slow may still arrive meanwhile.
     async fn until_granted(&self, ticket: u128) {
         while !matches!(self.attempt(ticket, 1).await, Reply::Granted(_)) {
             tokio::task::yield_now().await;
@@ -120,7 +120,7 @@ async fn one_node_that_is_paused_holds_up_nobody_for_long() {
         assert!(is_granted(&client.attempt(ticket, 1).await));
         client.ask(release(ticket)).await.unwrap();
     }
-    // The silent node is waited for once, and not again before it has answered.
+    // The silent node is waited for once, and then no more until it has answered.
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     nodes.servers[0].resume();
 }
@@ -152,13 +152,13 @@ async fn a_renewal_writes_down_at_a_node_that_forgot_what_a_majority_knows() {
     while nodes.say::<u32>(0, &key).await == 0 {
         assert!(is_renewed(&client.ask(renewal(1)).await.unwrap()));
     }
-    // Now another may fail: two still have it.
+    // Now another node may fail, because two nodes still have the permit.
     nodes.servers[1].kill();
     assert!(is_renewed(&client.ask(renewal(1)).await.unwrap()));
     assert!(!is_granted(&client.attempt(2, 1).await));
 }
 
-/// Another node is paused for each of the three clients while it asks, so that each has two nodes.
+/// While each of the three clients asks, another node is paused. So each client reaches two nodes.
 #[tokio::test]
 async fn three_clients_that_each_reach_two_nodes_have_two_permits_at_most() {
     let nodes = Ensemble::start();
@@ -202,7 +202,7 @@ async fn with_the_guard_two_nodes_that_forgot_admit_nobody_and_without_it_they_d
     }
 }
 
-/// As if this run of the server had been here for long.
+/// Makes the marker look as if this run of the server had been here for long.
 async fn mark(nodes: &Ensemble, node: usize, guard: u64) {
     let info: String = nodes.say(node, cmd("INFO").arg("server")).await;
     let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap().trim();
@@ -273,7 +273,7 @@ async fn a_waiter_is_granted_without_any_hint() {
     tokio::time::timeout(Duration::from_secs(30), told).await.expect("it asks again by itself");
 }
 
-/// Where the head of a name with rows has the count of permits held.
+/// The place of the count of permits held, in the head of a name with rows.
 const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Calls about many names that are due together share round trips. What comes of one is nothing to
-//! the others.
+//! Calls about many names that are due together share round trips. The failure of one has no effect
+//! on the others.
 
 #[path = "support/requests.rs"]
 mod requests;
@@ -112,7 +112,7 @@ async fn without_memory_a_bundle_that_only_asks_for_permits_is_refused_whole() {
     assert_eq!(keys, 0);
 }
 
-/// Their leases are renewed by far fewer calls than there are names.
+/// The leases of these names are renewed by far fewer calls than there are names.
 #[tokio::test]
 async fn one_client_holds_thousands_of_names_and_few_calls_renew_them() {
     const NAMES: u64 = 4_000;

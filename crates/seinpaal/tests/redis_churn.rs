@@ -1,5 +1,5 @@
-//! Clients whose connections are cut over and over, with the real driver: nobody is one too many,
-//! and everybody gets through.
+//! Clients whose connections are cut over and over, with the real driver. The limit is kept, and
+//! every client gets through.
 #![cfg(feature = "redis")]
 
 use std::{
@@ -17,7 +17,7 @@ const CLIENTS: usize = 12;
 const ROUNDS: usize = 60;
 const LIMIT: u32 = 3;
 
-/// How many are inside, and the most that ever were.
+/// How many clients are inside, and the most that ever were.
 #[derive(Default)]
 struct Room {
     inside: AtomicU32,
@@ -42,7 +42,7 @@ async fn rounds(semaphore: Semaphore, room: Arc<Room>) {
     }
 }
 
-/// Cuts all connections but its own until told to stop, and forgets the scripts.
+/// Cuts all connections but its own, and flushes the scripts, until it is told to stop.
 async fn cut(url: String, is_over: Arc<AtomicBool>) -> u32 {
     let client = redis::Client::open(url).expect("a URL");
     let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);

@@ -1,5 +1,5 @@
-//! The Redis store on a real cluster: where names live, hash slots that move while they are in use,
-//! masters that die, and wakeups through all of that.
+//! The Redis store on a real cluster: the nodes of names, hash slots that move while they are in
+//! use, masters that die, and wakeups through all these events.
 
 #[path = "redis_cluster/deaf.rs"]
 mod deaf;
@@ -31,7 +31,7 @@ async fn told_of_grant(client: &mut Client, ticket: u128) {
     }
 }
 
-/// Repeats a request, as the session does, until it is answered.
+/// Repeats a request until it is answered, as the session does.
 async fn insist(client: &Client, name: &str, request: Request) -> Reply {
     let insisting = async {
         loop {
@@ -44,12 +44,13 @@ async fn insist(client: &Client, name: &str, request: Request) -> Reply {
     timeout(BOUND, insisting).await.expect("an answer")
 }
 
-/// Two keys of a name, as docs/internals/stores/redis.md says.
+/// The two keys of a name, by docs/internals/stores/redis.md.
 fn keys(name: &str) -> [String; 2] {
     [format!("seinpaal:{{{name}}}"), format!("seinpaal:{{{name}}}:o")]
 }
 
-/// A name that waits behind a holder, and where it is: the hash slot, its master and another one.
+/// A name where a ticket waits behind a holder, and its place: the hash slot, its master and
+/// another one.
 struct Scene {
     holder: Client,
     waiter: Client,
@@ -101,8 +102,8 @@ async fn any_node_of_the_url_leads_to_all_the_others() {
     }
 }
 
-/// `hostname` without a name to announce: every node is `?` to the others, in the map and in
-/// redirections. `unknown-endpoint`: no node says where it is.
+/// With `hostname` and no name to announce, every node is `?` to the others, in the map and in
+/// redirections. With `unknown-endpoint`, no node says where it is.
 #[tokio::test]
 async fn nodes_that_tell_no_host_are_found_and_so_are_hash_slots_that_move_between_them() {
     for endpoint in ["hostname", "unknown-endpoint"] {
@@ -128,7 +129,7 @@ async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
     cluster.kill(from);
     let released = insist(&holder, "survives", release(1)).await;
     assert!(matches!(released, Reply::Released { .. }), "{released:?}");
-    // By a wakeup, or by looking again.
+    // The waiter is granted by a wakeup, or because it looks again.
     assert!(is_granted(&insist(&waiter, "survives", acquire(2)).await));
     while let Ok(Some(news)) = timeout(BOUND, waiter.news.recv()).await {
         if news == News::LookAgain {
@@ -238,7 +239,7 @@ async fn nothing_is_sent_twice_when_a_master_stops_in_mid_call() {
     ));
 }
 
-/// Where the head of a name with rows has the count of permits held.
+/// The place of the count of permits held, in the head of a name with rows.
 const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
 
 #[tokio::test]

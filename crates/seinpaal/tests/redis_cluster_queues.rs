@@ -1,4 +1,4 @@
-//! Queues on a real Redis cluster: a hash slot that moves while somebody waits, and a master that
+//! Queues on a real Redis cluster: a hash slot that moves while a worker waits, and a master that
 //! dies.
 
 #[path = "support/requests.rs"]
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 const BOUND: Duration = Duration::from_secs(30);
 
-/// One that sends its batches again until they are answered, as a session does.
+/// A worker that sends its batches again until they are answered, as a session does.
 struct Worker {
     client: Client,
     number: u64,
@@ -107,7 +107,7 @@ async fn a_queue_whose_hash_slot_moves_key_by_key_loses_no_item_no_delivery_and_
     cluster.nodes()[to].say(&["SCRIPT", "FLUSH"]);
     assert!(matches!(worker.acknowledge(first.delivery).await, Reply::Acknowledged { .. }));
     cluster.end_move(hash_slot, from, to);
-    // The worker's place is still there, and it is heard at the new node.
+    // The worker's place is still there, and the worker is heard at the new node.
     assert_eq!(timeout(BOUND, worker.client.news.recv()).await.unwrap(), Some(News::LookAgain));
     maker.push(b"two").await;
     worker.is_called().await;

@@ -27,7 +27,7 @@ async fn next(client: &mut Client) -> News {
     timeout(BOUND, client.news.recv()).await.expect("news in time").expect("news")
 }
 
-/// A waiter behind a holder is granted by a wakeup: the subscription works.
+/// A waiter behind a holder is granted by a wakeup, which proves that the subscription works.
 async fn wakeups_arrive(url: &str, client: &mut Client, tickets: u128) {
     let other = Client::connect(url, 77).await;
     assert!(is_granted(&other.acquire("w", tickets).await));
@@ -97,7 +97,7 @@ async fn where_nothing_listens_the_error_says_so() {
     assert!(socket.to_string().contains("nothing listens"), "{socket}");
 }
 
-/// Accepts, and answers every client with `answer`, or never with anything.
+/// Accepts connections, and answers every client with `answer`, or with nothing.
 fn listen(answer: Option<&'static str>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -168,7 +168,7 @@ async fn after_a_restart_of_the_server_everything_goes_on() {
     client.acquire("n", 1).await;
     server.kill();
     let error = loop {
-        // The first call may still have been sent.
+        // The first call may have been sent before the restart.
         let error = client.ask("n", acquire(2)).await.unwrap_err();
         if error.certainty() == Certainty::NotExecuted {
             break error;
@@ -192,7 +192,7 @@ async fn a_server_that_stops_in_mid_call_leaves_the_outcome_unknown() {
     let expected = (StoreErrorKind::Unreachable, Certainty::Unknown);
     assert_eq!((error.kind(), error.certainty()), expected, "{error}");
     assert_eq!(next(&mut client).await, News::LookAgain);
-    // The same ticket finds out whether the first request was executed.
+    // A request with the same ticket finds out whether the first request was executed.
     let reply = client.acquire("n", 2).await;
     assert!(matches!(reply, Reply::Queued { waiting: 1, .. }), "{reply:?}");
 }

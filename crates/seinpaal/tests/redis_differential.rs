@@ -1,6 +1,6 @@
 //! The Redis scripts are compared with the ledger, operation by operation, on random histories on a
-//! real server with a clock of the test's own. A difference is made as short as it goes and
-//! printed.
+//! real server with a clock of the test's own. A history with a difference is made as short as
+//! possible and printed.
 
 #[path = "redis_differential/bench.rs"]
 mod bench;
@@ -77,8 +77,8 @@ async fn first_different(
     None
 }
 
-/// For `crates/planted`: the first of this many histories on which the scripts and the ledger
-/// differ.
+/// The first of this many histories on which the scripts and the ledger differ. `crates/planted`
+/// calls this.
 #[cfg(feature = "planted")]
 #[allow(dead_code, reason = "it is called from there")]
 pub(crate) async fn differs(histories: u64) -> Option<String> {
@@ -104,7 +104,7 @@ async fn scripts_that_are_given_no_time_go_by_the_servers_in_microseconds() {
     assert_eq!(Bench::new(None).await.clocks_differ().await, None);
 }
 
-/// As many as CI has time for; set the variable to look further.
+/// As many histories as CI has time for. Set the variable to look further.
 fn histories() -> u64 {
     std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
@@ -146,7 +146,7 @@ async fn the_scripts_do_what_the_ledger_does_where_one_client_holds_many_and_ren
     }
 }
 
-/// So that the histories compare what they are made for.
+/// This shows that the histories really compare the calls that they are made for.
 #[tokio::test]
 async fn many_calls_renew_what_stands_apart_where_one_client_holds_many() {
     for drawn in [Drawn::Holding, Drawn::HoldingRows] {
@@ -183,7 +183,7 @@ async fn the_scripts_do_what_the_ledger_does_where_readers_and_writers_wait() {
     }
 }
 
-/// So that the histories compare what they are made for.
+/// This shows that the histories really compare the calls that they are made for.
 #[tokio::test]
 async fn most_calls_are_done_at_a_line_where_a_few_hand_over_to_each_other() {
     let mut bench = Bench::new(Some(TALLIES)).await;
@@ -198,13 +198,13 @@ async fn most_calls_are_done_at_a_line_where_a_few_hand_over_to_each_other() {
     }
 }
 
-/// Where time is real, as it is here for once.
+/// Time is real here, which no other history has.
 #[tokio::test]
 async fn what_a_few_have_left_is_gone_a_second_after_it_is_forgotten() {
     let left = made_line::left_by_two();
     let mut bench = Bench::new(Drawn::TightLine.changes()).await;
     assert!(bench.left_after(&left).await <= 61_000);
-    // Its price is not paid for ever.
+    // A name does not pay the price of the early expiry for ever.
     let short = ("left > most and uses < MOST_SHORT)", "left > most and uses < 1)");
     let mut bench = Bench::new(Drawn::TightLine.changes().into_iter().chain([short])).await;
     assert!(bench.left_after(&left).await > 61_000);

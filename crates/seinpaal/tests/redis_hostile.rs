@@ -1,4 +1,4 @@
-//! A server, or what answers in its place, that does not do as a Redis does.
+//! A server, or a program in its place, that does not behave like a Redis.
 
 #[path = "support/requests.rs"]
 mod requests;
@@ -16,11 +16,11 @@ use seinpaal_rig::{FakeAnswer, FakeServer};
 use tokio::time::{Instant, timeout, timeout_at};
 
 const BOUND: Duration = Duration::from_secs(30);
-/// Kilobytes. An idle client has some ten thousand, and an answer may have eight thousand besides.
+/// In kilobytes. An idle client has some ten thousand, and an answer may need another eight
+/// thousand.
 const MOST_MEMORY: u64 = 100_000;
 
-/// The first of a command's words, and whether it is a script of the ledger and not the question
-/// for rights.
+/// Returns whether a command calls a script of the ledger, and not the question for rights.
 fn is_call(words: &[String]) -> bool {
     words[0] == "EVALSHA" && words[2] != "0"
 }
@@ -28,7 +28,7 @@ fn is_call(words: &[String]) -> bool {
 /// An attack: its name, the command that it answers, and the answer.
 type Attack = (&'static str, fn(&[String]) -> bool, Vec<u8>);
 
-/// The answers of a hostile server, and when it gives them.
+/// The answers of a hostile server, and the commands that get them.
 fn attacks() -> Vec<Attack> {
     let is_hello: fn(&[String]) -> bool = |words| words[0] == "HELLO";
     let is_info = |words: &[String]| words[0] == "INFO";
@@ -89,14 +89,14 @@ async fn suffer() {
     println!("peak {}", peak());
 }
 
-/// Kilobytes that this process had at most.
+/// The most kilobytes that this process has had.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Calls again and again for so long, as sessions do, and counts.
+/// Calls again and again for so long, as sessions do, and counts the connections.
 async fn connections_in(period: Duration, server: &FakeServer) -> u64 {
     let client = Client::connect(&server.url(), 1).await;
     let end = Instant::now() + period;
@@ -113,8 +113,8 @@ async fn a_server_that_closes_at_each_call_is_not_stormed() {
             |words| if is_call(words) { FakeAnswer::Close } else { FakeAnswer::AsUsual },
         );
     let count = connections_in(Duration::from_secs(3), &server).await;
-    // Pauses double from 20 ms to 320 ms, of which jitter may take half: 6 tries, then one in 160
-    // ms at the most.
+    // Pauses double from 20 ms to 320 ms, and jitter may take half of each. So there are 6 tries,
+    // and then at most one in 160 ms.
     assert!((3..=30).contains(&count), "{count} connections in 3 s");
 }
 
@@ -127,14 +127,14 @@ async fn a_connection_that_is_lost_once_comes_back_at_once() {
     });
     let client = Client::connect(&server.url(), 1).await;
     client.ask("n", acquire(1)).await.unwrap_err();
-    // The fake's answer cannot be read, but it is an answer.
+    // The fake's answer cannot be read, but it counts as an answer.
     let error = client.ask("n", acquire(1)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     assert_eq!(server.connections(), 2);
 }
 
-/// In a transaction, a message that the script publishes to this client could stand in the place of
-/// its answer (Redis before 7.2).
+/// In a transaction, a message that the script publishes to this client could take the place of the
+/// script's answer (Redis before 7.2).
 #[tokio::test]
 async fn a_script_that_is_flushed_twice_is_sent_with_its_call_and_in_no_transaction() {
     let heard: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
@@ -147,7 +147,7 @@ async fn a_script_that_is_flushed_twice_is_sent_with_its_call_and_in_no_transact
         }
     });
     let client = Client::connect(&server.url(), 1).await;
-    // The fake's answer cannot be read, but it is an answer.
+    // The fake's answer cannot be read, but it counts as an answer.
     let error = client.ask("n", acquire(1)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     let heard = heard.lock().unwrap();
@@ -158,7 +158,7 @@ async fn a_script_that_is_flushed_twice_is_sent_with_its_call_and_in_no_transact
     assert_eq!(heard[3][2..], heard[0][2..], "the keys and arguments of the call");
 }
 
-/// A row: what a server says, when, what kind of error that is, and words of what we say.
+/// A row: when a server refuses, its words, the kind of the error, and a part of our message.
 const REFUSALS: [(&str, &str, StoreErrorKind, &str); 22] = [
     (
         "connecting",

@@ -1,4 +1,4 @@
-//! Queues on Redis: what only a real server shows.
+//! Queues on Redis, with cases that only a real server shows.
 
 #[path = "redis_queues/damage.rs"]
 mod damage;
@@ -36,8 +36,8 @@ async fn send(client: &Client, number: u64, request: Request) -> Result<Reply, S
     Ok(client.store.call_queue(&batch).await?.replies.remove(0))
 }
 
-/// Sends the same batch again, as a session does, until it is answered; how often that took is
-/// told, too.
+/// Sends a batch again, as a session does, until it is answered. Returns the replies, and the
+/// number of tries.
 async fn insist(client: &Client, batch: &Batch) -> (Replies, u32) {
     let mut tries = 1;
     let insisting = async {
@@ -128,7 +128,7 @@ async fn a_batch_whose_answer_was_lost_is_executed_once() {
     let proxy = Proxy::start(port).unwrap();
     let client = Client::connect(&proxy.url(), 1).await;
     let direct = Client::connect(&format!("redis://127.0.0.1:{port}"), 2).await;
-    // The server knows the script: what is cut off was executed.
+    // The server knows the script. So the call whose answer is cut off was executed.
     assert!(popped(send(&direct, 1, pop(8, false)).await.unwrap()).is_empty());
     proxy.cut_after("EVALSHA");
     let (pushed, tries) =
@@ -230,7 +230,8 @@ async fn keys_with_items_do_not_expire_and_keys_with_only_memories_do() {
     let empty = client.store.call_queue(&batch(&client, 0, vec![])).await.unwrap();
     let soon =
         |request| Batch { not_after: empty.now + 30 * SECOND, ..batch(&client, 1, vec![request]) };
-    // Nothing but a session and a place; then an item; then the session and the place again.
+    // First there are only a session and a place, then also an item, and then only the session and
+    // the place again.
     client.store.call_queue(&soon(pop(1, true))).await.unwrap();
     let remembered = ttls(&mut behind).await;
     assert!(remembered.iter().all(|ttl| (180_000..600_000).contains(ttl)), "{remembered:?}");
@@ -282,7 +283,8 @@ async fn an_idle_worker_is_called_and_nobody_else() {
         panic!("news of a queue")
     };
     assert_eq!((wakeup.name.as_str(), wakeup.what), ("n", What::Called));
-    // The other one is the first in line now, and is told when the call will have gone unanswered.
+    // The other worker is the first in line now. It is told when the call will have gone
+    // unanswered.
     let News::Queue(wakeup) = timeout(BOUND, other.news.recv()).await.unwrap().unwrap() else {
         panic!("news of a queue")
     };

@@ -1,5 +1,4 @@
-//! The rights of a Redis user. A missing right is reported when the client connects, and not when
-//! it is too late.
+//! The rights of a Redis user. A missing right is reported when the client connects, and not later.
 
 #[path = "support/requests.rs"]
 mod requests;
@@ -49,7 +48,7 @@ fn lines(advice: &[Advice]) -> String {
     advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// All messages when a user with these rights connects.
+/// All messages to a user with these rights when it connects.
 async fn said_to(rights: &[String]) -> String {
     let (_server, url) = server_for(rights);
     match connect(&url).await {
@@ -104,12 +103,12 @@ async fn each_documented_right_that_is_missing_is_named_when_a_client_connects()
     let knows_its_rights = program::version() >= (7, 0);
     for missing in documented().iter().filter(|right| right.starts_with('+')) {
         let command = missing.trim_start_matches('+');
-        // An old server can only be asked about what scripts do.
+        // An old server can be asked only about commands that scripts run.
         let is_outside = ["scan", "eval", "ping"].contains(&command);
         if is_outside && !knows_its_rights {
             continue;
         }
-        // Of SCRIPT LOAD it names the first word.
+        // Of SCRIPT LOAD an old server names only the first word.
         let named =
             if knows_its_rights { command } else { command.split('|').next().unwrap_or(command) };
         let rights: Vec<_> = documented().into_iter().filter(|right| right != missing).collect();
@@ -157,7 +156,7 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
 async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
     let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
     let mut advice = connect(&server.socket_url("")).await.unwrap().advice();
-    // An old server is a hint besides.
+    // An old server also gets a hint.
     advice.retain(|advice| advice.is_risk);
     let advice = lines(&advice);
     assert!(advice.contains("allkeys-lru") && advice.contains("noeviction"), "{advice}");

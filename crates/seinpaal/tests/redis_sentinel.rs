@@ -1,4 +1,4 @@
-//! How the Redis store finds a master through sentinels, and the errors if it cannot.
+//! The ways in which the Redis store finds a master through sentinels, and the errors if it cannot.
 
 #[path = "support/requests.rs"]
 mod requests;
@@ -21,7 +21,7 @@ use seinpaal_rig::{MASTER, SentinelServers};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
-/// How long a test waits for what must happen. No verdict depends on its length.
+/// How long a test waits for an event that must come. No verdict depends on its length.
 const BOUND: Duration = Duration::from_secs(30);
 
 async fn is_refused(url: &str, kind: StoreErrorKind, advice: &str) {
@@ -131,7 +131,7 @@ async fn a_client_that_begins_to_listen_notices_an_unannounced_move() {
     assert!(is_granted_in_time(&client).await);
 }
 
-/// Until a call is answered: those that found no server are made again.
+/// Repeats a call until it is answered, because a call that found no server is made again.
 async fn is_granted_in_time(client: &Client) -> bool {
     let asking = async {
         loop {
@@ -149,12 +149,12 @@ async fn is_subscribed(server: &mut MultiplexedConnection) -> bool {
     !channels.is_empty()
 }
 
-/// Plays a sentinel that has the master at this port, since that epoch.
+/// Plays a sentinel that reports the master at this port, since that epoch.
 fn sentinel_that_says(port: u16, epoch: u64) -> u16 {
     Sentinel::that_says(port, epoch).port
 }
 
-/// One that is played.
+/// A sentinel that the test plays.
 struct Sentinel {
     port: u16,
     says: Arc<Says>,
@@ -195,7 +195,7 @@ impl Sentinel {
         self.says.next.store(master, Ordering::SeqCst);
     }
 
-    /// After one answer the master has moved, and nobody is told.
+    /// After one answer the master moves, without news of that.
     fn once_asked_says(&self, next: u16) {
         self.says.next.store(next, Ordering::SeqCst);
     }

@@ -1,6 +1,5 @@
-//! Servers that say nothing and connections that die without a word, with the real driver. A
-//! renewal is repeated over a new connection in time, nobody is alarmed, and the order of a line
-//! stays.
+//! Silent servers and connections that die silently, with the real driver. A renewal is repeated
+//! over a new connection in time, no holder is alarmed, and the order of a line stays.
 #![cfg(feature = "redis")]
 
 #[path = "redis_silence/callers.rs"]
@@ -15,17 +14,17 @@ use seinpaal_rig::Proxy;
 use seinpaal_rig::RedisServer;
 use tokio::time::{Instant, sleep};
 
-/// How many clients there are. Each has its connection killed at another moment.
+/// How many clients there are. The connection of each is killed at another moment.
 const CLIENTS: u32 = 8;
 
 /// The ttl, in seconds: long enough for a busy machine, and too short for a renewal that waits for
-/// the one before it to fail. Another can be named by hand.
+/// the one before it to fail. The environment variable can set another.
 fn ttl() -> Duration {
     let named = std::env::var("SEINPAAL_SILENT_TTL").ok();
     Duration::from_secs_f64(named.map_or(6.0, |seconds| seconds.parse().expect("seconds")))
 }
 
-/// The state is looked at until then, and must not change.
+/// Looks at the state until then. It must not change.
 async fn watch(permit: &Permit, until: Instant, what: &str) {
     while Instant::now() < until {
         let told = permit.state();
@@ -46,8 +45,8 @@ async fn a_connection_that_dies_without_a_word_alarms_nobody() {
             let semaphore = seinpaal.semaphore("n").limit(CLIENTS);
             let permit = semaphore.acquire().ttl(ttl).await.expect("a permit");
             let began = Instant::now();
-            // From just after the grant to just before the renewal, at a third of the ttl, has been
-            // answered.
+            // The moments reach from just after the grant to just before the answer to the renewal,
+            // at a third of the ttl.
             let moment = ttl / 3 * client / (CLIENTS - 1);
             watch(&permit, began + moment, "before").await;
             proxy.kill_without_a_word();

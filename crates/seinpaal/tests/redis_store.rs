@@ -1,5 +1,5 @@
-//! The Redis store on a real server, beyond what the ledger says: commands, keys, full memory,
-//! forgotten scripts.
+//! The Redis store on a real server, with cases that the ledger does not have: commands, keys, full
+//! memory, forgotten scripts.
 
 #[path = "redis_store/cost.rs"]
 mod cost;
@@ -36,8 +36,8 @@ async fn start_flusher(server: &RedisServer) -> JoinHandle<()> {
     })
 }
 
-/// Fences an hour ahead of the clock, as after a clock that was an hour ahead, are remembered for
-/// that hour.
+/// If fences are an hour ahead of the clock, as after a clock that was an hour ahead, they are
+/// remembered for that hour.
 #[tokio::test]
 async fn the_keys_of_a_name_outlive_its_last_fence() {
     const HOUR: u64 = 3600 * SECOND;
@@ -48,7 +48,8 @@ async fn the_keys_of_a_name_outlive_its_last_fence() {
     let short = Request::Acquire(acquisition(1, TTL));
     let granted = Batch { fence_seen: seen, ..client.batch("n", vec![short]) };
     client.store.call(&granted).await.unwrap();
-    // By the short script, then by the full one; the second has a ticket to remember for longer.
+    // The first key is written by the short script, and the second by the full one, which has a
+    // ticket to remember for longer.
     let longer = Request::Cancel { ticket: Ticket(2), remember: 2 * HOUR, attach: None };
     for (last, hours) in [(release(1), 1), (longer, 2)] {
         client.ask("n", last).await.unwrap();
@@ -76,8 +77,8 @@ async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
     flusher.abort();
 }
 
-/// Each release hands over to a waiter of the same client, so its script publishes to the
-/// connection on which its answer is awaited.
+/// Each release hands over to a waiter of the same client. So its script publishes to the
+/// connection that waits for its answer.
 #[tokio::test]
 async fn a_wakeup_of_ones_own_is_no_answer_where_scripts_are_flushed_all_the_time() {
     let server = RedisServer::start();
@@ -139,7 +140,7 @@ async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_aske
             assert!(is_granted(&client.acquire(&name, 1).await));
             client.acquire(&name, 2).await;
         }
-        // The replica's master is not there, so it keeps its data.
+        // The replica's master does not exist, so the replica keeps its data.
         say::<()>(&mut behind, cmd("REPLICAOF").arg("127.0.0.1").arg(1)).await;
         let error = client.ask(&name, request.clone()).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{request:?}: {error}");
@@ -217,7 +218,7 @@ async fn a_pin_or_a_pause_stays_until_it_is_lifted() {
     wait_until_empty(&mut behind).await;
 }
 
-/// Expiry is the server's to do; a test only looks until it has, and not for ever.
+/// The server does the expiry. A test only looks until it is done, and not for ever.
 async fn wait_until_empty(behind: &mut MultiplexedConnection) {
     let empty = async {
         while say::<u64>(behind, &mut cmd("DBSIZE")).await > 0 {
@@ -240,7 +241,7 @@ async fn the_winner_is_woken_and_nobody_else() {
     let News::Wakeup(wakeup) = first.news.recv().await.unwrap() else { panic!() };
     assert_eq!((wakeup.ticket, wakeup.name.as_str()), (Ticket(2), "n"));
     assert!(matches!(wakeup.what, What::Granted { limit: 1, .. }));
-    // A grant of its own comes after anything that was sent before it.
+    // The client's own grant comes after every message that was sent before it.
     first.release("n", 2).await;
     let News::Wakeup(wakeup) = second.news.recv().await.unwrap() else { panic!() };
     assert_eq!(wakeup.ticket, Ticket(3));

@@ -1,4 +1,5 @@
-//! TLS: whom we trust, who trusts us, and what is said when somebody does not.
+//! TLS: the authorities that clients and servers trust, and the errors if one does not trust the
+//! other.
 
 #[path = "redis_tls/files.rs"]
 mod files;
@@ -82,7 +83,7 @@ async fn a_cluster_is_reached_over_tls_with_a_client_certificate() {
     let slots: Vec<u16> = (0..16_384).collect();
     cmd("CLUSTER").arg("ADDSLOTS").arg(slots).exec_async(&mut behind).await.unwrap();
     let url = format!("rediss+cluster://127.0.0.1:{port}{}", files.options(Some("client")));
-    // The cluster takes a moment to find that all slots are served.
+    // The cluster needs a moment to notice that all slots are served.
     let is_well = async {
         let mut state = cmd("CLUSTER");
         state.arg("INFO");
@@ -134,7 +135,7 @@ async fn the_error_offers_tls_to_a_server_that_has_it_and_none_to_one_that_has_n
     drop(server);
 }
 
-/// Another part of the program has chosen its provider, which could do nothing for us.
+/// Another part of the program has installed its provider, which would be useless to us.
 #[tokio::test]
 async fn the_provider_that_others_have_installed_is_neither_used_nor_changed() {
     let useless = CryptoProvider { cipher_suites: Vec::new(), ..ring::default_provider() };
@@ -145,7 +146,7 @@ async fn the_provider_that_others_have_installed_is_neither_used_nor_changed() {
     assert!(CryptoProvider::get_default().unwrap().cipher_suites.is_empty());
 }
 
-/// Settings that are read from the environment, or installed in a process, are tested in a child
+/// Settings that come from the environment, or are installed in a process, are tested in a child
 /// process.
 #[tokio::test]
 async fn the_authority_in_the_environment_is_trusted_and_no_provider_is_installed() {

@@ -1,5 +1,5 @@
-//! A server that lost its memory lets a second holder in beside the first; with the restart guard
-//! it does not. Whether somebody holds is judged by what it believes itself.
+//! A server that lost its memory admits a second holder beside the first. With the restart guard it
+//! does not. A holder counts for as long as its client believes that it holds.
 
 #[path = "restart_guard/mishaps.rs"]
 mod mishaps;
@@ -16,7 +16,7 @@ use seinpaal_proto::{Request, time::margin};
 use seinpaal_rig::RedisServer;
 
 const NAME: &str = "n";
-/// Long enough that nobody's belief ends while a server starts.
+/// Long enough that no holder's belief ends while a server starts.
 const LONG: Duration = Duration::from_secs(30);
 /// Short enough to wait for its end.
 const SHORT: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ async fn mutex(url: &str, ttl: Duration) -> Semaphore {
     seinpaal.semaphore(NAME).limit(1)
 }
 
-/// A holder that the server is about to forget, and that does not hear of it.
+/// A holder that the server is about to forget, and that does not learn of that.
 struct Holder {
     _client: Client,
     believes_until: Instant,

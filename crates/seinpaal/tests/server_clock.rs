@@ -1,5 +1,5 @@
-//! A server whose wall clock is set while it runs: fences go on growing. By the library of
-//! `faketime`; that the clock is set is seen by the server's own `TIME`.
+//! A server whose wall clock is set while it runs still gives growing fences. The library of
+//! `faketime` sets the clock, and the server's own `TIME` proves that it is set.
 
 #[path = "support/requests.rs"]
 mod requests;
@@ -12,8 +12,8 @@ use seinpaal_rig::{Clocks, RedisServer};
 
 const HOUR: i64 = 3_600;
 
-/// What the torture rig once found: the clock is an hour ahead for a while, and then the name is
-/// idle for longer than anything is remembered. Every client is new, and so has seen no fences.
+/// A case that the torture rig once found: the clock is an hour ahead for a while, and then the
+/// name is idle for longer than any memory lasts. Every client is new, and so has seen no fences.
 #[tokio::test]
 async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a_while() {
     let clock = ServerClock::new();
@@ -29,9 +29,9 @@ async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a
     assert_eq!(keys(&server).await, 0, "the clock has passed the last fence");
 }
 
-/// Not promised (docs/guarantees.md): forgotten in the time in which the clock was ahead, the name
-/// gives fences that a new client cannot know, but not to one that has heard from the server
-/// meanwhile.
+/// This is not promised (docs/guarantees.md). If the name was forgotten while the clock was ahead,
+/// it gives fences again. A new client cannot notice that, but a client that has heard from the
+/// server meanwhile never gets such a fence.
 #[tokio::test]
 async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fences_nevertheless() {
     let clock = ServerClock::new();
@@ -48,7 +48,7 @@ async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fenc
     assert!(permit.fence() > before);
 }
 
-/// How many keys of the name there are.
+/// The number of keys of the name.
 async fn keys(server: &RedisServer) -> u64 {
     let mut exists = cmd("EXISTS");
     exists.arg("seinpaal:{n}").arg("seinpaal:{n}:o");
@@ -81,7 +81,7 @@ impl ServerClock {
         self.0.server(Self::OF, &[]).unwrap()
     }
 
-    /// Sets the clock to be ahead by this many seconds, and checks that it is.
+    /// Sets the clock ahead by this many seconds, and checks that it is.
     async fn set(&self, server: &RedisServer, ahead: i64) {
         self.0.set(Self::OF, ahead);
         let mut behind = plain(&server.socket_url("")).await;

@@ -1,7 +1,7 @@
-//! Clients whose wall clock is an hour off, either way: nothing changes for anybody.
+//! Clients whose wall clock is an hour off, in either direction. No client notices a difference.
 //!
-//! The clients are this program again, with the library of `faketime`. They show the parent their
-//! clock, so that a `faketime` that does nothing is found out.
+//! The clients are this program again, with the library of `faketime`. They report their clock to
+//! the parent, so that a `faketime` without effect is noticed.
 
 use std::{
     env,
@@ -45,7 +45,8 @@ async fn a_client_whose_clock_is_an_hour_off_robs_nobody_and_is_not_robbed() {
     assert!(fences.is_sorted_by(|earlier, later| earlier < later), "{fences:?}");
 }
 
-/// The one who holds has a lease of the length it asked for, and newcomers are turned away.
+/// Checks that the holder has a lease of the length that it asked for, and that newcomers are
+/// refused.
 async fn assert_nobody_gets_in(semaphore: &Semaphore) -> Snapshot {
     assert!(semaphore.try_acquire().await.unwrap().is_none());
     let snapshot = semaphore.snapshot().await.unwrap();
@@ -55,7 +56,7 @@ async fn assert_nobody_gets_in(semaphore: &Semaphore) -> Snapshot {
     snapshot
 }
 
-/// The client's side; does nothing unless this process was started to be one.
+/// The client's side. It does nothing unless this process was started as a client.
 #[tokio::test]
 async fn a_client_process() {
     let Ok(url) = env::var(URL) else { return };
@@ -104,7 +105,7 @@ struct Client {
 }
 
 impl Client {
-    /// Starts one whose clock is off by so many seconds.
+    /// Starts a client whose clock is off by so many seconds.
     fn start(url: &str, off: i64) -> Self {
         let clocks = Clocks::new().unwrap();
         assert!(clocks.can_be_set(), "faketime is missing: run ./test, which installs it");
@@ -135,14 +136,13 @@ impl Client {
         self.line()
     }
 
-    /// Waits until it holds, and returns its fence.
+    /// Waits until the client holds, and returns its fence.
     fn granted(&mut self) -> u64 {
         let said = self.line();
         said.strip_prefix("granted ").expect(&said).parse().unwrap()
     }
 
-    /// What it says next; what the test harness prints about itself may stand before it in the
-    /// line.
+    /// The client's next line. The test harness may print about itself earlier in the line.
     fn line(&mut self) -> String {
         loop {
             let mut line = String::new();

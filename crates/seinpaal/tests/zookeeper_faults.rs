@@ -13,7 +13,7 @@ use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
 use seinpaal_rig::{Direction, Mode, Proxy, ZookeeperEnsemble};
 use support::{Client, acquire, granted, plain, release};
 
-/// How long a test waits for what must happen. No verdict depends on its length.
+/// How long a test waits for an event that must come. No verdict depends on its length.
 const BOUND: Duration = Duration::from_secs(60);
 
 struct Scene {
@@ -45,7 +45,7 @@ async fn until(condition: impl AsyncFn() -> bool) {
     tokio::time::timeout(BOUND, met).await.expect("it comes to that");
 }
 
-/// Passes over everything else that is said.
+/// Skips all other news.
 async fn told_of(client: &mut Client, ticket: u128) -> What {
     loop {
         match client.told().await {
@@ -148,8 +148,8 @@ async fn a_connection_that_comes_back_in_time_keeps_the_permit_and_hears_what_it
     assert_eq!(client.ask("mine", release(1)).await.unwrap(), left);
 }
 
-/// Returns whether one of these requests is a transaction: each is a length, a number, and what it
-/// wants.
+/// Returns whether one of these requests is a transaction. Each request is a length, a number, and
+/// the kind of request.
 fn has_transaction(mut bytes: &[u8]) -> bool {
     const TRANSACTION: [u8; 4] = 14_i32.to_be_bytes();
     while let Some((head, _)) = bytes.split_at_checked(12) {
@@ -169,11 +169,11 @@ async fn held(witness: &Client) -> u32 {
     }
 }
 
-/// The server does what it is asked, and the connection is lost before its answer is here.
+/// The server executes the request, and the connection is lost before the answer arrives.
 ///
-/// A plain read sees that the server has done it. An inspection would be a write, because it moves
-/// the clock of the name. The server would refuse a request that such a write overtakes, and the
-/// test would wait for an answer that nobody owes.
+/// A plain read sees that the server has executed it. An inspection would be a write, because it
+/// moves the clock of the name. The server would refuse a request that such a write overtakes, and
+/// the test would wait for an answer that never comes.
 async fn lose_the_answer(scene: &Scene, client: &Client, path: &str, request: Request) {
     let plain = plain().await;
     let written = async || plain.check_stat(path).await.unwrap().map(|stat| stat.mzxid);
@@ -181,8 +181,9 @@ async fn lose_the_answer(scene: &Scene, client: &Client, path: &str, request: Re
     scene.relay.set_after(has_transaction, Mode::Swallow(Direction::Answer));
     let losing = async {
         until(async || written().await != before).await;
-        // The first cut comes before answers pass again: the relay may not have read this one yet.
-        // The second cuts a connection that was made in between, and was still deaf.
+        // The first cut comes before answers pass again, because the relay may not have read this
+        // answer yet. The second cut is for a connection that was made in between and never gets
+        // answers.
         scene.relay.cut();
         scene.relay.set(Mode::Pass);
         scene.relay.cut();

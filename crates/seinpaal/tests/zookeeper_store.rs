@@ -1,5 +1,4 @@
-//! The ZooKeeper store beyond what every store promises: where it keeps things, and what it says
-//! when it cannot.
+//! The ZooKeeper store, with cases that other stores do not have: its znodes, and its errors.
 
 #[path = "support/zookeeper.rs"]
 mod support;
@@ -84,7 +83,7 @@ async fn fences_grow_over_a_name_that_was_forgotten_though_the_clock_is_set_back
         assert!(grant.fence > last, "{:?} after {last:?}", grant.fence);
         last = grant.fence;
         client.ask("n", release(round)).await.unwrap();
-        // Before the clock has passed its last fence a name is not forgotten.
+        // A name is not forgotten before the clock has passed its last fence.
         clock.store(last.0 + 61 * SECOND, Ordering::SeqCst);
         client.settle("n").await;
         assert_eq!(children("/store/floor/names").await, [""; 0]);
@@ -104,7 +103,7 @@ async fn nothing_is_left_behind_when_all_have_left_and_are_forgotten() {
     clock.fetch_add(61 * SECOND, Ordering::SeqCst);
     let other = Client::try_connect(&url("rest"), 2, Some(clock)).await.unwrap();
     drop(client);
-    // Names are looked for by whoever is there, not by those who used them.
+    // Any client that is there cleans up old names, and not the clients that used them.
     until(async || children("/store/rest/names").await.is_empty()).await;
     drop(other);
     until(async || children("/store/rest/inboxes").await.is_empty()).await;
@@ -126,7 +125,7 @@ async fn a_client_that_comes_back_to_a_name_that_came_back_does_not_take_one_for
     there.settle("n").await;
     granted(there.ask("n", acquire(2)).await.unwrap());
     there.ask("n", release(2)).await.unwrap();
-    // As many writes as before, so the znode has the version that `here` remembers.
+    // There were as many writes as before, so the znode has the version that `here` remembers.
     let reply = here.ask("n", release(2)).await.unwrap();
     assert!(matches!(reply, Reply::Ended { ticket: Ticket(2), .. }), "{reply:?}");
 }
@@ -145,7 +144,7 @@ async fn waiters_beyond_the_most_are_refused_and_the_others_are_served() {
         }
     };
     assert_eq!((error.kind(), error.certainty()), (StoreErrorKind::Full, Certainty::NotExecuted));
-    // And one by one, until not even one more fits.
+    // Waiters are added one by one, until not even one more fits.
     let spread = |i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_0c83_2d1b_5a67) >> 1;
     while client.ask("n", acquire(spread(next))).await.is_ok() {
         next += 1;
@@ -211,7 +210,7 @@ async fn a_batch_that_is_empty_makes_nothing() {
     assert_eq!(children("/store/empty/names").await, [""; 0]);
 }
 
-/// What a record of the log says where an entry is removed.
+/// The byte that marks a removed entry in a record of the log.
 const NO_ENTRY: u8 = 7;
 
 #[tokio::test]
@@ -250,7 +249,7 @@ async fn an_examination_tells_of_each_server_its_version_and_the_leaders_clock()
     assert!(fact("servers").ends_with(" standalone") && !fact("clock").is_empty(), "{facts:?}");
     let advice = client.store.advice();
     assert!(advice.len() == 1 && !advice[0].is_risk, "{advice:?}");
-    // A second server that nobody runs.
+    // A second server that does not run.
     let two = url("ensemble").replacen("/store/", ",127.0.0.1:1/store/", 1);
     let client = Client::connect(&two, 2).await;
     client.store.examine(0).await.unwrap();

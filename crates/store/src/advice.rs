@@ -1,4 +1,4 @@
-//! Facts about a store, and advice on what to change, for people.
+//! Facts about a store, and advice on changes to it, for people.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use std::fmt;
 #[non_exhaustive]
 pub struct Advice {
     /// Whether a promise may be broken: a permit could be given twice, or taken from a holder that
-    /// renews it. Otherwise something is merely slower, or could go unnoticed.
+    /// renews it. If not, something is only slower, or could go unnoticed.
     pub is_risk: bool,
     /// The fault and its remedy, in one line.
     pub text: String,
 }
 
 impl Advice {
-    /// A promise may be broken.
+    /// Makes advice for a store that may break a promise.
     #[must_use]
     pub fn risk(text: impl Into<String>) -> Self {
         Self { is_risk: true, text: text.into() }
     }
 
-    /// No promise is at stake.
+    /// Makes advice for a store that keeps its promises.
     #[must_use]
     pub fn hint(text: impl Into<String>) -> Self {
         Self { is_risk: false, text: text.into() }
     }
 
-    /// As this advice, with the place in front of it.
+    /// Returns this advice with the place in front of its text.
     #[must_use]
     pub fn at(self, place: &str) -> Self {
         Self { text: format!("{place}: {}", self.text), ..self }
@@ -39,18 +39,18 @@ impl fmt::Display for Advice {
     }
 }
 
-/// Something that is known about a store.
+/// A fact about a store.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Fact {
-    /// What, in a word or two: `version`, `memory limit`.
+    /// The name of the fact, in a word or two: `version`, `memory limit`.
     pub what: &'static str,
     /// The value of the fact.
     pub value: String,
 }
 
 impl Fact {
-    /// A fact: its name and its value.
+    /// Makes a fact from its name and its value.
     #[must_use]
     pub fn new(what: &'static str, value: impl Into<String>) -> Self {
         Self { what, value: value.into() }

@@ -15,7 +15,7 @@ use crate::boottime;
 /// A reading of a store's clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Reading {
-    /// Microseconds since 1970, as the store believes.
+    /// The store's time, in microseconds since 1970.
     pub shows: Micros,
     /// When this client asked, in microseconds of its monotonic clock, which also counts while the
     /// machine sleeps. The instant lies before the reading, so the client never takes the store's
@@ -24,23 +24,23 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A reading of a clock that stands still until a test moves it.
+    /// Makes a reading of a clock that stands still until a test moves it.
     pub fn take(shows: Micros) -> Self {
         Self { shows, asked_at: boottime::now() }
     }
 }
 
-/// Where a store reads its clock. `Manual` is for tests.
+/// The clock of a store. `Manual` is for tests.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The machine's, which people and daemons may set.
+    /// The clock of the machine, which people and daemons may set.
     System,
-    /// The number in here, in microseconds.
+    /// The number in the atomic, in microseconds.
     Manual(Arc<AtomicU64>),
 }
 
 impl Clock {
-    /// Microseconds since 1970; 0 if the machine believes in an earlier year.
+    /// Returns microseconds since 1970; 0 if the machine's clock shows an earlier year.
     #[must_use]
     pub fn now(&self) -> Micros {
         match self {

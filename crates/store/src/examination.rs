@@ -1,4 +1,4 @@
-//! A look at what a store keeps: whether the stored ledgers say anything against themselves.
+//! Examines the ledgers that a store keeps for contradictions.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use seinpaal_proto::{
 
 use crate::StoreError;
 
-/// The most rows of a kind that are read of one name. A name with more is looked at, and its rows
-/// are not added up.
+/// The most rows of a kind that are read of one name. A name with more is looked at, but its rows
+/// and totals are not compared.
 pub const ROWS: u32 = 1000;
 /// The longest finding, in characters.
 const LONGEST: usize = 240;
 
-/// What was found in the stored ledgers that were looked at.
+/// The result of an examination of stored ledgers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Examination {
@@ -22,23 +22,23 @@ pub struct Examination {
     pub names: usize,
     /// How many queues were looked at.
     pub queues: usize,
-    /// Whether there were more, which were not looked at.
+    /// Whether there were more names or queues, which were not looked at.
     pub is_cut: bool,
-    /// What the ledgers say against themselves.
+    /// The contradictions in the ledgers.
     pub contradictions: Vec<Contradiction>,
 }
 
-/// What a stored ledger says against itself, or that it cannot be read.
+/// A contradiction in a stored ledger, or the reason why it cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Contradiction {
     /// The name, or the name of the queue.
     pub name: Name,
-    /// Whether that is a queue.
+    /// Whether the name is that of a queue.
     pub is_queue: bool,
-    /// Where, if the store keeps the name in more than one place: the server.
+    /// The server, if the store keeps the name in more than one place.
     pub place: Option<String>,
-    /// What was found, in one line.
+    /// The finding, in one line.
     pub text: String,
 }
 
@@ -51,14 +51,14 @@ impl fmt::Display for Contradiction {
 }
 
 impl Examination {
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.contradictions.is_empty()
     }
 
-    /// Whether as many as `most` have been looked at. Then the next one is not, and it is noted
-    /// that there is one.
+    /// Returns whether as many as `most` names and queues have been looked at. Then the next one is
+    /// not looked at, and the examination notes that there are more.
     #[doc(hidden)]
     pub fn is_full(&mut self, most: usize) -> bool {
         let is_full = self.names + self.queues >= most;
@@ -66,10 +66,10 @@ impl Examination {
         is_full
     }
 
-    /// Takes note of what came of the [look](look_at) at a name.
+    /// Takes in the result of a [look](look_at) at a name.
     ///
     /// # Errors
-    /// That of the look, if it is not about what is kept under this name.
+    /// The error of the look, if the error is not about the record of this name.
     #[doc(hidden)]
     pub fn take(
         &mut self,
@@ -81,10 +81,10 @@ impl Examination {
         self.note(name, false, place, looked)
     }
 
-    /// As above, of a queue.
+    /// Takes in the result of a [look](look_at_queue) at a queue.
     ///
     /// # Errors
-    /// As above.
+    /// The error of the look, if the error is not about the record of this queue.
     #[doc(hidden)]
     pub fn take_queue(
         &mut self,
@@ -95,6 +95,8 @@ impl Examination {
         self.note(name, true, None, looked)
     }
 
+    /// Adds the findings of one look. An unreadable record is a finding; any other error ends the
+    /// examination.
     fn note(
         &mut self,
         name: &Name,
@@ -118,7 +120,7 @@ impl Examination {
     }
 }
 
-/// The batch that looks at a name. It is nobody's.
+/// Returns the batch that looks at a name. It has no inbox.
 #[doc(hidden)]
 #[must_use]
 pub fn look_at(name: &Name) -> Batch {
@@ -126,14 +128,14 @@ pub fn look_at(name: &Name) -> Batch {
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
 }
 
-/// What the answers to [that](look_at) say against each other.
+/// Returns the contradictions in the answers to [that batch](look_at).
 #[doc(hidden)]
 #[must_use]
 pub fn found(replies: &Replies) -> Vec<String> {
     replies.replies.iter().flat_map(found_in).collect()
 }
 
-/// As above, of one answer.
+/// Returns the contradictions in one answer.
 #[doc(hidden)]
 #[must_use]
 pub fn found_in(reply: &Reply) -> Vec<String> {
@@ -143,7 +145,8 @@ pub fn found_in(reply: &Reply) -> Vec<String> {
     }
 }
 
-/// What a whole state says against itself. It is looked at before anything is executed on it.
+/// Returns the contradictions in a whole state. The caller checks it before anything is executed on
+/// it.
 #[doc(hidden)]
 #[must_use]
 pub fn found_in_state(state: &MemoryState) -> Vec<String> {
@@ -151,11 +154,12 @@ pub fn found_in_state(state: &MemoryState) -> Vec<String> {
     first.map(|text| text.chars().take(LONGEST).collect()).into_iter().collect()
 }
 
-/// The lists of items that are read with a snapshot. It has those in work itself.
+/// The lists of items that are read with a snapshot. The snapshot itself has the items in work.
 const LISTED: [queue::ItemState; 3] =
     [queue::ItemState::Ready, queue::ItemState::Delayed, queue::ItemState::Dead];
 
-/// The batch that looks at a queue, and lists its items in the same step. It is nobody's.
+/// Returns the batch that looks at a queue, and lists its items in the same step. It belongs to no
+/// session.
 #[doc(hidden)]
 #[must_use]
 pub fn look_at_queue(name: &Name) -> queue::Batch {
@@ -166,7 +170,7 @@ pub fn look_at_queue(name: &Name) -> queue::Batch {
     queue::Batch { name, session: Inbox(0), number: 0, not_after, seen: 0, requests }
 }
 
-/// What the answers to [that](look_at_queue) say against each other.
+/// Returns the contradictions in the answers to [that batch](look_at_queue).
 #[doc(hidden)]
 #[must_use]
 pub fn found_in_queue(replies: &queue::Replies) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What the readers of bytes from outside have in common under a fuzzer:
+//! Checks that the fuzz targets of several crates share, for readers of bytes from outside:
 //! docs/internals/proof/fuzzing.md.
 
 use std::fmt::Display;

@@ -10,7 +10,7 @@ pub use commands::Shape;
 
 /// The commands of a guarded write, in order. See `Permit::guarded`.
 ///
-/// Keys and values are bytes. Each method answers at its place in what `guarded` gives.
+/// Keys and values are bytes. `guarded` returns the answers in the order of the commands.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CommandGroup {
     pub commands: Vec<GuardedCommand>,
@@ -30,20 +30,20 @@ pub struct GuardedCommand {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// Nothing is there.
+    /// The key or the field does not exist.
     Nil,
     /// A number, exact up to 2^53.
     Int(i64),
-    /// A value; fractions, too, are text.
+    /// A value. Numbers with fractions are text, too.
     Bytes(Vec<u8>),
-    /// `OK`, or what else a command says of itself.
+    /// `OK`, or another status that a command answers.
     Status(String),
-    /// Several.
+    /// Several values.
     List(Vec<Self>),
 }
 
 impl Value {
-    /// Returns the number, or what can be read as one.
+    /// Returns the number, or the bytes read as a number.
     #[must_use]
     pub fn as_int(&self) -> Option<i64> {
         match self {
@@ -66,60 +66,61 @@ impl Value {
 /// A guarded write: the permit that must be held, and the commands.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GuardedWrite {
-    /// The name whose permits they are.
+    /// The name of the permits.
     pub name: Name,
-    /// All of these must hold.
+    /// The tickets and fences that must all hold.
     pub held: Vec<(Ticket, Fence)>,
-    /// Drawn at random for this write. The store applies the write once, however often it arrives.
+    /// An id that was drawn at random for this write. The store applies the write once, however
+    /// often it arrives.
     pub id: u128,
     /// The commands.
     pub group: CommandGroup,
 }
 
-/// Why a group was not applied, or not wholly.
+/// The reason why a group was not applied, or not wholly.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum GuardedError {
-    /// The permit is not held (any more): nothing was written.
+    /// The permit is not held any more. Nothing was written.
     #[error("the permit is not held any more: nothing was written")]
     NotHeld,
-    /// The group is not one. Nothing was sent.
+    /// The group is not valid. Nothing was sent.
     #[error(transparent)]
     Bad(#[from] BadGroup),
     /// A key is in another hash slot of the cluster than the name. Nothing was sent.
     #[error("the key {0:?} is elsewhere in the cluster than the name: make keys with `permit.key`")]
     OtherHashSlot(String),
-    /// A command cannot work (another type, not a number): nothing was written.
+    /// A command cannot work (another type, not a number). Nothing was written.
     #[error("command {} of the group cannot work, nothing was written: {why}", .command + 1)]
     Refused {
-        /// Which, from 0.
+        /// The index of the command, from 0.
         command: usize,
-        /// What the server said.
+        /// The server's message.
         why: String,
     },
-    /// A command failed that could not be foreseen. Those before it are applied, it and those after
-    /// are not.
+    /// A command failed in a way that could not be foreseen. The commands before it are applied.
+    /// This command and those after it are not.
     #[error("command {} of the group failed, those before it are applied: {why}", .command + 1)]
     Partial {
-        /// Which, from 0.
+        /// The index of the command, from 0.
         command: usize,
-        /// What the server said.
+        /// The server's message.
         why: String,
         /// The answers of the commands before it.
         answers: Vec<Value>,
     },
-    /// The store did not answer in time: the group was applied wholly, once, or not at all.
+    /// The store did not answer in time. The group was applied wholly and once, or not at all.
     #[error("the group may have been applied or not: {0}")]
     Unknown(StoreError),
     /// The connection is closed (`Seinpaal::close`). A group that was under way then was applied
-    /// wholly, once, or not at all.
+    /// wholly and once, or not at all.
     #[error("the connection is closed: the group may have been applied or not")]
     Closed,
-    /// The store did not take it: nothing was written.
+    /// The store did not take the group. Nothing was written.
     #[error(transparent)]
     Store(StoreError),
-    /// This store keeps permits and nothing else.
-    #[error("guarded writes are not on this store: give the fence to what you write to")]
+    /// This store has no guarded writes.
+    #[error("this store has no guarded writes: give the fence to the resource that you write to")]
     NotOnThisStore,
 }
 
@@ -133,27 +134,27 @@ impl From<StoreError> for GuardedError {
     }
 }
 
-/// Why a group cannot be sent.
+/// The reason why a group cannot be sent.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BadGroup {
-    /// Not one of the commands that may be in a group.
+    /// The group has a command that no group may have.
     #[error("{0} cannot be in a guarded write: only plain commands on one key can")]
     UnknownCommand(String),
-    /// Too few or too many arguments.
+    /// A command has too few or too many arguments.
     #[error("{0} takes {2} to {3} arguments besides its key, and was given {1}")]
     Arguments(&'static str, usize, usize, usize),
-    /// No commands.
+    /// The group has no commands.
     #[error("a guarded write has at least one command")]
     Empty,
-    /// Too many commands or bytes.
+    /// The group has too many commands or bytes.
     #[error(
         "a guarded write has at most {} commands and {} bytes",
         CommandGroup::MOST,
         CommandGroup::MOST_BYTES
     )]
     TooLarge,
-    /// A key in which the store keeps permits.
+    /// A key belongs to the store, which keeps permits in it.
     #[error("the key {0:?} belongs to the store itself")]
     OurKey(String),
 }
@@ -164,7 +165,7 @@ impl CommandGroup {
     /// The most bytes of all keys and arguments together.
     pub const MOST_BYTES: usize = 8 << 20;
 
-    /// Returns the commands of the group, or what is wrong with it.
+    /// Returns the commands of the group, or the error in it.
     pub fn check(&self) -> Result<(), BadGroup> {
         if let Some(bad) = &self.bad {
             return Err(bad.clone());
@@ -181,10 +182,11 @@ impl CommandGroup {
         Ok(())
     }
 
-    /// Adds a command that has no method here, from those of one key that read or write plain data.
+    /// Adds a command that has no method here. It must be one of those that read or write plain
+    /// data under one key.
     ///
-    /// One that is not among them, or has too few or too many arguments, fails the whole group
-    /// before anything is sent.
+    /// An unknown command, or one with too few or too many arguments, fails the whole group before
+    /// anything is sent.
     pub fn command(
         &mut self,
         name: &str,
@@ -204,12 +206,13 @@ impl CommandGroup {
     }
 }
 
-/// The hash tag of a name, as Redis Cluster reads it: keys with it are where the name is.
+/// Returns the hash tag of a name, as Redis Cluster reads it. Keys with this tag are stored where
+/// the name is.
 pub fn hash_tag(name: &str) -> String {
     format!("{{{}}}", encode(name))
 }
 
-/// Makes any text safe inside a hash tag.
+/// Encodes any text so that it is safe inside a hash tag.
 pub fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {

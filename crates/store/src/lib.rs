@@ -1,5 +1,5 @@
 //! The seam between the session and a store. Batches of requests go in and replies come out. The
-//! store also sends news when something happened that nobody asked about.
+//! store also sends news unasked, for instance about a grant.
 
 #![forbid(unsafe_code)]
 
@@ -66,16 +66,16 @@ impl ChildRecord {
     /// locks, so it may run between fork and exec.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptors alone count.
+    /// The record could not be written. Then the descriptors alone count.
     pub fn sign(&self) -> io::Result<()> {
         self.0.sign()
     }
 
-    /// Returns whether a child has signed. The parent calls this once the child has signed, or will
+    /// Checks that a child has signed. The parent calls this once the child has signed, or will
     /// not sign any more. A record that nobody has signed does not count.
     ///
     /// # Errors
-    /// Nobody has signed.
+    /// No child has signed.
     pub fn finish(&self) -> Result<(), StoreError> {
         self.0.finish()
     }
@@ -84,19 +84,20 @@ impl ChildRecord {
 /// The messages that a store sends unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum News {
-    /// Something happened to a ticket of this client.
+    /// A ticket of this client has changed.
     Wakeup(Wakeup),
-    /// Wakeups may have been lost, because the subscription was interrupted: look again at
-    /// everything.
+    /// Wakeups may have been lost, because the subscription was interrupted. The client looks again
+    /// at everything.
     LookAgain,
-    /// Something happened at a queue that this client works at.
+    /// A queue at which this client works has changed.
     Queue(queue::Wakeup),
 }
 
-/// Where [`News`] go. Each store is opened with one and keeps it for as long as it lives.
+/// The channel for [`News`]. Each store is opened with one and keeps it for as long as it lives.
 pub type NewsSender = mpsc::UnboundedSender<News>;
 
-/// A store as one client sees it. It was opened for one inbox, which is reachable while it lives.
+/// A store as one client sees it. It was opened for one inbox, at which the client can be reached
+/// while the store lives.
 ///
 /// A store executes every batch as [`seinpaal_proto::execute`] would, which is the specification.
 /// The futures must be polled inside a tokio runtime with I/O and time enabled. If a future is
@@ -104,36 +105,36 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 ///
 /// No method has a default, so that a store that forwards to another cannot forget one.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
-    /// The kind of this store, and its abilities.
+    /// Returns the kind of this store, and its abilities.
     fn abilities(&self) -> Abilities;
 
-    /// The store's clock when the store was opened. Requests carry a deadline on that clock, and so
-    /// does the very first one (docs/internals/protocol.md, rule 16).
+    /// Returns the store's clock when the store was opened. Every request carries a deadline on
+    /// that clock, even the very first one (docs/internals/protocol.md, rule 16).
     fn first_reading(&self) -> Reading;
 
-    /// The longest time for which this client may believe in a lease that it does not renew.
-    /// `None`: as long as the lease lasts. Longer ttls are cut to this, except for permits that are
-    /// detached.
+    /// Returns the longest time for which this client may believe in a lease that it does not
+    /// renew. `None`: as long as the lease lasts. Longer ttls are cut to this, except for permits
+    /// that are detached.
     fn longest_lease(&self) -> Option<Micros>;
 
-    /// The descriptors by which the store sees that this client lives. A child can inherit them.
-    /// `None`: the store has no such descriptors.
+    /// Returns the descriptors by which the store sees that this client lives. A child can inherit
+    /// them. `None`: the store has no such descriptors.
     fn presence(&self) -> Option<&dyn Presence>;
 
-    /// The longest ttl for which the store keeps its promises, with the options that it was opened
-    /// with. `None`: any ttl.
+    /// Returns the longest ttl for which the store keeps its promises, with the options that it was
+    /// opened with. `None`: any ttl.
     fn longest_ttl(&self) -> Option<Duration>;
 
-    /// Advice about the store: what to change so that its promises hold, for people to read.
+    /// Returns advice about the store: the changes by which its promises hold, for people to read.
     fn advice(&self) -> Vec<Advice>;
 
     /// Facts about the store, for people to read.
     fn facts(&self) -> Vec<Fact>;
 
-    /// An answer about this name is overdue: the store has been silent for `silence`. This
-    /// completes once the store has been heard from again, or a new connection is open, or after a
-    /// bounded time with neither. Calls under way go on. The next call about the name uses the
-    /// connection that was found.
+    /// Finds a working connection when an answer about this name is overdue, because the store has
+    /// been silent for `silence`. The future completes once the store has been heard from again or
+    /// a new connection is open, or after a bounded time with neither. Calls under way go on. The
+    /// next call about the name uses the connection that was found.
     fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()>;
 
     /// Executes a batch, whole or not at all.
@@ -141,26 +142,28 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Executes a batch on the caller's thread, if that needs no waiting: neither for other calls
     /// nor for a slow disk. `None`: the store declines and has done nothing; use
-    /// [`call`](Self::call). A store may decline whatever would have to wait in the queue. This
-    /// needs no runtime.
+    /// [`call`](Self::call). A store may decline any batch that would have to wait in the queue.
+    /// This needs no runtime.
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>>;
 
     /// Returns whether [`call_in_place`](Self::call_in_place) ever executes a batch.
     fn answers_in_place(&self) -> bool;
 
-    /// The means to send calls on the caller's thread. `None`: a task of the store sends them.
+    /// Returns the means to send calls on the caller's thread. `None`: a task of the store sends
+    /// them.
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace>;
 
     /// Applies a group of commands if all its tickets hold at that moment, and applies nothing
-    /// otherwise. A group with the same id is applied once. `None`: this store keeps only permits.
+    /// otherwise. A group with the same id is applied once. `None`: this store has no guarded
+    /// writes.
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>>;
 
-    /// The atomic step in which this store executes batches about several names. `None`: it has
-    /// none.
+    /// Returns the atomic step in which this store executes batches about several names. `None`:
+    /// the store has no such step.
     fn one_step(&self) -> Option<&dyn OneStep>;
 
-    /// The means to execute batches about several names with one round trip. `None`: each of them
-    /// takes one of its own.
+    /// Returns the means to execute batches about several names with one round trip. `None`: each
+    /// batch takes a round trip of its own.
     fn bundles(&self) -> Option<&dyn Bundles>;
 
     /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`]
@@ -170,55 +173,54 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         batch: &'a queue::Batch,
     ) -> BoxFuture<'a, Result<queue::Replies, StoreError>>;
 
-    /// Lists the queues whose names start with `prefix` and that have items, workers or something
-    /// configured, in order of name. The snapshots have no rows.
+    /// Lists the queues whose names start with `prefix` and that have items, workers or settings,
+    /// in order of name. The snapshots have no rows.
     fn list_queues<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>>;
 
-    /// Lists the names that start with `prefix` and have holders, waiters or something configured,
-    /// in order of name. The snapshots list at most 64 waiters and no holders; the totals count
-    /// all.
+    /// Lists the names that start with `prefix` and have holders, waiters or settings, in order of
+    /// name. The snapshots list at most 64 waiters and no holders; the totals count all.
     fn list<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 
-    /// Looks at the ledgers that are stored here, at most `most` of them, and returns what they say
-    /// against themselves. A ledger that cannot be read is a finding, and hides no other. A store
-    /// of several servers looks at each of them, so that [`facts`](Self::facts) and
-    /// [`advice`](Self::advice) are of all from then on.
+    /// Looks at the ledgers that are stored here, at most `most` of them, and returns their
+    /// contradictions. A ledger that cannot be read is a finding, and does not end the examination.
+    /// A store of several servers looks at each of them, so that [`facts`](Self::facts) and
+    /// [`advice`](Self::advice) are about all of them from then on.
     fn examine<'a>(&'a self, most: usize) -> BoxFuture<'a, Result<Examination, StoreError>>;
 }
 
-/// How a client shows a store that it lives: two descriptors, and a record of the child that has
-/// inherited them.
+/// The means by which a client shows a store that it lives: two descriptors, and a record of the
+/// child that has inherited them.
 pub trait Presence {
-    /// The descriptors: the test of life, and the notice of its end. A child that inherits both
-    /// keeps the client alive in the store's eyes after this process is gone.
+    /// Returns the descriptors: the test of life, and the notice of its end. If a child inherits
+    /// both, the store counts the client as alive even after this process is gone.
     fn descriptors(&self) -> [BorrowedFd<'_>; 2];
 
-    /// The descriptors that a child closes that was forked and goes on without `exec`:
-    /// [`descriptors`](Self::descriptors), and the one by which this process keeps others out while
-    /// it is inside a call.
+    /// Returns the descriptors that a child closes which was forked and goes on without `exec`:
+    /// [`descriptors`](Self::descriptors), and the descriptor by which this process keeps others
+    /// out while it is inside a call.
     fn fork_descriptors(&self) -> [BorrowedFd<'_>; 3];
 
-    /// Puts the child on record that inherits the [`descriptors`](Self::descriptors). Once this
-    /// process and the child are both gone, the client is gone, even if others have inherited the
+    /// Records the child that inherits the [`descriptors`](Self::descriptors). Once this process
+    /// and the child are both gone, the client is gone, even if other processes have inherited the
     /// descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptors alone count.
+    /// The record could not be written. Then the descriptors alone count.
     fn record_child(&self, pid: u32) -> Result<(), StoreError>;
 
-    /// Prepares a record that the child signs by itself. `None`: no record can be had here.
+    /// Prepares a record that the child signs by itself. `None`: this store has no such record.
     ///
     /// # Errors
-    /// It could not be prepared; then the descriptors alone count.
+    /// The record could not be prepared. Then the descriptors alone count.
     fn child_record(&self) -> Result<Option<ChildRecord>, StoreError>;
 
-    /// Takes the child off the record again, so that the descriptors alone count. Call this before
+    /// Removes the record of the child, so that the descriptors alone count. Call this before
     /// another child inherits them.
     ///
     /// # Errors
@@ -228,8 +230,8 @@ pub trait Presence {
 
 /// Sends calls on the caller's thread.
 pub trait SendsInPlace {
-    /// Runs `ask`, which polls calls of this store for the first time, and sends on this thread
-    /// what they ask. No task of the store is woken for that.
+    /// Runs `ask`, which polls calls of this store for the first time, and sends their requests on
+    /// this thread. No task of the store is woken for that.
     fn send(&self, ask: &mut dyn FnMut());
 }
 
@@ -245,8 +247,8 @@ pub trait OneStep {
 
 /// Batches about several names that share a round trip.
 pub trait Bundles {
-    /// Executes batches about different names, each as [`Store::call`] would, and returns what came
-    /// of each, in their order. This is no atomic step: one batch may fail while another is
+    /// Executes batches about different names, each as [`Store::call`] would, and returns the
+    /// result of each, in their order. This is no atomic step: one batch may fail while another is
     /// executed.
     fn call_bundle<'a>(
         &'a self,
@@ -254,7 +256,7 @@ pub trait Bundles {
     ) -> BoxFuture<'a, Vec<Result<Replies, StoreError>>>;
 }
 
-/// The error of a store with this scheme that keeps no queues.
+/// Returns the error of a store without queues. `scheme` is that of the store's URL.
 #[doc(hidden)]
 #[must_use]
 pub fn no_queues(scheme: &str) -> StoreError {
@@ -267,17 +269,18 @@ pub fn no_queues(scheme: &str) -> StoreError {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// The scheme of its URL, like `memory` or `redis`; of the embedded store `embedded`.
+    /// The scheme of the store's URL, like `memory` or `redis`. For the embedded store it is
+    /// `embedded`.
     pub scheme: &'static str,
-    /// The store notices at once when a client's process is gone.
+    /// Whether the store notices at once when a client's process is gone.
     pub notices_death: bool,
-    /// More than one process can use it.
+    /// Whether more than one process can use the store.
     pub is_shared: bool,
 }
 
 impl Abilities {
-    /// The abilities of a store that more than one process can use. `scheme` is that of its URL.
-    /// `notices_death` says that it notices at once when a client's process is gone.
+    /// Returns the abilities of a store that more than one process can use. `scheme` is that of its
+    /// URL. `notices_death` says whether the store notices at once when a client's process is gone.
     #[must_use]
     pub fn shared(scheme: &'static str, notices_death: bool) -> Self {
         Self { scheme, notices_death, is_shared: true }

@@ -1,4 +1,4 @@
-//! The memory store, for tests and as a limiter among the tasks of one program. It lives in one
+//! The memory store, for tests and for limits among the tasks of one program. It lives in one
 //! process and ends with it.
 
 mod hub;
@@ -22,8 +22,8 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Opens `hub` for the client with this inbox, which must not be open there already. News for
-    /// it go to `news`.
+    /// Opens `hub` for the client with this inbox, which must not be open there already. The
+    /// client's news go to `news`.
     #[must_use]
     pub fn open(hub: &Arc<MemoryHub>, inbox: Inbox, news: NewsSender) -> Arc<Self> {
         hub.register(inbox, news);

@@ -1,4 +1,4 @@
-//! A name's state in few bytes, for stores that keep it whole: a znode, a row.
+//! A name's state in few bytes, for stores that keep it in one piece, such as a znode or a row.
 
 mod bytes;
 mod facts;

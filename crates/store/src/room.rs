@@ -2,7 +2,7 @@
 //! nobody is inside and do the work on its own thread, which saves waking the owner and being woken
 //! by it.
 //!
-//! A caller never waits to enter. So nothing that runs inside can deadlock with itself: a waker or
+//! A caller never waits to enter. So code that runs inside cannot deadlock with itself: a waker or
 //! a destructor that wants to enter finds the room taken. Only the owner waits, and for one caller
 //! at most: it announces that it waits, and no caller enters before it.
 
@@ -14,16 +14,16 @@ use std::{
     },
 };
 
-/// A value, and the rule about which thread may work on it.
+/// A value with a rule for which thread may work on it.
 #[derive(Debug)]
 pub struct Room<T> {
     /// `None`: the owner has not come yet, or has gone.
     inside: Mutex<Option<T>>,
-    /// The owner wants to come in.
+    /// Whether the owner waits to enter.
     is_awaited: AtomicBool,
 }
 
-/// Being inside.
+/// The access of a thread that is inside.
 pub struct Guest<'a, T>(MutexGuard<'a, Option<T>>);
 
 impl<T> Default for Room<T> {
@@ -33,19 +33,19 @@ impl<T> Default for Room<T> {
 }
 
 impl<T> Room<T> {
-    /// A room that is closed.
+    /// Makes a closed room.
     #[must_use]
     pub const fn new() -> Self {
         Self { inside: Mutex::new(None), is_awaited: AtomicBool::new(false) }
     }
 
-    /// Opens the room. For the owner.
+    /// Opens the room. Only the owner calls this.
     pub fn open(&self, work: T) {
         *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     }
 
-    /// For the owner. `None`: the room is closed, or somebody has panicked inside and left it in
-    /// disorder.
+    /// Enters the room, and waits for a caller that is inside. Only the owner calls this. `None`:
+    /// the room is closed, or a thread has panicked inside and left it in disorder.
     pub fn enter(&self) -> Option<Guest<'_, T>> {
         self.is_awaited.store(true, Ordering::SeqCst);
         let inside = self.inside.lock();
@@ -53,7 +53,8 @@ impl<T> Room<T> {
         Guest::in_order(inside.ok()?)
     }
 
-    /// For callers. `None`: somebody is inside, or the owner waits, or the room is closed.
+    /// Enters the room without waiting. Callers call this. `None`: another thread is inside, or the
+    /// owner waits, or the room is closed.
     pub fn try_enter(&self) -> Option<Guest<'_, T>> {
         if self.is_awaited.load(Ordering::SeqCst) {
             return None;
@@ -61,13 +62,12 @@ impl<T> Room<T> {
         Guest::in_order(self.inside.try_lock().ok()?)
     }
 
-    /// Closes the room, whatever has happened inside. What was worked on is the owner's to drop,
-    /// outside.
+    /// Closes the room, even after a panic inside. The owner drops the returned value outside.
     pub fn close(&self) -> Option<T> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Returns whether somebody has panicked inside.
+    /// Returns whether a thread has panicked inside.
     pub fn is_in_disorder(&self) -> bool {
         self.inside.is_poisoned()
     }
@@ -83,13 +83,13 @@ impl<T> Deref for Guest<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_ref().unwrap_or_else(|| unreachable!("looked at when it was entered"))
+        self.0.as_ref().unwrap_or_else(|| unreachable!("`in_order` has seen the value"))
     }
 }
 
 impl<T> DerefMut for Guest<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.0.as_mut().unwrap_or_else(|| unreachable!("looked at when it was entered"))
+        self.0.as_mut().unwrap_or_else(|| unreachable!("`in_order` has seen the value"))
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_finds_somebody_inside_goes_away_and_does_not_wait() {
+    fn a_caller_that_finds_somebody_inside_goes_away_and_does_not_wait() {
         let room = Room::new();
         assert!(room.try_enter().is_none(), "not open yet");
         room.open(1);

@@ -1,10 +1,10 @@
-//! The errors of stores that cannot answer.
+//! The error of a store that could not answer.
 
 use std::{error::Error, fmt, sync::Arc};
 
 use seinpaal_proto::session::CallFailure;
 
-/// A store could not answer. Contention is never one of these.
+/// The error of a store that could not answer. Contention for permits is never an error.
 #[derive(Clone, Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
@@ -25,7 +25,7 @@ impl Error for StoreError {
     }
 }
 
-/// The kind of a store's trouble, and what to do about it.
+/// The kind of a store's trouble, and the remedy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
@@ -34,19 +34,19 @@ pub enum StoreErrorKind {
     /// The store or the permissions of its directory refuse this user. Ask for access.
     Forbidden,
     /// The store is set up in a way that cannot work: a network file system, a wrong option, an old
-    /// version. Change that.
+    /// version. Change the setup.
     Misconfigured,
-    /// The store has no room, on its disk or in memory. Make some.
+    /// The store has no room, on its disk or in memory. Make room.
     Full,
     /// The store's data is damaged, or belongs to another program.
     Corrupt,
-    /// Another version of Seinpaal wrote it, and this one cannot read it: use that version, or
-    /// another store.
+    /// Another version of Seinpaal wrote the data, and this version cannot read it. Use the other
+    /// version, or another store.
     OtherVersion,
-    /// This program closed the connection. Where an error has a variant `Closed`, that is what is
-    /// returned.
+    /// This program closed the connection. A type of error that has a variant `Closed` reports it
+    /// by that variant.
     Closed,
-    /// Our own mistake: please report it.
+    /// Seinpaal made a mistake: please report it.
     Internal,
 }
 
@@ -55,12 +55,14 @@ pub enum StoreErrorKind {
 pub enum Certainty {
     /// The batch was not executed.
     NotExecuted,
-    /// The batch may have been executed. Sending the same tickets again is safe, and tells.
+    /// The batch may have been executed. It is safe to send the same tickets again, and the answer
+    /// tells.
     Unknown,
 }
 
 impl StoreError {
-    /// An error that says what happened and what to do, in one line without a full stop.
+    /// Makes an error whose message says what happened and what to do, in one line without a full
+    /// stop.
     pub fn new(kind: StoreErrorKind, certainty: Certainty, message: impl Into<String>) -> Self {
         Self { kind, certainty, message: message.into(), source: None }
     }
@@ -72,12 +74,12 @@ impl StoreError {
         self
     }
 
-    /// Returns whether the error is about one record only, so that others may be fine.
+    /// Returns whether the error is about one record only, so that other records may be fine.
     pub fn is_about_what_is_kept(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::OtherVersion)
     }
 
-    /// The kind of the trouble.
+    /// Returns the kind of the trouble.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
@@ -89,7 +91,7 @@ impl StoreError {
         self.certainty
     }
 
-    /// The error as a session sees it.
+    /// Returns the error as a session sees it.
     pub fn as_failure(&self) -> CallFailure {
         CallFailure {
             maybe_executed: self.certainty != Certainty::NotExecuted,
@@ -98,7 +100,7 @@ impl StoreError {
         }
     }
 
-    /// Returns whether trying again later can help.
+    /// Returns whether another try later can help.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Unreachable | StoreErrorKind::Full)

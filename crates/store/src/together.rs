@@ -1,18 +1,18 @@
-//! Several names in one step, for stores that execute the ledger themselves.
+//! Batches about several names in one step, for stores that execute the ledger themselves.
 
 use seinpaal_proto::{Acquire, Batch, Replies, Reply, Request};
 
 /// The result of executing batches together.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Together {
-    /// Every request was granted; the replies, batch by batch.
+    /// Every request was granted. The replies stand in the order of the batches.
     Granted(Vec<Replies>),
-    /// At least one was not granted, so none holds or waits. The index of the first such batch, and
-    /// its replies.
+    /// At least one request was not granted, so no ticket holds or waits. The index of the first
+    /// such batch, and its replies.
     Refused(usize, Replies),
 }
 
-/// Executes batches of one acquire each. Unless all are granted, gives back those that were. The
+/// Executes batches of one acquire each. Unless all are granted, cancels those that were. The
 /// caller must keep other batches out meanwhile.
 pub fn execute<E>(
     batches: &[Batch],
@@ -36,7 +36,7 @@ fn is_granted(replies: &Replies) -> bool {
     replies.replies.iter().all(|reply| matches!(reply, Reply::Granted(_)))
 }
 
-/// Cancels what a batch has acquired.
+/// Returns the batch that cancels the acquires of a batch.
 pub fn undoing(batch: &Batch) -> Batch {
     let cancel = |request: &Request| match request {
         Request::Acquire(Acquire { ticket, ttl, .. }) => {

@@ -1,7 +1,7 @@
 //! URLs of stores: one line that fits into a flag, a variable or a configuration file.
 //!
-//! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
-//! they name the scheme, and an option that stands where no password can be.
+//! A URL may carry a password. So no error and no `Debug` repeats any part of a URL that could be
+//! one. They name only the scheme, and an option that stands where no password can be.
 
 mod cluster;
 mod duration;
@@ -29,7 +29,7 @@ pub use sentinel::SentinelUrl;
 use thiserror::Error;
 pub use zookeeper::ZookeeperUrl;
 
-/// The URL that stands for the default store: this user's, on this machine.
+/// The URL of the default store: this user's embedded store on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
@@ -40,10 +40,11 @@ const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, va
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreUrl {
-    /// `file:` or `file:///DIR`: this machine, without a server. `None`: this user's default
-    /// directory.
+    /// `file:` or `file:///DIR`: the embedded store on this machine, without a server. `None`: this
+    /// user's default directory.
     Embedded(Option<PathBuf>),
-    /// `memory:` or `memory:LABEL`: this process only, shared by all who state the same label.
+    /// `memory:` or `memory:LABEL`: a store in this process only. All clients that state the same
+    /// label share it.
     Memory(String),
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
@@ -52,7 +53,7 @@ pub enum StoreUrl {
     /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of
     /// each other.
     Quorum(QuorumUrl),
-    /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
+    /// `redis+sentinel://`, `rediss+sentinel://`, and both schemes with `valkey`.
     Sentinel(SentinelUrl),
     /// `zookeeper://`.
     Zookeeper(ZookeeperUrl),
@@ -62,7 +63,7 @@ impl StoreUrl {
     /// Parses a store URL.
     ///
     /// # Errors
-    /// [`BadStoreUrl`] says what is wrong and what would be right, and repeats no password.
+    /// [`BadStoreUrl`] says what is wrong and what would be right. It repeats no password.
     pub fn parse(text: &str) -> Result<Self, BadStoreUrl> {
         let (scheme, rest) = split_scheme(text)?;
         match scheme.as_str() {
@@ -88,7 +89,7 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
-    /// Returns whether there is a password in it, which its text form leaves out.
+    /// Returns whether the URL has a password, which its text form leaves out.
     #[must_use]
     pub fn has_password(&self) -> bool {
         match self {
@@ -101,7 +102,7 @@ impl StoreUrl {
         }
     }
 
-    /// The feature of this crate that the store needs, if it is not enabled.
+    /// Returns the feature of this crate that the store needs, if it is not enabled.
     #[must_use]
     pub fn missing_feature(&self) -> Option<&'static str> {
         let (feature, is_enabled) = match self {
@@ -115,7 +116,7 @@ impl StoreUrl {
         (!is_enabled).then_some(feature)
     }
 
-    /// The options of a Redis store, of any kind; `None` for the others.
+    /// Returns the options of a Redis store, of any kind; `None` for other stores.
     #[must_use]
     pub fn redis_options(&self) -> Option<&RedisOptions> {
         match self {
@@ -127,7 +128,7 @@ impl StoreUrl {
         }
     }
 
-    /// The options of a Redis store, to change them.
+    /// Returns the options of a Redis store, to change them.
     pub fn redis_options_mut(&mut self) -> Option<&mut RedisOptions> {
         match self {
             Self::Redis(url) => Some(&mut url.options),
@@ -160,8 +161,8 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => {
                 write!(f, "file://{}", options::encode(&directory.to_string_lossy(), &[]))
             }
-            // The parser refuses a label with a path, or with what may be a password. So `/` and
-            // `@` are encoded.
+            // The parser refuses a label with a path, or with a part that may be a password. So `/`
+            // and `@` are encoded.
             Self::Memory(label) => write!(f, "memory:{}", options::encode(label, &['/', '@'])),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),
@@ -176,7 +177,8 @@ fn split_scheme(text: &str) -> Result<(String, &str), BadStoreUrl> {
     let (scheme, rest) = text.split_once(':').ok_or(BadStoreUrl::NoScheme)?;
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
-    // Without the slashes, "pass:word@host" would have its first half repeated as a scheme.
+    // If no slashes follow the scheme, "pass:word@host" may be a login without a scheme, and its
+    // first half must not be repeated.
     let may_be_secret = text.contains('@') && !rest.starts_with("//");
     if !is_scheme || may_be_secret {
         return Err(BadStoreUrl::NoScheme);
@@ -188,7 +190,7 @@ fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
     let (place, query) = UrlQuery::split(rest)?;
     query.finish("file:", &[])?;
     let path = place.strip_prefix("//").unwrap_or(place);
-    // `file:` is this user's own directory. `file://` names none.
+    // `file:` is this user's own directory. `file://` names no directory.
     if path.is_empty() && place.is_empty() {
         return Ok(StoreUrl::Embedded(None));
     }
@@ -208,31 +210,31 @@ fn parse_memory(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
     Ok(StoreUrl::Memory(options::decode(label)?))
 }
 
-/// Why a text is not a store URL. None of these repeats a password.
+/// The reason why a text is not a store URL. No variant repeats a password.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BadStoreUrl {
     /// The URL does not start with a scheme.
     #[error("not a store URL: it starts with none of {KNOWN}")]
     NoScheme,
-    /// Nobody knows this scheme.
+    /// The scheme is unknown.
     #[error("unknown store scheme {0:?}: known are {KNOWN}")]
     UnknownScheme(String),
-    /// A `file:` URL with a relative path or a host.
+    /// A `file:` URL has a relative path or a host.
     #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
     NotAbsolute,
-    /// A `memory:` URL with a path.
+    /// A `memory:` URL has a path.
     #[error(
         "a memory: URL has a label and no path: write memory:LABEL (a / in a label is written %2F)"
     )]
     BadMemoryLabel,
-    /// A `%` that is not followed by two hexadecimal digits, or bytes that are not UTF-8.
+    /// A `%` is not followed by two hexadecimal digits, or the bytes are not UTF-8.
     #[error("a % in a store URL is followed by two hexadecimal digits (write % as %25)")]
     BadEscape,
-    /// A `?` or `#` in what is probably a password.
+    /// A `?` or `#` stands in what is probably a password.
     #[error("a ? or # in a password is written %3F or %23")]
     UnescapedPassword,
-    /// A fragment.
+    /// The URL has a fragment.
     #[error("a store URL has no # part (in a password, # is written %23)")]
     Fragment,
     /// The host is missing or malformed.
@@ -246,41 +248,41 @@ pub enum BadStoreUrl {
         "a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT"
     )]
     BadQuorum(usize),
-    /// One server would have two votes.
+    /// A server is named twice, and would have two votes.
     #[error("the quorum names {0} twice: every node is a server of its own")]
     SameNodeTwice(String),
-    /// A Unix socket without a path.
+    /// The URL of a Unix socket has no path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,
-    /// A Sentinel URL without the name of a master.
+    /// A Sentinel URL does not name its master.
     #[error("a Sentinel URL names its master: write redis+sentinel://HOST:26379,HOST:26379/MASTER")]
     BadMaster,
-    /// A user without a password, or a password without a user.
+    /// The login has a user without a password, or a password without a user.
     #[error("a login is USER:PASSWORD@ with both parts, or nothing")]
     HalfALogin,
-    /// A chroot that ZooKeeper would not accept.
+    /// ZooKeeper would not accept the chroot.
     #[error("the path of a zookeeper: URL is a znode, like /apps/seinpaal")]
     BadChroot,
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
-    /// A cluster with a database index.
+    /// A cluster URL has a database index.
     #[error("a cluster has only the database 0: leave the number out of the store URL")]
     ClusterDatabase,
-    /// Nobody knows this option.
+    /// The option is unknown.
     #[error("unknown option {option:?} of a {store} store: {known}")]
     UnknownOption {
         /// The option.
         option: String,
-        /// The scheme it was given to.
+        /// The scheme of the URL.
         store: &'static str,
-        /// Which ones are known, for people.
+        /// The known options, for people.
         known: String,
     },
-    /// An option twice.
+    /// An option is given twice.
     #[error("the store option {0:?} is given twice")]
     TwiceGiven(&'static str),
-    /// A value that this option cannot have.
+    /// The option cannot have this value.
     #[error("the store option {option:?} is {wanted}")]
     BadOption {
         /// The option.

@@ -1,8 +1,8 @@
-//! One call: reads the name, executes the batch on a copy, and writes if nobody wrote meanwhile.
+//! One call: reads the name, executes the batch on a copy, and writes unless another client did.
 //!
 //! ```text
-//!   follow the log ─▶ execute ─▶ who is in doubt? look ─▶ one transaction: check the base, write the log,
-//!        ▲                ▲                │ gone: again     tell the inboxes concerned
+//!   follow the log ─▶ execute ─▶ look at clients in doubt ─▶ one transaction: check the base, write the log,
+//!        ▲                ▲                │ gone: again        tell the inboxes concerned
 //!        └── overtaken: pause ─────────────┴──────────────────────┘
 //! ```
 
@@ -32,8 +32,8 @@ use seinpaal_store::{News, StoreError};
 const LONGEST_PAUSE: u32 = 4;
 
 impl Core {
-    /// Executes a batch, however often others are quicker. Whoever of `suspects` is gone loses
-    /// everything first.
+    /// Executes a batch, again and again until no other client wrote first. If a client of
+    /// `suspects` is gone, it loses all its leases and places first.
     pub(super) async fn execute(
         &self,
         link: &SessionLink,
@@ -46,8 +46,8 @@ impl Core {
             let begun = Instant::now();
             let followed = self.follow(link, replica, &batch.name);
             let is_renewal = !self.is_rigged() && is_renewal(batch);
-            // In this order, so that the question for the time is sent before the read: what is
-            // read is then no older than the answer.
+            // In this order, the question for the time is sent before the read, so the data read is
+            // no older than the answer.
             let ((), floor) = try_join(self.freshen_time(link, is_renewal), followed).await?;
             if is_renewal && let Some(replies) = self.renew(link, replica, batch).await? {
                 return Ok(replies);
@@ -64,7 +64,7 @@ impl Core {
         }
     }
 
-    /// Brings the copy up to date. If the name is not there, returns where its fences start from.
+    /// Brings the copy up to date. If the name is not there, returns the floor of its fences.
     pub(super) async fn follow(
         &self,
         link: &SessionLink,
@@ -74,7 +74,7 @@ impl Core {
         loop {
             let Some((log, stat)) = link.get(&link.path(name)).await? else {
                 replica.clear();
-                // Read after the name was seen to be gone, so whatever was forgotten is in it.
+                // Read after the name was seen to be gone, the floor covers its last fence.
                 return link.floor().await.map(Some);
             };
             replica.saw_leader(&stat);
@@ -96,8 +96,7 @@ impl Core {
         }
     }
 
-    /// Executes the batch on the copy, again and again until no client that is gone was taken to be
-    /// there.
+    /// Executes the batch on the copy, until no client that is gone was taken for alive.
     pub(super) async fn settle_doubts(
         &self,
         link: &SessionLink,
@@ -127,6 +126,7 @@ impl Core {
         }
     }
 
+    /// Executes a batch on the copy, and prepares the transaction for the ensemble.
     fn execute_on(
         &self,
         link: &SessionLink,
@@ -148,9 +148,9 @@ impl Core {
         let recorded = recorder.packer;
         let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();
         let next = replica.state.line().next().filter(|next| Some(next.ticket) != first);
-        // From now on it is the new first waiter that notices when a holder dies.
+        // From now on the new first waiter is the client that notices the death of a holder.
         let concerned = hints.iter().map(|hint| hint.inbox).chain(next.and_then(|it| it.inbox));
-        // Telling a client that is gone would fail the whole transaction.
+        // A write to the inbox of a client that is gone would fail the whole transaction.
         let to_tell = |inbox: &Inbox| *inbox != self.inbox() && !gone.contains(inbox);
         let told: BTreeSet<Inbox> = concerned.filter(to_tell).collect();
         let must_be_sure = must_be_sure(&outcome.replies);
@@ -161,8 +161,8 @@ impl Core {
         Executed { outcome, change, hints, told, doubtful, fence, longest_base }
     }
 
-    /// The clients that the call takes to live although nothing else proves it. The transaction
-    /// itself checks those that it tells, and a watched client's death would have been heard of.
+    /// Returns the clients that the call takes for alive without a proof. The transaction checks
+    /// the clients that it tells, and the death of a watched client would have been noticed.
     fn doubtful(
         &self,
         replica: &Replica,
@@ -199,7 +199,7 @@ impl Core {
 
     fn as_executed(&self, link: &SessionLink, batch: &Batch) -> Batch {
         match self.is_rigged() {
-            // The cases compare with the ledger, which has no sessions.
+            // Rigged tests compare with the ledger, which has no sessions.
             true => batch.clone(),
             false => stretch::stretched(batch, link.longest_lease()),
         }
@@ -216,9 +216,9 @@ impl Core {
         Ok(stretch::without_writing(batch, replica, now, link.longest_lease()))
     }
 
-    /// Tells Seinpaal's session what concerns it.
+    /// Sends the news to Seinpaal's session that concern it.
     fn pass_on(&self, name: &Name, learned: Learned) {
-        // A client that drops its receiver before its store does not want to know.
+        // A client that drops its receiver before its store wants no more news.
         if learned.has_gap {
             let _ = self.news.send(News::LookAgain);
         }
@@ -227,8 +227,8 @@ impl Core {
         }
     }
 
-    /// Asks for the leader's time if it is not known. Asks also if the batch may be answered
-    /// without a write: then this is the write that shows that a quorum is there.
+    /// Asks for the leader's time if it is not known. With `must_write` it always asks: the batch
+    /// may be answered without a write of its own, and this write shows that a quorum is there.
     async fn freshen_time(&self, link: &SessionLink, must_write: bool) -> Result<(), StoreError> {
         match self.rigged_now().or_else(|| link.time.now(0)) {
             Some(_) if !must_write => Ok(()),
@@ -236,7 +236,7 @@ impl Core {
         }
     }
 
-    /// The time of this leader or of a later one.
+    /// Returns the time of this leader or of a later one.
     pub(super) async fn now(&self, link: &SessionLink, leader: i64) -> Result<Micros, StoreError> {
         if let Some(now) = self.rigged_now() {
             return Ok(now);
@@ -255,8 +255,8 @@ fn is_renewal(batch: &Batch) -> bool {
     !batch.requests.is_empty() && batch.requests.iter().all(renews)
 }
 
-/// How long the base may become. A request for a permit or a place must leave room for the clients
-/// that are there, which must be able to go on and to leave.
+/// Returns how long the base may become. A request for a permit or a place must leave room for the
+/// clients that are there, which must be able to go on and to leave.
 fn longest_base(batch: &Batch) -> usize {
     let enters = |request: &Request| {
         matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::AskHolder(_))
@@ -264,8 +264,8 @@ fn longest_base(batch: &Batch) -> usize {
     if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 
-/// Returns whether an answer depends on every holder being there. So does a batch without requests,
-/// which is there to settle.
+/// Returns whether an answer is right only if every holder is alive. A batch without requests
+/// counts as well, because it is sent to settle.
 fn must_be_sure(replies: &Replies) -> bool {
     let depends = |reply: &Reply| matches!(reply, Reply::Busy { .. } | Reply::Snapshot(_));
     replies.replies.is_empty() || replies.replies.iter().any(depends)
@@ -279,7 +279,7 @@ fn highest_fence(replies: &Replies) -> u64 {
     replies.replies.iter().map(fence).max().unwrap_or(0)
 }
 
-/// Undoes on the copy what was executed and not written.
+/// Undoes on the copy the changes that were executed and not written.
 pub(super) fn undo(
     link: &SessionLink,
     replica: &mut Replica,
@@ -288,9 +288,9 @@ pub(super) fn undo(
     replica.undo().map_err(|bad| bad.at(&link.path(name)))
 }
 
-/// Waits after another client's write came first: not at all the first time, and then for a part of
-/// the time that an attempt takes, and for more of it each time. On a slow ensemble, where more
-/// calls come between, the wait is longer than on a fast one.
+/// Waits after another client's write came first. The first time it does not wait at all. Then it
+/// waits for a part of the time that an attempt takes, and for more of it each time. On a slow
+/// ensemble, where more calls come between, the wait is longer than on a fast one.
 async fn pause(attempt: u32, took: Duration) {
     let mut draw = [0; 2];
     if getrandom::fill(&mut draw).is_ok() {

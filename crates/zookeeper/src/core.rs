@@ -22,8 +22,7 @@ use super::{
 };
 use seinpaal_store::{Certainty, News, NewsSender, StoreError};
 
-/// How many copies are kept at all before copies of names at which this client has nothing are
-/// dropped.
+/// The number of copies from which on copies of names are dropped at which this client has nothing.
 const IDLE_COPIES: usize = 64;
 
 /// The copies of names, the session, and the clients that it watches.
@@ -44,7 +43,7 @@ struct CopyCell(tokio::sync::Mutex<CopyState>);
 
 #[derive(Debug, Default)]
 enum CopyState {
-    /// Nobody has looked yet.
+    /// No call has read the name yet.
     #[default]
     New,
     Copy(Box<Replica>),
@@ -52,8 +51,9 @@ enum CopyState {
     Lost,
 }
 
-/// How often calls of this process tried to write, how often somebody else had written first, and
-/// how many sessions expired. For measurements: see `rigged.rs`.
+/// The number of tries to write by calls of this process, the number of those in which another
+/// client had written first, and the number of sessions that expired. For measurements: see
+/// `rigged.rs`.
 pub(super) static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
 pub(super) static REPEATS: AtomicU64 = AtomicU64::new(0);
 pub(super) static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
@@ -87,12 +87,12 @@ impl Core {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// Has calls made in this session from now on. `None`: they wait for the next one.
+    /// Sets the session for calls from now on. `None`: they wait for the next session.
     pub(super) fn set_link(&self, link: Option<Arc<SessionLink>>) {
         self.link.send_replace(link);
     }
 
-    /// The session, or the next one if it comes soon. If this fails, nothing was sent.
+    /// Returns the session, or the next one if it comes soon. If this fails, nothing was sent.
     pub(super) async fn link(&self) -> Result<Arc<SessionLink>, StoreError> {
         let mut link = self.link.subscribe();
         let opened = timeout(self.options.session() / 2, link.wait_for(Option::is_some)).await;
@@ -111,8 +111,8 @@ impl Core {
         self.call_over(&link, batch, BTreeSet::new()).await
     }
 
-    /// Executes a batch, and sees to it that this client notices the deaths that matter here.
-    /// Whoever of `suspects` is gone loses everything first.
+    /// Executes a batch, and makes sure that this client notices the deaths that matter here. If a
+    /// client of `suspects` is gone, it loses all its leases and places first.
     pub(super) async fn call_over(
         &self,
         link: &SessionLink,
@@ -123,21 +123,21 @@ impl Core {
         let mut place = cell.0.lock().await;
         let mut replica = self.take_copy(&mut place);
         let replies = self.execute(link, &mut replica, batch, suspects).await?;
-        // The batch is executed, whatever becomes of the watching. The next call tries that again.
+        // The batch is executed, even if watching fails. The next call tries to watch again.
         if let Err(error) = self.attend(link, &mut replica, &batch.name).await {
             tracing::debug!(target: crate::TARGET, name = %batch.name, %error, "nobody is watched");
         }
         let is_needed = replica.has(self.inbox());
         *place = CopyState::Copy(replica);
         drop(place);
-        // Before `tidy`, which counts who has the cell in hand.
+        // The cell is dropped before `tidy`, which counts the calls that use it.
         drop(cell);
         self.tidy(&batch.name, is_needed);
         Ok(replies)
     }
 
-    /// Watches the clients that this one must watch. Settles what those of them have left behind
-    /// that are gone already.
+    /// Watches the clients that this one must watch. If some of them are gone already, it settles
+    /// the leases and places that they have left behind.
     async fn attend(
         &self,
         link: &SessionLink,
@@ -156,12 +156,13 @@ impl Core {
             if gone.is_empty() {
                 return Ok(());
             }
-            // In the loop, because those that get the permits now have to be watched as well.
+            // This happens in the loop, because the clients that get the permits now have to be
+            // watched as well.
             self.execute(link, replica, &settling(name.clone()), gone).await?;
         }
     }
 
-    /// Has everything settled that these clients have left behind at a name.
+    /// Settles the leases and places that these clients have left behind at a name.
     pub(super) async fn settle(
         &self,
         link: &SessionLink,
@@ -173,7 +174,7 @@ impl Core {
         Ok(())
     }
 
-    /// Reads what others have written at a name, and watches whom this client must watch now.
+    /// Reads the writes of others at a name, and watches the clients that this one must watch now.
     pub(super) async fn look(&self, link: &SessionLink, name: &Name) -> Result<(), StoreError> {
         let cell = self.cell(name);
         let mut place = cell.0.lock().await;
@@ -184,19 +185,21 @@ impl Core {
         Ok(())
     }
 
+    /// Takes out the copy of a name. If a call has lost it, its news may be lost as well, so the
+    /// session is told to look again.
     fn take_copy(&self, place: &mut CopyState) -> Box<Replica> {
         match std::mem::replace(place, CopyState::Lost) {
             CopyState::Copy(replica) => replica,
             CopyState::New => Box::default(),
             CopyState::Lost => {
-                // Nobody listens once the store is closed.
+                // The receiver is gone once the store is closed.
                 let _ = self.news.send(News::LookAgain);
                 Box::default()
             }
         }
     }
 
-    /// The names at which this client may have something.
+    /// Returns the names at which this client may have something.
     pub(super) fn names(&self) -> Vec<Name> {
         self.lock().keys().cloned().collect()
     }
@@ -205,7 +208,7 @@ impl Core {
         Arc::clone(self.lock().entry(name.clone()).or_default())
     }
 
-    /// Drops the copy of a name at which this client has nothing, if there are many copies. One
+    /// Drops the copy of a name at which this client has nothing, if there are many copies. A copy
     /// that another call is about to use stays.
     fn tidy(&self, name: &Name, is_needed: bool) {
         let mut names = self.lock();
@@ -221,7 +224,7 @@ impl Core {
     }
 }
 
-/// A batch without requests, which only has done what is due.
+/// Returns a batch without requests, which only settles what is due.
 pub(super) fn settling(name: Name) -> Batch {
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
 }

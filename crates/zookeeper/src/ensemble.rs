@@ -1,7 +1,8 @@
-//! Tells people what the servers of the URL say of themselves: versions, who leads, who is silent.
+//! Tells people the reports of the servers of the URL: their versions, which of them leads, and
+//! which are silent.
 //!
-//! They are asked `srvr` on their client ports, the one question that a server answers to anybody
-//! unless it is set up otherwise.
+//! Each server is asked `srvr` on its client port. It is the one question that a server answers to
+//! every client unless it is set up otherwise.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,12 +17,12 @@ use tokio::{
 
 use super::core::Core;
 
-/// How long a server may take to answer.
+/// The time in which a server has to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest answer that is read, in bytes.
 const MOST: u64 = 4096;
 
-/// The last look at the servers, and at the leader's clock.
+/// The result of the last look at the servers, and at the leader's clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnsembleLook {
     servers: Vec<(String, ServerAnswer)>,
@@ -30,9 +31,9 @@ pub(super) struct EnsembleLook {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum ServerAnswer {
-    /// Nobody answers at its port, or it says that it has lost its ensemble.
+    /// No server answers at the port, or the server says that it has lost its ensemble.
     Silent,
-    /// It is there, and does not say what it is.
+    /// A server answers, but not this question.
     Mute,
     Said {
         version: String,
@@ -60,13 +61,13 @@ async fn ask(host: &str, port: u16) -> Option<String> {
     let mut stream = TcpStream::connect((host, port)).await.ok()?;
     stream.write_all(b"srvr").await.ok()?;
     let mut said = Vec::new();
-    // What the server sent before it hung up counts.
+    // If the server hangs up, the bytes that it sent before still count.
     let _ = stream.take(MOST).read_to_end(&mut said).await;
     Some(String::from_utf8_lossy(&said).into_owned())
 }
 
-/// How far the leader's clock is from this machine's. The leader tells whole milliseconds, so the
-/// doubt is one greater.
+/// Returns how far the leader's clock is from this machine's. The leader tells whole milliseconds,
+/// so the doubt is one millisecond greater.
 fn clock(there: Micros, doubt: Micros) -> Option<Fact> {
     let here = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     let there = Duration::from_micros(there);
@@ -136,7 +137,7 @@ impl EnsembleLook {
         });
         let of_alone = alone.map(|(server, _)| {
             Advice::hint(format!(
-                "{server} stands alone: while it is down nobody gets in and leases end, and what its disk loses is lost: run three servers or five"
+                "{server} stands alone: while it is away nobody is admitted and leases end, and data that its disk loses is lost: run three servers or five"
             ))
         });
         of_silent.into_iter().chain(of_alone).collect()

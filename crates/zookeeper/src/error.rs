@@ -12,12 +12,13 @@ use seinpaal_store::{
     },
 };
 
-/// The error of a request that writes nothing by itself, or of a write that was refused whole.
+/// Makes the error of a request that writes nothing by itself, or of a write that was refused
+/// whole.
 pub(super) fn of_read(error: &Error, shown: &str) -> StoreError {
     of(error, shown, NotExecuted)
 }
 
-/// The error of a write.
+/// Makes the error of a write.
 pub(super) fn of_write(error: &Error, shown: &str) -> StoreError {
     of(error, shown, if is_refusal(error) { NotExecuted } else { Unknown })
 }
@@ -58,7 +59,7 @@ fn of(error: &Error, shown: &str, certainty: Certainty) -> StoreError {
         Error::Unimplemented => {
             (Misconfigured, "the server is older than ZooKeeper 3.5: upgrade it")
         }
-        Error::NoNode => (Corrupt, "what this store keeps was deleted: connect again"),
+        Error::NoNode => (Corrupt, "the data of this store was deleted: connect again"),
         Error::UnmarshalError { .. } => (Internal, "the answer makes no sense: is it a ZooKeeper?"),
         _ => (
             Unreachable,
@@ -73,21 +74,20 @@ pub(super) fn no_answer(shown: &str, certainty: Certainty) -> StoreError {
 }
 
 pub(super) fn damaged(path: &str) -> StoreError {
-    let what = format!(
-        "what is kept at {path} is not ours or is damaged: use another chroot, or delete it"
-    );
+    let what =
+        format!("the data at {path} is not ours or is damaged: use another chroot, or delete it");
     StoreError::new(Corrupt, NotExecuted, what)
 }
 
 pub(super) fn other_version(path: &str, format: u8) -> StoreError {
     let what = format!(
-        "what is kept at {path} was written by another version of Seinpaal (format {format}, this one has \
+        "the data at {path} was written by another version of Seinpaal (format {format}, this one has \
          {FORMAT}): use that version or another chroot"
     );
     StoreError::new(OtherVersion, NotExecuted, what)
 }
 
-/// An unreadable value, with the place where it is.
+/// Makes an error of an unreadable value, with the path of its znode.
 pub(super) trait DamagedAt {
     fn at(self, path: &str) -> StoreError;
 }

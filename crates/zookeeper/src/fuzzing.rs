@@ -12,7 +12,8 @@ use seinpaal_store::{fuzzing::must_be_one_line, packed::pack};
 
 const NOW: u64 = 1_800_000_000 * SECOND;
 
-/// A base. What can be read of it packs to what reads the same, and the ledger runs on it.
+/// Reads a base. A state that can be read packs to bytes that read the same, and the ledger runs on
+/// it.
 fn base(bytes: &[u8]) {
     let (mut state, mut hints) = (MemoryState::default(), Vec::new());
     if replay(bytes, &mut state, &mut hints).is_err() {
@@ -20,12 +21,12 @@ fn base(bytes: &[u8]) {
     }
     let packed = pack(&mut state);
     let mut again = MemoryState::default();
-    replay(&packed, &mut again, &mut Vec::new()).expect("what was packed can be read");
+    replay(&packed, &mut again, &mut Vec::new()).expect("a packed state can be read");
     assert_eq!(pack(&mut again), packed);
     use_it(&mut again);
 }
 
-/// A name's znodes. The first byte splits the rest into a base and a log.
+/// Reads a name's znodes. The first byte splits the rest into a base and a log.
 pub fn node(bytes: &[u8]) {
     let Some((split, rest)) = bytes.split_first() else { return };
     base(rest);
@@ -35,7 +36,7 @@ pub fn node(bytes: &[u8]) {
     if replica.follow(1, log.to_vec(), Some(base.to_vec())).is_err() {
         return;
     }
-    replica.undo().expect("what was read once can be read again");
+    replica.undo().expect("a copy that was read once can be read again");
     assert!(replica.follow(1, log.to_vec(), None).is_ok());
 }
 
@@ -47,7 +48,7 @@ fn use_it(state: &mut MemoryState) {
     }
 }
 
-/// Every kind of request, about tickets that are there and about others.
+/// Returns every kind of request, about tickets that are there and about others.
 fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     let ticket = tickets.first().copied().unwrap_or(Ticket(76));
     let (ttl, margin, lease) = (30 * SECOND, SECOND, LeaseId(1 << 100));
@@ -112,7 +113,7 @@ fn call(state: &mut MemoryState, after: u64, requests: Vec<Request>) {
     panic!("the work at a name never ends");
 }
 
-/// The name of a child of the names' znode.
+/// Reads the name of a child of the names' znode.
 pub fn name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Some(name) = paths::decode(text) else { return };

@@ -7,19 +7,19 @@ pub(super) const FORMAT: u8 = 4;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Header {
-    /// The life of the name that these writes belong to: a name that was forgotten and came back
+    /// The life of the name to which these writes belong. A name that was forgotten and came back
     /// has another number.
     pub(super) incarnation: u64,
-    /// The version of the base's znode that the writes follow.
+    /// The version that the base's znode had when these writes began.
     pub(super) base_version: i32,
-    /// Hints written before the first that is here.
+    /// The number of hints written before the first one that is here.
     pub(super) hints_before: u64,
 }
 
 impl Header {
-    /// The format of a name's znode, if another version wrote it.
+    /// Returns the format of a name's znode, if another version wrote it.
     pub(super) fn other_format(log: &[u8]) -> Option<u8> {
-        // Formats are counted from 1, and what is not ours begins with a letter.
+        // Formats are counted from 1. Data of other programs usually begins with a letter.
         log.first().copied().filter(|format| *format != FORMAT && (1..32).contains(format))
     }
 
@@ -33,7 +33,8 @@ impl Header {
         let (base_version, rest) = number(rest)?;
         let (hints_before, rest) = number(rest)?;
         if hints_before > UNBOUNDED {
-            // Wakeups are counted one by one, and so many never were. A sum with it could overflow.
+            // Wakeups are counted one by one, so a real count is never so large. A sum with it
+            // could overflow.
             return Err(Damaged);
         }
         let base_version = i32::try_from(base_version).map_err(|_| Damaged)?;

@@ -7,7 +7,8 @@
 //!              News ◀── keeper ◀───────────────────────┘
 //! ```
 //!
-//! What is kept there, who watches whom, and what is promised: docs/internals/stores/zookeeper.md.
+//! docs/internals/stores/zookeeper.md says what an ensemble stores, which client watches which, and
+//! what the store promises.
 
 #![forbid(unsafe_code)]
 
@@ -54,7 +55,8 @@ use seinpaal_store::{
     url::{StoreUrl, ZookeeperUrl},
 };
 
-/// Where events are logged: where users of the crate `seinpaal` find this store.
+/// The target under which events are logged. It is the path by which users of the crate `seinpaal`
+/// know this store.
 const TARGET: &str = "seinpaal::store::zookeeper";
 
 #[cfg(feature = "rigged")]
@@ -67,7 +69,7 @@ pub struct ZookeeperStore {
     task: AbortHandle,
     longest_lease: Micros,
     first_reading: Reading,
-    /// The last look at the servers. It is empty before somebody has asked for one.
+    /// The last look at the servers. It is empty until somebody asks for one.
     ensemble: Mutex<EnsembleLook>,
 }
 
@@ -75,10 +77,9 @@ impl ZookeeperStore {
     /// Opens a session with the ensemble at a `zookeeper://` URL. Must be called inside a tokio
     /// runtime, which keeps the session from then on.
     ///
-    /// # Errors
-    /// [`StoreErrorKind::Misconfigured`] if the URL will not do, [`StoreErrorKind::Forbidden`] if
-    /// the login will not, [`StoreErrorKind::Unreachable`] if no server of a quorum answers within
-    /// `connect-timeout`. No error repeats the password.
+    /// [`StoreErrorKind::Misconfigured`] if the URL is not valid, [`StoreErrorKind::Forbidden`] if
+    /// the login is refused, [`StoreErrorKind::Unreachable`] if no server of a quorum answers
+    /// within `connect-timeout`. No error repeats the password.
     pub async fn connect(
         url: &str,
         inbox: Inbox,
@@ -91,7 +92,7 @@ impl ZookeeperStore {
         }
     }
 
-    /// As [`connect`](Self::connect), with a parsed URL.
+    /// Opens a session as [`connect`](Self::connect) does, with a parsed URL.
     ///
     /// # Errors
     /// As [`ZookeeperStore::connect`].
@@ -103,7 +104,8 @@ impl ZookeeperStore {
         Self::open_with(url, inbox, news, None).await
     }
 
-    /// As [`open`](Self::open). `now` takes the place of the leader's clock, in microseconds.
+    /// Opens a session as [`open`](Self::open) does. `now` takes the place of the leader's clock,
+    /// in microseconds.
     async fn open_with(
         url: ZookeeperUrl,
         inbox: Inbox,
@@ -116,7 +118,8 @@ impl ZookeeperStore {
         let longest_lease = link.longest_lease();
         let (gone, deaths) = mpsc::unbounded_channel();
         let core = Arc::new(Core::new(options, news, gone, now));
-        // Before the clock is asked, since a reading has to be younger than this instant.
+        // The instant is taken before the clock is asked, since a reading has to be younger than
+        // it.
         let asked_at = boottime::now();
         let (task, shows) = SessionTask::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };

@@ -1,5 +1,4 @@
-//! One session with the ensemble: how it is opened, and the few requests that the store makes in
-//! it.
+//! A session with the ensemble: how it is opened, and the few requests that the store makes in it.
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
@@ -15,7 +14,7 @@ use seinpaal_store::{Certainty, StoreError, url::ZookeeperUrl};
 const SESSION: Duration = Duration::from_secs(15);
 /// How long connecting may take if the URL does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two tries to connect.
+/// The pause between two tries to connect.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The servers to connect to, and the user to connect as.
@@ -40,7 +39,8 @@ impl SessionOptions {
         self.url.to_string()
     }
 
-    /// The rights on znodes: those of the user who has logged in, or else of everybody.
+    /// Returns the rights on znodes. They are the rights of the user who has logged in, or else of
+    /// everybody.
     pub(super) fn acls(&self) -> Acls<'static> {
         if self.url.login.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
     }
@@ -49,14 +49,14 @@ impl SessionOptions {
         CreateMode::Persistent.with_acls(self.acls())
     }
 
-    /// The session time-out to ask for.
+    /// Returns the session time-out to ask for.
     pub(super) fn session(&self) -> Duration {
         self.url.session.unwrap_or(SESSION)
     }
 
     async fn connect(&self) -> Result<Client, Error> {
-        // Eagerly, because `open` tries again by itself. The library would go on trying until the
-        // session's time-out is over.
+        // The connector fails at the first error, because `open` tries again by itself. Otherwise
+        // the library would go on trying until the session's time-out is over.
         let mut connector =
             Client::connector().with_session_timeout(self.session()).with_fail_eagerly();
         if let Some((user, password)) = &self.url.login {
@@ -68,8 +68,8 @@ impl SessionOptions {
 }
 
 impl SessionLink {
-    /// Opens a session and makes what is missing under the root. An ensemble that is choosing its
-    /// leader is given `connect-timeout`.
+    /// Opens a session and makes the znodes that are missing under the root. An ensemble that is
+    /// choosing its leader has `connect-timeout` to do so.
     pub(super) async fn open(options: &Arc<SessionOptions>) -> Result<Self, StoreError> {
         let limit = options.url.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
         let deadline = Instant::now() + limit;
@@ -77,7 +77,7 @@ impl SessionLink {
             let opened = timeout(limit, Self::try_open(options)).await;
             match opened.unwrap_or(Err(Error::Timeout)) {
                 Ok(link) => return Ok(link),
-                // The last error is told, and not that the time is over, because it says why.
+                // The caller gets the last error and no time-out, because that error says why.
                 Err(error) if is_final(&error) || Instant::now() + PAUSE > deadline => {
                     return Err(error::of_read(&error, &options.shown()));
                 }
@@ -103,12 +103,12 @@ impl SessionLink {
                 }
             }
         }
-        // A client that may not read here learns it now, and not at the first call.
+        // A client that may not read here learns that now, and not at the first call.
         self.client.get_data(&self.options.paths.floor()).await.map(drop)
     }
 
-    /// Makes this client's inbox, which says that it lives. One that an earlier session of it has
-    /// left is taken away first.
+    /// Makes this client's inbox, which shows that the client lives. An inbox that an earlier
+    /// session of this client has left is removed first.
     pub(super) async fn appear(&self) -> Result<(), StoreError> {
         let path = self.options.paths.inbox(self.options.inbox);
         let options = CreateMode::Ephemeral.with_acls(self.options.acls());
@@ -130,8 +130,8 @@ impl SessionLink {
         }
     }
 
-    /// How long a request may take: half of the session's time-out, so that some of the session is
-    /// left when the answer does not come.
+    /// Returns how long a request may take: half of the session's time-out, so that some of the
+    /// session is left if the answer does not come.
     pub(super) fn answer_timeout(&self) -> Duration {
         self.client.session_timeout() / 2
     }
@@ -140,8 +140,8 @@ impl SessionLink {
         error::of_read(error, &self.options.shown())
     }
 
-    /// Waits for the answer to a request that writes nothing that counts. The inner error is that
-    /// there is no such znode.
+    /// Waits for the answer to a request that writes nothing of importance. The inner error says
+    /// that there is no such znode.
     pub(super) async fn read<T>(
         &self,
         request: impl Future<Output = Result<T, Error>>,
@@ -158,7 +158,7 @@ impl SessionLink {
         Ok(self.read(self.client.get_data(path)).await?.ok())
     }
 
-    /// Asks the leader for the time, by a write that nothing depends on.
+    /// Asks the leader for the time, by a write on which nothing depends.
     pub(super) async fn ask_time(&self) -> Result<(), StoreError> {
         let path = self.options.paths.clock();
         match self.read(self.client.set_data(&path, b"", None)).await? {
@@ -168,7 +168,7 @@ impl SessionLink {
         Ok(())
     }
 
-    /// Those of these clients that are gone.
+    /// Returns those of these clients that are gone.
     pub(super) async fn absent(
         &self,
         inboxes: impl Iterator<Item = Inbox>,
@@ -183,8 +183,8 @@ impl SessionLink {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Watches a client's presence. `None`: it is gone. An inbox has no children, so this watch
-    /// goes off only when the inbox disappears, and not when it is written to.
+    /// Watches a client's inbox. `None`: the client is gone. An inbox has no children, so this
+    /// watch goes off only when the inbox disappears, and not when it is written to.
     pub(super) async fn watch(&self, inbox: Inbox) -> Result<Option<OneshotWatcher>, StoreError> {
         let path = self.options.paths.inbox(inbox);
         let watched = self.read(self.client.list_and_watch_children(&path)).await?;
@@ -201,7 +201,7 @@ impl SessionLink {
     }
 }
 
-/// Returns whether trying again at once is of no use.
+/// Returns whether another try at once is of no use.
 fn is_final(error: &Error) -> bool {
     matches!(error, Error::NoAuth | Error::AuthFailed | Error::InvalidAcl | Error::BadArguments(_))
 }

@@ -1,4 +1,4 @@
-//! Looks at many names: to list them, and to forget those that nobody uses any more.
+//! Looks at many names: to list them, and to forget those that no client uses any more.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,14 @@ use seinpaal_store::{
     examination::{found, found_in_state, look_at},
 };
 
-/// How many waiters a listed snapshot shows at most.
+/// The most waiters that a listed snapshot shows.
 const LISTED_WAITERS: u32 = 64;
-/// How many names one sweep looks at. They are drawn, so that the clients together come to all
-/// names.
+/// The number of names that one sweep looks at. They are drawn at random, so that the clients
+/// together come to all names.
 const SWEPT: usize = 16;
 
 impl Core {
+    /// Lists the names that start with `prefix`, and passes over damaged ones.
     pub(super) async fn list(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let link = self.link().await?;
         let mut listed = Vec::new();
@@ -61,7 +62,7 @@ impl Core {
         Ok(executed.outcome.replies)
     }
 
-    /// Looks at each name: at what is stored, and if that adds up, at what the name says.
+    /// Examines each name: the stored state first, and if that is sound, the snapshot of the name.
     pub(super) async fn examine(&self, most: usize) -> Result<Examination, StoreError> {
         let link = self.link().await?;
         let mut examination = Examination::default();
@@ -86,7 +87,8 @@ impl Core {
         Ok(found(&replies))
     }
 
-    /// Settles some names at which nobody is any more, whoever used them last (rule 12).
+    /// Settles some names at which no client is any more (rule 12). Any client may have used them
+    /// last.
     pub(super) async fn sweep(&self, link: &SessionLink) -> Result<(), StoreError> {
         let mut names: Vec<Name> = self.names_there(link).await?.into_iter().collect();
         for _ in 0..SWEPT.min(names.len()) {
@@ -102,8 +104,8 @@ impl Core {
     }
 }
 
-/// Returns whether nobody is there, the first of the memories has run out, and the last fence need
-/// not be known.
+/// Returns whether no client is at the name, the first of its memories has run out, and its last
+/// fence need not be known.
 fn is_over(state: &mut MemoryState, now: u64) -> bool {
     let Ok(head) = state.head();
     let first = state.closed_memories().next().map_or(0, |memory| memory.until);
@@ -114,7 +116,7 @@ fn is_over(state: &mut MemoryState, now: u64) -> bool {
 
 fn below(sides: usize) -> usize {
     let mut draw = [0; 8];
-    // Without random numbers the first one will do.
+    // If no random numbers are to be had, the first one will do.
     let _ = getrandom::fill(&mut draw);
     u64::from_le_bytes(draw) as usize % sides.max(1)
 }

@@ -1,7 +1,7 @@
-//! Where things are under the root of a store.
+//! The paths of znodes under the root of a store.
 //!
 //! ```text
-//!   /root/names/<name>              what was written since the base
+//!   /root/names/<name>              the writes since the base
 //!   /root/names/<name>/<hex>        the base; <hex> is drawn anew whenever the name comes into being
 //!   /root/inboxes/<inbox>           ephemeral: this client lives; written to when it is to look
 //!   /root/floor                     the highest fence of any name that was forgotten
@@ -16,12 +16,13 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// `root` is absolute and does not end in a slash; empty for the root of the server.
+    /// Makes the paths of a root. `root` is absolute and does not end in a slash; it is empty for
+    /// the root of the server.
     pub(super) fn new(root: &str) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// The znodes that must be there before any other, parents first.
+    /// Returns the znodes that must be there before any other, parents first.
     pub(super) fn folders(&self) -> Vec<String> {
         // The first slash is the root of the server, which is always there.
         let ends = self.root.match_indices('/').map(|(at, _)| at).skip(1);
@@ -62,8 +63,8 @@ impl Paths {
     }
 }
 
-/// Encodes a name for a znode, which cannot be called just anything. A byte that is not plain is
-/// written like %41.
+/// Encodes a name for a znode, whose name cannot have every character. A byte that is not plain
+/// becomes %41 and the like.
 fn encode(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -75,7 +76,7 @@ fn encode(name: &str) -> String {
     text
 }
 
-/// The name that is kept in a znode with this name. `None` if it is not one of ours.
+/// Returns the name that is kept in a znode with this name. `None` if the znode is not one of ours.
 pub(super) fn decode(child: &str) -> Option<Name> {
     let name = Name::new(&seinpaal_store::url::decoded(child)?).ok()?;
     (encode(name.as_str()) == child).then_some(name)

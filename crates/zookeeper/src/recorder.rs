@@ -1,4 +1,4 @@
-//! A copy's state while a batch is executed on it. What the ledger writes is taken down.
+//! The state of a copy while a batch is executed on it. It records the writes of the ledger.
 
 use std::{collections::BTreeSet, convert::Infallible};
 
@@ -11,7 +11,7 @@ use super::write::{
 };
 use seinpaal_store::packed::{Packer, put_entry, put_free, put_head, put_lease, put_memory};
 
-/// A state that takes down what is written to it.
+/// A state that records the writes to it.
 pub(super) struct Recorder<'a> {
     pub(super) state: &'a mut MemoryState,
     pub(super) packer: Packer,

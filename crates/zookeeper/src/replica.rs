@@ -1,4 +1,4 @@
-//! A client's copy of one name, and how it is laid out in znodes.
+//! A client's copy of one name, and the layout of the name in znodes.
 //!
 //! The name's znode is a log: a header that names the base, and all writes since then. So a call
 //! writes little, and a copy that is nearly up to date repeats only the writes that are new. When
@@ -22,12 +22,12 @@ use super::{
 };
 use seinpaal_store::packed::{Damaged, number};
 
-/// The longest base, in bytes. A server refuses requests of 1 MB, and a request has more in it than
+/// The longest base, in bytes. A server refuses requests of 1 MB, and a request contains more than
 /// the base.
 pub(super) const LONGEST_BASE: usize = 900 << 10;
 /// The longest base for a request that adds something. A base also grows by itself: instants are
-/// packed as times before or after the last call, and those grow, and a permit that was handed on
-/// is a longer record than a place in line. The difference to [`LONGEST_BASE`] is for that.
+/// packed as distances from the last call, which grow, and a permit that was handed on is a longer
+/// record than a place in line. The difference to [`LONGEST_BASE`] is room for that.
 pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
 
 /// The copy of a name.
@@ -39,7 +39,8 @@ pub(super) struct Replica {
     recent: Vec<Hint>,
     /// The incarnation of the name, and how many of its hints were passed on as news.
     seen: Option<(u64, u64)>,
-    /// `state` has writes that are not in `node`, because they were not made yet, or never were.
+    /// Whether `state` has writes that are not in `node`, because they were not made yet, or never
+    /// were.
     is_spoiled: bool,
     /// The number of the leader that did the last write seen here.
     leader: i64,
@@ -54,16 +55,16 @@ struct CopiedNode {
     log: Vec<u8>,
 }
 
-/// What a client learned from the writes of others.
+/// The news that a client learned from the writes of others.
 #[derive(Debug, Default)]
 pub(super) struct Learned {
     pub(super) hints: Vec<Hint>,
-    /// Some hints were packed away before they were read.
+    /// Whether some hints were packed away before they were read.
     pub(super) has_gap: bool,
 }
 
 impl Replica {
-    /// The header of a name's znode.
+    /// Returns the header of a name's znode.
     pub(super) fn header(log: &[u8]) -> Result<Header, Damaged> {
         Header::parse(log).map(|(header, _)| header)
     }
@@ -76,7 +77,7 @@ impl Replica {
         self.leader
     }
 
-    /// Returns whether the base that `header` names is here already.
+    /// Returns whether this copy has the base that `header` names already.
     pub(super) fn has_base(&self, header: &Header) -> bool {
         self.node.as_ref().is_some_and(|node| node.header == *header)
     }
@@ -86,7 +87,7 @@ impl Replica {
         *self = Self { leader: self.leader, ..Self::default() };
     }
 
-    /// Takes over what the name's znode holds at `version`, with a new base if there is one.
+    /// Takes over the content of the name's znode at `version`, with a new base if there is one.
     /// Returns the hints that others have written and that this client had not seen.
     pub(super) fn follow(
         &mut self,
@@ -97,13 +98,13 @@ impl Replica {
         let (header, records) = Header::parse(&log)?;
         let known = self.node.take().filter(|node| node.header == header);
         let base = match (base, known) {
-            // The log has only grown, so only what is new has to be repeated.
+            // The log has only grown, so only its new part has to be repeated.
             (None, Some(node)) if !self.is_spoiled && log.starts_with(&node.log) => {
                 repeat(&log[node.log.len()..], &mut self.state, &mut self.recent)?;
                 node.base
             }
-            // There is a new base, or this copy has writes that were never made: the state is built
-            // anew.
+            // There is a new base, or this copy has writes that were never made, so the state is
+            // built anew.
             (base, known) => {
                 let base = base.or_else(|| known.map(|node| node.base)).ok_or(Damaged)?;
                 self.rebuild(&base, records)?;
@@ -123,11 +124,11 @@ impl Replica {
         repeat(records, &mut self.state, &mut self.recent)
     }
 
-    /// The hints that were not seen yet, which count as seen from now on.
+    /// Returns the hints that were not seen yet. They count as seen from now on.
     fn catch_up(&mut self, header: Header) -> Learned {
         let total = header.hints_before + self.recent.len() as u64;
         let seen = self.seen.filter(|(incarnation, _)| *incarnation == header.incarnation);
-        // The first look at an incarnation finds history and no news.
+        // The first look at an incarnation finds only history, and no news.
         let seen = seen.map_or(total, |(_, seen)| seen);
         self.seen = Some((header.incarnation, total));
         let fresh = total.saturating_sub(seen.max(header.hints_before)) as usize;
@@ -135,7 +136,7 @@ impl Replica {
         Learned { hints, has_gap: seen < header.hints_before }
     }
 
-    /// Undoes what was executed and could not be written.
+    /// Undoes the writes that were executed on the copy and could not be written.
     pub(super) fn undo(&mut self) -> Result<(), Damaged> {
         if !self.is_spoiled {
             return Ok(());
@@ -150,19 +151,20 @@ impl Replica {
         Ok(())
     }
 
-    /// A state that takes down what is written to it. The writes can be [undone](Self::undo) until
+    /// Returns a state that records the writes to it. The writes can be [undone](Self::undo) until
     /// they are [kept](Self::keep).
     pub(super) fn recorder(&mut self, at: u64) -> Recorder<'_> {
         self.is_spoiled = true;
         Recorder::new(&mut self.state, at)
     }
 
-    /// Returns whether a client has anything here.
+    /// Returns whether a client has a lease here.
     pub(super) fn has(&self, inbox: Inbox) -> bool {
         self.state.leases().any(|lease| lease.inbox == Some(inbox))
     }
 }
 
+/// Repeats all records of a log.
 fn repeat(
     mut records: &[u8],
     state: &mut MemoryState,
@@ -178,7 +180,7 @@ fn repeat(
     Ok(())
 }
 
-/// The clients that hold something at a name.
+/// Returns the clients that hold permits of a name.
 pub(super) fn holders(replica: &Replica) -> BTreeSet<Inbox> {
     let holds = replica.state.entries().filter(|e| matches!(e.standing, Standing::Holding { .. }));
     holds.filter_map(|entry| entry.inbox).collect()

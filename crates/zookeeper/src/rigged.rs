@@ -1,5 +1,5 @@
-//! Stores under a clock that a test chooses, and counts for measurements. Only with the feature
-//! `rigged`, which no build that is used has.
+//! Stores with a clock that a test chooses, and counts for measurements. They exist only with the
+//! feature `rigged`, which no released build has.
 
 use std::sync::{
     Arc,
@@ -15,11 +15,11 @@ use crate::{
 };
 
 impl ZookeeperStore {
-    /// As [`open`](Self::open), with `now` in place of the leader's clock, in microseconds, if it
-    /// is given.
+    /// Opens a session as [`open`](Self::open) does. `now`, if it is given, takes the place of the
+    /// leader's clock, in microseconds.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`open`](Self::open).
     pub async fn open_rigged(
         url: ZookeeperUrl,
         inbox: Inbox,
@@ -30,8 +30,8 @@ impl ZookeeperStore {
     }
 }
 
-/// How often calls of this process tried to write, how often somebody else had written first, and
-/// how many sessions have expired.
+/// Returns the number of tries to write by calls of this process, the number of those in which
+/// another client had written first, and the number of sessions that have expired.
 pub fn counted() -> [u64; 3] {
     [&ATTEMPTS, &REPEATS, &SESSIONS_LOST].map(|count| count.load(Ordering::Relaxed))
 }

@@ -1,5 +1,6 @@
-//! The task that keeps a store going. It hears that this client is to look at a name, that another
-//! client has died, that the session is over, and that memories may have run out.
+//! The task that keeps a store going. It looks at a name when this client's inbox was written to,
+//! settles after another client has died, opens a new session when the old one is over, and forgets
+//! memories that have run out.
 
 use std::{
     collections::BTreeSet,
@@ -20,9 +21,9 @@ use super::{
 };
 use seinpaal_store::{News, StoreError, StoreErrorKind};
 
-/// Between two tries to read the inbox, or to open a session.
+/// The pause between two tries to read the inbox, or to open a session.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How often some names are looked at, to find those that nobody uses any more.
+/// How often some names are looked at, to find those that no client uses any more.
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
 pub(super) struct SessionTask {
@@ -30,7 +31,7 @@ pub(super) struct SessionTask {
     link: Arc<SessionLink>,
     states: StateWatcher,
     gone: mpsc::UnboundedReceiver<Inbox>,
-    /// The version of this client's inbox that was seen last.
+    /// The last version seen of this client's inbox.
     seen: i32,
 }
 
@@ -40,7 +41,7 @@ enum SessionNews {
     /// The inbox was written to.
     Nudge,
     State(SessionState),
-    /// A client that this one watched is gone.
+    /// A client that this one watches is gone.
     Gone(Inbox),
     /// It is time to sweep.
     Time,
@@ -48,7 +49,7 @@ enum SessionNews {
 
 impl SessionTask {
     /// Makes this client's inbox in this session, and lets calls use the session. Returns the
-    /// leader's clock, which making the inbox has shown.
+    /// leader's clock, as the creation of the inbox has shown it.
     pub(super) async fn new(
         core: Arc<Core>,
         link: SessionLink,
@@ -84,17 +85,17 @@ impl SessionTask {
         }
     }
 
-    /// Takes what was heard. Returns whether there is another session now.
+    /// Handles a piece of news. Returns whether there is another session now.
     async fn take(&mut self, heard: SessionNews) -> bool {
         match heard {
             // The inbox is read when it is opened again.
             SessionNews::Nudge => {}
             SessionNews::Gone(inbox) => self.settle_for(inbox).await,
             SessionNews::Time => self.sweep().await,
-            // The connection is back, and while it was closed wakeups went unheard.
+            // The connection is back. Wakeups that came while it was away were not heard.
             SessionNews::State(SessionState::SyncConnected) => {
                 self.link.time.forget();
-                // Nobody listens once the store is closed.
+                // The receiver is gone once the store is closed.
                 let _ = self.core.news.send(News::LookAgain);
             }
             SessionNews::State(state) if state.is_terminated() => {
@@ -136,28 +137,29 @@ impl SessionTask {
     async fn look(&self, name: &Name) {
         if let Err(error) = self.core.look(&self.link, name).await {
             tracing::debug!(target: crate::TARGET, %name, %error, "could not look");
-            // The session asks about its tickets instead, which finds what was missed.
+            // The session asks about its tickets instead, and so learns of all missed wakeups.
             let _ = self.core.news.send(News::LookAgain);
         }
     }
 
-    /// Settles the names of a client that is gone and that this one watched: whatever it had is
-    /// free.
+    /// Settles the names of a client that is gone and that this one watched, which frees its
+    /// permits.
     async fn settle_for(&self, inbox: Inbox) {
-        // Before the names are settled, because settling watches anew whoever holds then.
+        // The watch is cleared before the names are settled, because settling watches the new
+        // holders.
         self.core.watches.clear(inbox);
         for name in self.core.watches.names_of(inbox) {
             let settled = self.core.settle(&self.link, &name, BTreeSet::from([inbox])).await;
             if let Err(error) = settled {
-                // The session's own calls will find the watch missing.
+                // The session's own calls will find that the watch is missing.
                 tracing::debug!(target: crate::TARGET, %name, %error, "could not settle");
             }
         }
     }
 
-    /// Opens another session in place of one that has expired, and with it everything that this
-    /// client had. The loss is settled before the client appears again, so that nobody sees it
-    /// alive with what it has lost.
+    /// Opens another session in place of one that has expired. With the old session all leases and
+    /// places of this client are over. This loss is settled before the client appears again, so
+    /// that no other client sees it alive while its lost leases are still there.
     async fn begin_again(&mut self) {
         let store = self.core.options.shown();
         tracing::warn!(target: crate::TARGET, %store, "the session has expired: everything is lost");
@@ -170,7 +172,7 @@ impl SessionTask {
                     self.states = link.client.state_watcher();
                     (self.link, self.seen) = (Arc::new(link), 0);
                     self.core.set_link(Some(Arc::clone(&self.link)));
-                    // This is how Seinpaal's session learns which permits are lost.
+                    // From this news Seinpaal's session learns which permits are lost.
                     let _ = self.core.news.send(News::LookAgain);
                     return;
                 }
@@ -182,16 +184,17 @@ impl SessionTask {
         }
     }
 
+    /// Opens a session, settles the loss of the old one at every name, and makes the inbox.
     async fn try_again(&self) -> Result<SessionLink, StoreError> {
         let link = SessionLink::open(&self.core.options).await?;
-        // The node of the old session may outlive it for a moment, and would show this client
+        // The inbox of the old session may outlive it for a moment, and would show this client as
         // alive.
         link.disappear().await?;
         for name in self.core.names() {
             match self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await {
                 Err(error) if error.kind() == StoreErrorKind::Unreachable => return Err(error),
-                // One name that is damaged, or that this user may not read, must not keep this
-                // client out of all others.
+                // A name that is damaged, or that this user may not read, must not keep this client
+                // out of all others.
                 Err(error) => tracing::warn!(target: crate::TARGET, %name, %error, "passed over"),
                 Ok(()) => {}
             }
@@ -200,7 +203,7 @@ impl SessionTask {
         Ok(link)
     }
 
-    /// Has names go whose memories have run out, though nobody asks for them again.
+    /// Removes names whose memories have run out, even if nobody asks for them again.
     async fn sweep(&self) {
         if let Err(error) = self.core.sweep(&self.link).await {
             tracing::debug!(target: crate::TARGET, %error, "could not sweep");

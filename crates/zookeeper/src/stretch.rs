@@ -1,25 +1,24 @@
-//! Leases that end with the session need not be written again at each renewal.
+//! Stretches leases that end with the session, so that most renewals need no write.
 //!
-//! Seinpaal's session cuts its ttls to what the ZooKeeper session is sure to last, and renews at a
-//! third of that. Such a lease is written for longer than it was asked for, since it ends with its
-//! client's inbox in any case. A renewal that finds enough of it left does not write to the name,
-//! to which others want to write. It asks for the time, which takes a quorum, and then reads. The
-//! client is never told of more than it asked for.
+//! Seinpaal's session cuts its ttls to the time that the ZooKeeper session is sure to last, and
+//! renews at a third of that. Such a lease is written for longer than the client asked, since it
+//! ends with its client's inbox in any case. A renewal that finds enough of it left does not write
+//! to the name, to which others want to write. It asks for the time, which takes a quorum, and then
+//! reads. The client is never told a longer time than it asked for.
 
 use seinpaal_proto::{Batch, Inbox, Renew, Replies, Reply, Request, State, Whom, time::Micros};
 
 use super::replica::Replica;
 
-/// How many times as long such a lease is written for. No more, because a session that cannot reach
-/// the store stops trying to leave after two of its ttls, and relies on the lease having ended by
-/// then.
+/// By how many times such a lease is stretched. No more, because a session that cannot reach the
+/// store stops trying to leave after two of its ttls, and relies on the lease having ended by then.
 const TIMES: Micros = 2;
 
-/// The batch as it is executed. `longest` is what ttls were cut to.
+/// Returns the batch as it is executed. `longest` is the length to which ttls were cut.
 pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
     let mut batch = batch.clone();
     if batch.inbox.is_none() {
-        // No client's inbox ends such a lease.
+        // There is no client's inbox that would end such a lease.
         return batch;
     }
     for request in &mut batch.requests {
@@ -38,13 +37,14 @@ pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
     batch
 }
 
-/// The ttl that is written. One that was not cut stays, because somebody wants just that.
+/// Returns the ttl that is written. A ttl below the cut stays as it is, because the caller wants
+/// just that.
 fn stretch(ttl: Micros, longest: Micros) -> Micros {
     if ttl < longest { ttl } else { ttl.max(longest * TIMES) }
 }
 
-/// The answers to a batch if all of it are renewals that find enough left. `None`: it must be
-/// executed.
+/// Returns the answers to a batch if all its requests are renewals that find enough left. `None`:
+/// the batch must be executed.
 pub(super) fn without_writing(
     batch: &Batch,
     replica: &mut Replica,
@@ -53,13 +53,13 @@ pub(super) fn without_writing(
 ) -> Option<Replies> {
     let me = batch.inbox?;
     if batch.requests.is_empty() || is_first(replica, me) {
-        // The first in line writes each time, which keeps the ledger's clock going.
+        // The first waiter in line writes each time, which keeps the ledger's clock going.
         return None;
     }
     let Ok(head) = replica.state.head();
     let clock = head.clock + now.saturating_sub(head.wall).min(head.bound);
     let Ok(first) = replica.state.first_lease_by_end();
-    // Something has run out, and settling it takes a write.
+    // A lease has run out, and settling that takes a write.
     if first.is_none_or(|lease| lease.ends <= clock) {
         return None;
     }
@@ -86,8 +86,8 @@ fn renewed(replica: &mut Replica, me: Inbox, renew: &Renew, clock: Micros) -> Op
     (is_known && is_same && is_long).then_some(Reply::Renewed { valid_for: Some(renew.ttl) })
 }
 
-/// Cuts the answers, so that nobody is told to believe in a lease for longer than was asked for,
-/// nor for longer than the session is sure to last.
+/// Cuts the answers, so that no client believes in a lease for longer than it asked for, nor for
+/// longer than the session is sure to last.
 pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
     for (request, reply) in batch.requests.iter().zip(&mut replies.replies) {
         let asked = match request {
@@ -96,7 +96,7 @@ pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
             Request::Renew(renew) => renew.ttl,
             _ => continue,
         };
-        // A lease for which no inbox stands does not end with a session.
+        // A lease without an inbox does not end with a session.
         let most = if batch.inbox.is_some() { asked.min(longest) } else { asked };
         match reply {
             Reply::Granted(grant) => cut(&mut grant.valid_for, most),

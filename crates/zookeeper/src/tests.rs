@@ -1,4 +1,4 @@
-//! What is written can be read again.
+//! Tests that the znodes can be read again as they were written.
 
 use std::collections::BTreeSet;
 
@@ -140,7 +140,7 @@ impl Dice {
     }
 }
 
-/// Executes on a copy, and does with it what a server would.
+/// Executes a batch on a copy, and does with the change what a server would.
 fn write(replica: &mut Replica, now: u64, batch: &Batch) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
     let mut recorder = replica.recorder(now);
     let Ok(outcome) = execute(&mut recorder, &mut Everybody, now, batch);
@@ -238,7 +238,7 @@ fn damage_is_noticed_and_never_a_panic() {
         bad.truncate(dice.0.below(log.len() as u64) as usize + 1);
         let at = dice.0.below(bad.len() as u64) as usize;
         bad[at] ^= 1 << dice.0.below(8);
-        // Whatever comes of it: an error, or another state; both are answers.
+        // Both results are right: an error, or another state. It must only not panic.
         let _ = Replica::default().follow(1, bad, Some(Vec::new()));
     }
     assert!(Replica::default().follow(1, vec![9, 9, 9], Some(Vec::new())).is_err());

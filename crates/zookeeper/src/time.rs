@@ -1,8 +1,8 @@
 //! The leader's clock, as its writes show it.
 //!
-//! Every write comes back with the leader's time. Between two of them a client counts on by its own
-//! monotonic clock, for a second at most, and never over a change of leader. So no client's clock
-//! decides anything but how long that second is.
+//! The answer to every write has the leader's time. Between two writes a client adds the time that
+//! has passed on its own monotonic clock, for a second at most, and never over a change of leader.
+//! So a client's clock decides nothing but how long that second is.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use zookeeper_client::Stat;
 
 use seinpaal_store::boottime;
 
-/// How long a sample is good.
+/// How long a sample can be used.
 const GOOD: Micros = SECOND;
 
 #[derive(Debug, Default)]
@@ -23,12 +23,12 @@ struct Sample {
     time: Micros,
     /// The number of the leader.
     epoch: i64,
-    /// When the answer had come, by this machine's monotonic clock. The write was earlier, so the
+    /// When the answer came, by this machine's monotonic clock. The write was earlier, so the
     /// leader's time is never overestimated.
     at: Micros,
 }
 
-/// The number of the leader that did the last write of a znode.
+/// Returns the number of the leader that did the last write of a znode.
 pub(super) fn epoch(stat: &Stat) -> i64 {
     stat.mzxid >> 32
 }
@@ -49,8 +49,8 @@ impl LeaderTime {
         self.set(None);
     }
 
-    /// The leader's time. `None`: it must be asked for, because the last sample is too old, or is
-    /// of an earlier leader than `epoch`, who is known to have been.
+    /// Returns the leader's time. `None`: it must be asked for, because the last sample is too old,
+    /// or is of an earlier leader than `epoch`, which is known to have led.
     pub(super) fn now(&self, epoch: i64) -> Option<Micros> {
         let sample = (*self.lock())?;
         let passed = boottime::now().saturating_sub(sample.at);

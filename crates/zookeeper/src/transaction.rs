@@ -1,4 +1,4 @@
-//! Writes what a call changes: all of it in one transaction, or nothing.
+//! Writes the changes of a call, all of them in one transaction or none.
 
 use std::collections::BTreeSet;
 
@@ -23,24 +23,24 @@ pub(super) struct Floor {
 pub(super) enum TransactionEnd {
     /// Everything was written.
     Yes,
-    /// Somebody else wrote first.
+    /// Another client wrote first.
     Overtaken,
     /// A client that was to be told is gone.
     Gone(Inbox),
 }
 
-/// A batch executed on the copy, and what has to be written for it.
+/// A batch executed on the copy, and the writes that it needs.
 pub(super) struct Executed {
     pub(super) outcome: Outcome,
     pub(super) change: NodeChange,
     pub(super) hints: Vec<Hint>,
     /// The clients that the transaction tells to look. It fails if one of them is gone.
     pub(super) told: BTreeSet<Inbox>,
-    /// The clients that were taken to be there, and are not told.
+    /// The clients that were taken for alive and are not told.
     pub(super) doubtful: BTreeSet<Inbox>,
     /// The highest fence that was given out at the name.
     pub(super) fence: u64,
-    /// How long the base may be that is written.
+    /// The longest base that may be written.
     pub(super) longest_base: usize,
 }
 
@@ -55,7 +55,7 @@ impl SessionLink {
         Ok(Floor { fence, version: stat.version })
     }
 
-    /// The base that `header` names, if it is still the one.
+    /// Returns the base that `header` names, if it is still the current one.
     pub(super) async fn base(
         &self,
         name: &Name,
@@ -67,6 +67,7 @@ impl SessionLink {
         Ok(found.filter(is_it).map(|(base, _)| base))
     }
 
+    /// Writes a change and tells the clients concerned, in one transaction.
     pub(super) async fn write(
         &self,
         name: &Name,
@@ -96,7 +97,7 @@ impl SessionLink {
         self.commit(writer, told).await
     }
 
-    /// Sends the transaction. `told` is the client that the operation of this number tells, if it
+    /// Sends the transaction. `told` returns the client that the operation of a number tells, if it
     /// tells one.
     async fn commit<'a>(
         &self,
@@ -113,7 +114,7 @@ impl SessionLink {
         }
     }
 
-    /// The end of a transaction that failed.
+    /// Returns the end of a transaction that failed.
     fn not_written<'a>(
         &self,
         error: MultiWriteError,
@@ -134,7 +135,7 @@ impl SessionLink {
         }
     }
 
-    /// Adds a change, and returns how many operations that took.
+    /// Adds a change, and returns how many operations it took.
     fn add_change(
         &self,
         writer: &mut MultiWriter<'_>,
@@ -145,8 +146,8 @@ impl SessionLink {
         let path = self.path(name);
         match change {
             NodeChange::Create { header, log } => {
-                // This fails if a name was forgotten since the floor was read, and with it perhaps
-                // a higher fence.
+                // This fails if a name was forgotten since the floor was read, because that name
+                // may have had a higher fence.
                 let floor = floor.map_or(0, |floor| floor.version);
                 writer.add_check_version(&self.options.paths.floor(), floor)?;
                 writer.add_create(&path, log, &self.options.persistent())?;
@@ -155,8 +156,8 @@ impl SessionLink {
                 Ok(3)
             }
             NodeChange::Append { version, header, log } => {
-                // The child of this incarnation, since another one may have come to the same
-                // version.
+                // The child of this incarnation is checked, since another incarnation may have come
+                // to the same version.
                 let base = self.options.paths.base(name, header.incarnation);
                 writer.add_check_version(&base, header.base_version)?;
                 writer.add_set_data(&path, log, Some(*version))?;
@@ -173,7 +174,7 @@ impl SessionLink {
     }
 
     /// Adds the end of a name, and raises the floor to its last fence. Returns how many operations
-    /// that took.
+    /// it took.
     fn add_forgetting(
         &self,
         writer: &mut MultiWriter<'_>,
@@ -185,8 +186,8 @@ impl SessionLink {
         let base = self.options.paths.base(name, header.incarnation);
         writer.add_delete(&base, Some(header.base_version))?;
         writer.add_delete(&self.path(name), Some(*version))?;
-        // A write to the floor fails every call that makes or ends a name meanwhile, so there is
-        // none without need.
+        // A write to the floor fails every other call that makes or ends a name meanwhile, so it is
+        // made only if it is needed.
         if executed.fence <= floor.fence {
             return Ok(2);
         }
@@ -203,14 +204,14 @@ impl SessionLink {
         }
     }
 
-    /// How long a session is sure to last after a request was sent in which the leader had a hand:
-    /// half of its time-out.
+    /// Returns how long a session is sure to last after a request was sent in which the leader took
+    /// part: half of its time-out.
     ///
-    /// The leader learns from a follower every half tick which clients it has heard. If the
-    /// follower is cut off right after an answer, the last that it told may be of the client's ping
+    /// The leader learns from a follower every half tick which clients the follower has heard. If
+    /// the follower is cut off right after an answer, its last report may be of the client's ping
     /// before that, up to 0.15 of the time-out earlier. A tick is half of the shortest time-out at
-    /// most, so half a tick is 0.25 of a time-out at most. What is sure is 1 - 0.15 - 0.25 of it,
-    /// and half is on the safe side.
+    /// most, so half a tick is 0.25 of a time-out at most. So 1 - 0.15 - 0.25 of the time-out is
+    /// sure, and half is on the safe side.
     pub(super) fn longest_lease(&self) -> Micros {
         micros(self.client.session_timeout()) / 2
     }

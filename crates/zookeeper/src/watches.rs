@@ -1,7 +1,7 @@
-//! The clients whose death this client would notice, and at which names.
+//! The clients whose death this client would notice, and the names at which it matters.
 //!
-//! The first waiter of a name watches its holders, and the next one watches the first. So a death
-//! is noticed by one client, and not by all. Everybody else watches nobody.
+//! The first waiter of a name watches its holders, and the next waiter watches the first. So one
+//! client notices a death, and not all of them. All other clients watch nobody.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ struct WatchTable {
 }
 
 impl NodeWatches {
-    /// `gone` will be told of deaths.
+    /// Makes a table without watches. Deaths are sent to `gone`.
     pub(super) fn new(gone: mpsc::UnboundedSender<Inbox>) -> Self {
         Self { gone, inner: Mutex::default() }
     }
@@ -37,15 +37,15 @@ impl NodeWatches {
         self.lock().set.contains_key(&inbox)
     }
 
-    /// The names at which this client's death matters.
+    /// Returns the names at which this client's death matters.
     pub(super) fn names_of(&self, inbox: Inbox) -> Vec<Name> {
         let inner = self.lock();
         let matters = inner.wanted.iter().filter(|(_, wanted)| wanted.contains(&inbox));
         matters.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Takes note of who is to be watched at this name, and gives up watches that nobody needs any
-    /// more. Returns those that are missing.
+    /// Notes the clients to be watched at this name, and gives up watches that nobody needs any
+    /// more. Returns the clients that are not watched yet.
     pub(super) fn want(&self, name: &Name, wanted: BTreeSet<Inbox>) -> BTreeSet<Inbox> {
         let mut inner = self.lock();
         let missing = wanted.iter().filter(|i| !inner.set.contains_key(i)).copied().collect();
@@ -58,25 +58,25 @@ impl NodeWatches {
         missing
     }
 
-    /// Keeps a watch, and tells of the death when it goes off.
+    /// Keeps a watch, and reports the death when it goes off.
     pub(super) fn set(&self, inbox: Inbox, watcher: OneshotWatcher) {
         let gone = self.gone.clone();
         let watching = tokio::spawn(async move {
             let event = watcher.changed().await;
             if event.event_type == EventType::NodeDeleted {
-                // Nobody listens once the store is closed.
+                // The receiver is gone once the store is closed.
                 let _ = gone.send(inbox);
             }
         });
         self.lock().put(inbox, Some(watching.abort_handle()));
     }
 
-    /// Takes a watch away that has gone off.
+    /// Removes a watch that has gone off.
     pub(super) fn clear(&self, inbox: Inbox) {
         self.lock().put(inbox, None);
     }
 
-    /// Takes all watches away, since the session to which they belonged is over.
+    /// Removes all watches, since the session to which they belonged is over.
     pub(super) fn clear_all(&self) {
         let inner = std::mem::take(&mut *self.lock());
         inner.set.values().for_each(AbortHandle::abort);
@@ -111,7 +111,7 @@ impl WatchTable {
     }
 }
 
-/// The clients that a client must watch at a name.
+/// Returns the clients that a client must watch at a name.
 pub(super) fn wanted(replica: &Replica, me: Inbox) -> BTreeSet<Inbox> {
     let mut line = replica.state.line().filter_map(|entry| entry.inbox);
     let Some(first) = line.next() else { return BTreeSet::new() };

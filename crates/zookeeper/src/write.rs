@@ -1,5 +1,5 @@
-//! The ledger's writes as bytes. A name's znode holds the writes since its base, and the base holds
-//! the fewest writes that make the rest (`store/packed`).
+//! The ledger's writes as bytes. A name's znode has the writes since its base, and the base has the
+//! fewest writes that make the rest of the state (`store/packed`).
 
 use seinpaal_proto::{
     Fence, Inbox, LeaseId, MemoryState, Name, Series, State, Ticket, Wakeup, What, time::UNBOUNDED,
@@ -9,7 +9,7 @@ use seinpaal_store::packed::{
     Damaged, Packer, Unpacker, put_cause, put_slots, repeat_fact, sound, take_cause, take_slots,
 };
 
-/// A wakeup without its name, which its reader knows.
+/// A wakeup without the name, which the reader of the znode knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Hint {
     pub(super) inbox: Inbox,
@@ -17,7 +17,8 @@ pub(super) struct Hint {
     pub(super) what: What,
 }
 
-// These numbers stand beside those of the facts in `store/packed`, and none is in both.
+// These numbers and those of the facts in `store/packed` share one range, and no number is used
+// twice.
 pub(super) const CLEAR: u8 = 2;
 pub(super) const NO_LEASE: u8 = 4;
 pub(super) const NO_ENTRY: u8 = 7;
@@ -49,7 +50,7 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
     }
 }
 
-/// Repeats the writes of one record, and passes on its hints.
+/// Repeats the writes of one record, and returns its hints in `hints`.
 pub(super) fn replay(
     record: &[u8],
     state: &mut MemoryState,

@@ -18,7 +18,7 @@ fn batch(requests: Vec<Request>) -> Batch {
     Batch { name, session: Inbox(1), number: 1, not_after: 9, seen: 0, requests }
 }
 
-/// A disk that takes its time: it says when it begins, and is done when told so.
+/// Returns a disk that takes its time. It reports when it begins, and is done when told so.
 fn slow_disk() -> (Box<dyn Disk>, Receiver<()>, Sender<io::Result<()>>) {
     let (begun, begins) = mpsc::channel();
     let (finish, finished) = mpsc::channel();
@@ -122,7 +122,7 @@ fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
     let mut disk_thread = DiskThread::new(Path::new("/x"), disk);
     let under_way = disk_thread.write_back();
     begins.recv().unwrap();
-    assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "it goes on by itself");
+    assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "the thread goes on by itself");
     let (answer, reply) = oneshot::channel();
     let again = disk_thread.write_back();
     disk_thread.answer_later(answer, replies());

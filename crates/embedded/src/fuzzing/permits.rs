@@ -1,4 +1,4 @@
-//! Requests about permits before and after rows are damaged: every kind of request.
+//! Requests about permits, of every kind, before and after rows are damaged.
 
 use seinpaal_proto::{
     Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
@@ -6,11 +6,11 @@ use seinpaal_proto::{
     time::{SECOND, UNBOUNDED},
 };
 
-/// Requests, and after how many seconds they come.
+/// Requests, with the number of seconds after which they come.
 pub(super) type TimedRequests = (u64, Vec<Request>);
 
-/// Holders, waiters, a ticket that changed hands, one that was left to itself, ended ones and free
-/// slots.
+/// Returns the requests that fill a database with holders, waiters, a ticket that changed hands,
+/// one without an owner, ended tickets and free slots.
 pub(super) fn filling() -> Vec<TimedRequests> {
     let acquire = |ticket: u64| {
         let acquire = acquire(u128::from(ticket), 1 + ticket as u32 % 3, OnMismatch::Set);
@@ -29,7 +29,8 @@ pub(super) fn filling() -> Vec<TimedRequests> {
     asked
 }
 
-/// The requests of an ordinary day: asking, renewing, leaving, changing hands, looking, steering.
+/// Returns the requests of an ordinary day: asking, renewing, leaving, changing hands, looking,
+/// steering.
 pub(super) fn day() -> Vec<TimedRequests> {
     let renew =
         |whom| Request::Renew(Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom });

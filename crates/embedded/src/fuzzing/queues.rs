@@ -1,4 +1,4 @@
-//! The rows of a queue, damaged.
+//! Requests about queues, before and after rows are damaged.
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
@@ -50,7 +50,8 @@ pub(super) const CELLS: [Cells; 7] = [
     ("dedup", &["key", "id", "until"]),
 ];
 
-/// Items of every standing, workers in line and called, and all that is remembered.
+/// Fills a database with items of every standing, workers in line and called, and all kinds of
+/// memories.
 pub(super) fn fill(db: &Connection) -> Result<()> {
     db.execute_batch(&crate::tables::schema())?;
     let limits = [Configure::Limit(limit(4)), Configure::GroupLimit(limit(1))];
@@ -67,7 +68,8 @@ pub(super) fn fill(db: &Connection) -> Result<()> {
     send(db, 3, 2, vec![Request::Push(push(0))]).map(drop)
 }
 
-/// The requests of an ordinary day: pushing, working, steering, looking, and the ends of leases.
+/// Makes the requests of an ordinary day: pushing, working, steering, looking, and the ends of
+/// leases.
 pub(super) fn use_it(db: &Connection) -> Result<()> {
     let rows = |rows| Request::Inspect { rows };
     send(db, 4, 9, [rows(9)].into_iter().chain(ItemState::ALL.map(list)).collect())?;
@@ -102,7 +104,7 @@ fn list(state: ItemState) -> Request {
     Request::List { after: ItemPosition::before(state), rows: 9 }
 }
 
-/// A batch, and then what is due.
+/// Sends a batch, and then settles what is due.
 fn send(db: &Connection, after: u64, worker: u128, requests: Vec<Request>) -> Result<Vec<Reply>> {
     let now = NOW + after * SECOND;
     let mut batch = Batch {

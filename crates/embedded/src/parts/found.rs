@@ -20,8 +20,8 @@ use crate::{
     trouble,
 };
 
-/// The files by which this client shows itself in the directory. They go when this is dropped,
-/// whatever the store's thread is doing.
+/// The files by which this client shows itself in the directory. They are removed when this is
+/// dropped, whatever the store's thread is doing.
 #[derive(Debug)]
 pub(crate) struct Signs {
     pub(crate) presence: OwnPresence,
@@ -51,8 +51,8 @@ impl FoundParts {
         Self::of_boot(dir, clock, me, busy_timeout, &boot::boot_id()?)
     }
 
-    /// Opens all that, in a process that ends with the store: then the index of the log need not be
-    /// made anew.
+    /// Opens these parts in a process that ends with the store. Then the index of the log need not
+    /// be made anew.
     pub(super) fn inside_until_exit(
         dir: &Directory,
         clock: Clock,
@@ -63,17 +63,18 @@ impl FoundParts {
         let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
         let is_kept = is_known && index::keep(dir);
         let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot).inspect_err(|_| {
-            inside.note(""); // whatever it was, the index has no part in it the next time
+            inside.note(""); // the next client does not keep the index, which may be the cause
         })?;
         let found = Self { keeps_index: is_kept, ..found };
-        // By now SQLite has made the index, or another client that has it open did. Either happened
-        // in this boot.
+        // By now SQLite has made the index, or another client that has the database open did.
+        // Either happened in this boot.
         if !is_kept && let Some(mark) = index::mark(dir, &boot) {
             inside.note(&mark);
         }
         Ok(found)
     }
 
+    /// Opens the parts, and begins a new boot if this is one.
     fn of_boot(
         dir: &Directory,
         clock: Clock,

@@ -70,7 +70,7 @@ fn slots(row: &Row<'_>) -> Result<Slots> {
     text.parse().map_err(|bad: String| Error::FromSqlConversionFailure(8, Type::Text, bad.into()))
 }
 
-/// A waiter's slots are those that it wishes for.
+/// Reads the slots of a waiter, which are those that it wishes for.
 fn wishes(row: &Row<'_>) -> Result<Slots> {
     match row.get_ref(8)? {
         ValueRef::Null => Ok(Slots::none()),
@@ -118,8 +118,8 @@ impl Rows<'_> {
         self.db.prepare_cached(sql)?.query_map((self.id(), rows), read)?.collect()
     }
 
-    /// The first `most` distinct clients in line, in the order of service. One client may have so
-    /// many places at the head of the line that no others are looked at.
+    /// Returns the first `most` distinct clients in line, in the order of service. If one client
+    /// has very many places at the head of the line, the clients behind it are not read.
     pub(in super::super) fn first_waiting(&self, most: usize) -> Result<Vec<Inbox>> {
         let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
                    ORDER BY rank, ticket LIMIT ?2";
@@ -128,10 +128,10 @@ impl Rows<'_> {
         first_distinct(inboxes.filter_map(Result::transpose), most)
     }
 
-    /// The clients of up to `most` waiters, those that were passed over among them.
+    /// Returns the clients of up to `most` waiters, those that were passed over among them.
     pub(in super::super) fn waiting(&self, most: u32) -> Result<Vec<Inbox>> {
-        // Nobody is passed over in this store: the kernel knows who lives. The order names `parked`
-        // only because the index begins with it.
+        // No waiter is passed over in this store, because the kernel knows which clients live. The
+        // order names `parked` only because the index begins with it.
         let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL
                    ORDER BY parked, rank, ticket LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
@@ -139,8 +139,8 @@ impl Rows<'_> {
         inboxes.filter_map(Result::transpose).collect()
     }
 
-    /// Up to `most` distinct clients that hold here, of those after this one; one step in the index
-    /// each.
+    /// Returns up to `most` distinct clients that hold here, of those after this one. Each takes
+    /// one step in the index.
     pub(in super::super) fn holding(
         &self,
         after: Option<Inbox>,

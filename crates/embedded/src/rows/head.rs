@@ -1,5 +1,5 @@
-//! A head as columns. The list of its fields, which is the ledger's, makes the columns of its table
-//! and the statements that read and write them.
+//! A head as columns. The ledger's list of its fields makes the columns of its table and the
+//! statements that read and write them.
 
 use std::{iter, sync::LazyLock};
 
@@ -13,13 +13,13 @@ use seinpaal_proto::{
 
 use super::{bytes, damaged, int};
 
-/// A field of a head, after its name.
+/// The name of a field of a head, and its value.
 type NamedField<'a> = (&'static str, Field<'a>);
 
 /// The tables and indexes of a new database.
 pub(in super::super) const SCHEMA: &str = include_str!("../schema.sql");
 
-/// The tables and indexes for large names and for queues.
+/// Returns the tables and indexes for large names and for queues.
 pub(in super::super) fn schema_large() -> String {
     include_str!("../schema_large.sql")
         .replace("HEAD_OF_NAME", &definitions(&Head::default().fields()))
@@ -39,7 +39,7 @@ fn definitions(fields: &[NamedField<'_>]) -> String {
     fields.iter().map(definition).collect::<Vec<_>>().join(", ")
 }
 
-/// The columns of a head in this table; none if the table has no heads.
+/// Returns the columns of a head in this table; none if the table has no heads.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(in super::super) fn head_columns(table: &str) -> Vec<&'static str> {
     let columns = |fields: &[NamedField<'_>]| fields.iter().map(|(name, _)| column(name)).collect();
@@ -50,7 +50,7 @@ pub(in super::super) fn head_columns(table: &str) -> Vec<&'static str> {
     }
 }
 
-/// `limit` is a word of SQL's own.
+/// Returns the column of a field. `limit` is a keyword of SQL.
 fn column(field: &'static str) -> &'static str {
     match field {
         "limit" => "cap",
@@ -63,7 +63,7 @@ fn column(field: &'static str) -> &'static str {
 pub(super) struct Statements {
     pub(super) insert: String,
     pub(super) read: String,
-    /// Finds the head by its name. The number of the row comes last.
+    /// Finds the head by its name. The number of the row is the last column.
     pub(super) find: String,
     update: String,
 }
@@ -77,7 +77,8 @@ pub(super) static QUEUE: LazyLock<Statements> =
     LazyLock::new(|| Statements::new("queue", &queue::Head::default().fields()));
 
 impl Statements {
-    /// Parameter 1 is the name where a row is inserted, and the number of the row elsewhere.
+    /// Makes the statements. Parameter 1 is the name where a row is inserted, and the number of the
+    /// row elsewhere.
     fn new(table: &str, fields: &[NamedField<'_>]) -> Self {
         let columns: Vec<_> = fields.iter().map(|(name, _)| column(name)).collect();
         let places: Vec<_> = (0..columns.len()).map(|at| format!("?{}", at + 2)).collect();
@@ -92,7 +93,7 @@ impl Statements {
         }
     }
 
-    /// Makes a row, and says its number.
+    /// Inserts a row, and returns its number.
     pub(super) fn insert(
         &self,
         db: &Connection,
@@ -119,7 +120,7 @@ fn params<'a>(first: &'a dyn ToSql, fields: &'a [NamedField<'_>]) -> impl Params
 
 const NULL: ToSqlOutput<'static> = ToSqlOutput::Owned(Value::Null);
 
-/// One parameter of a statement.
+/// A parameter of a statement.
 enum SqlParameter<'a> {
     First(&'a dyn ToSql),
     Of(Field<'a>),

@@ -11,7 +11,8 @@ const BY_ID: &str = "SELECT id, inbox, ttl, ends, ends_wall, members, digest, pa
 pub(super) const ALL: &str =
     "SELECT id, inbox, ttl, ends, ends_wall, members, digest, parked FROM lease WHERE name = ?1";
 
-/// The first lease in an order, and last whether the table has it elsewhere.
+/// The query for the first lease in an order. Its last column says whether the table has the lease
+/// elsewhere.
 macro_rules! first_by {
     ($column:literal) => {
         concat!(

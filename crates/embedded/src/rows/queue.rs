@@ -1,4 +1,4 @@
-//! One queue's state as rows. Every method finds its rows by an index, and what the ledger could
+//! One queue's state as rows. Every method finds its rows by an index. A row that the ledger could
 //! not have written is damage.
 
 mod groups;
@@ -37,12 +37,13 @@ impl<'a> QueueRows<'a> {
         Ok(Self { db, name: name.as_str(), id, head: head.unwrap_or_default() })
     }
 
-    /// For reading: a queue without a row has nothing under 0 either.
+    /// Returns the number of the row, for reading. Nothing is stored under 0, so a queue without a
+    /// row reads as empty.
     fn id(&self) -> i64 {
         self.id.unwrap_or(0)
     }
 
-    /// For writing.
+    /// Returns the number of the row, for writing. Makes the row if there is none.
     fn own_id(&mut self) -> Result<i64> {
         if let Some(id) = self.id {
             return Ok(id);

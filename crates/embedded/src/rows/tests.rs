@@ -27,7 +27,7 @@ impl Random {
         self.0.below(end)
     }
 
-    /// High bytes as well as low ones, so that the order of blobs matters.
+    /// Returns a ticket with high bytes as well as low ones, so that the order of blobs matters.
     fn ticket(&mut self) -> Ticket {
         let series = self.below(12);
         let number = if series < 3 { 1 + self.below(4) } else { 1 };
@@ -60,7 +60,7 @@ impl Random {
         }
     }
 
-    /// The lease of an attach: so few that one comes twice, now and then.
+    /// Returns the lease of an attach. There are so few that one comes twice, now and then.
     fn attaching(&mut self) -> LeaseId {
         LeaseId(1 << 100 | u128::from(self.below(300)))
     }

@@ -1,4 +1,4 @@
-//! A whole name at once: when it has become too large for one record, and when it is small again.
+//! Reading and writing a whole name, when it has become too large for one record or is small again.
 
 use rusqlite::Result;
 use seinpaal_proto::{Inbox, MemoryState, State};
@@ -11,7 +11,7 @@ use super::{Rows, bytes, leases, memories};
 const FEW: u32 = 4;
 
 impl Rows<'_> {
-    /// Writes a state of which no rows are there.
+    /// Writes the rows of a state of which there are none yet.
     pub(in super::super) fn fill(&mut self, state: &mut MemoryState) -> Result<()> {
         let Ok(head) = state.head();
         self.set_head(&head)?;
@@ -21,14 +21,14 @@ impl Rows<'_> {
         state.free_slots().try_for_each(|(first, last)| self.push_free_slots(first, last))
     }
 
-    /// The whole state, if it is small. Rows that contradict each other stay as they are, and the
-    /// call that meets them reports it.
+    /// Returns the whole state, if it is small. Rows that contradict each other stay as they are,
+    /// and the call that meets them reports it.
     pub(in super::super) fn gather_if_few(&mut self) -> Result<Option<MemoryState>> {
         Ok(self.gather_at_most(FEW)?.filter(|state| state.check().is_ok()))
     }
 
-    /// The whole state, if its head counts no more than `most`. What its parts say of each other is
-    /// not compared.
+    /// Returns the whole state, if its head counts no more than `most`. Its parts are not compared
+    /// with each other.
     pub(in super::super) fn gather_at_most(&self, most: u32) -> Result<Option<MemoryState>> {
         if self.id.is_none() {
             return Ok(None);
@@ -47,7 +47,8 @@ impl Rows<'_> {
         for lease in self.all(leases::ALL, leases::read)? {
             let Ok(()) = state.put_lease(&lease);
         }
-        // One row more than the head may count, so that `check` sees a row that it does not count.
+        // One row more is read than the head may count, so that `check` sees a row that the head
+        // does not count.
         for entry in self.list_holders(most + 1)?.into_iter().chain(self.list_waiters(most + 1)?) {
             let Ok(()) = state.put_entry(&entry);
         }

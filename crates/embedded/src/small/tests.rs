@@ -1,4 +1,4 @@
-//! A name in either form against B-trees, and what a record lists.
+//! Compares a name in either form with B-trees, and checks the clients that a record lists.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{super::rows::tests::*, *};
 use crate::{name_state::NameState, trouble};
 use seinpaal_store::{Certainty, StoreErrorKind};
 
-/// Long texts make a name large.
+/// Adds long texts to requests, which make a name large.
 fn with_long_texts(mut batch: Batch, random: &mut Random) -> Batch {
     for request in &mut batch.requests {
         if let Request::Acquire(want) = request
@@ -35,7 +35,7 @@ fn compare_forms(db: &Connection, name: &Name, memory: &mut MemoryState, at: (u6
     }
 }
 
-/// How often the name changed its form.
+/// Runs a history, and returns how often the name changed its form.
 fn run_history(seed: u64, steps: u32) -> u32 {
     let (mut random, db) = (Random::new(seed), database());
     let names = [Name::new("n").unwrap()];

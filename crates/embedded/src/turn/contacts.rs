@@ -1,4 +1,4 @@
-//! Which clients live, as far as a turn can see.
+//! The clients that live, as far as a turn can see.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -13,16 +13,16 @@ pub(crate) struct TurnParts<'a> {
     pub(crate) socket: &'a InboxSocket,
     pub(crate) me: Inbox,
     pub(crate) stay: Stay,
-    /// When a look for names that nobody uses last found none, on the store's clock.
+    /// When a look last found no name that is no longer used, on the store's clock.
     pub(crate) found_nothing_at: &'a Cell<Option<Micros>>,
-    /// As above, for queues.
+    /// When a look last found no queue that is no longer used, on the store's clock.
     pub(crate) found_no_queue_at: &'a Cell<Option<Micros>>,
-    /// Where the looks at those who hold or work have stopped.
+    /// The pages at which the looks at holders and workers have stopped.
     pub(crate) marks: &'a PageMarks,
 }
 
-/// What this turn has found out about clients. Inside the gate a dead client stays dead, and a
-/// living one was alive a moment ago.
+/// The state of clients, as this turn has found it out. Inside the gate a dead client stays dead,
+/// and a living one was alive a moment ago.
 pub(super) struct KnownContacts<'a> {
     pub(super) around: TurnParts<'a>,
     contacts: BTreeMap<Inbox, Contact>,

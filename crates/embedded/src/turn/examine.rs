@@ -1,5 +1,5 @@
-//! What a stored ledger says against itself. It is looked at as it stands before it is executed, so
-//! that a ledger in disorder is left as it is.
+//! Finds the contradictions in a stored ledger. The ledger is checked as it is stored, before
+//! anything is executed on it, so that a ledger in disorder is not changed.
 
 use rusqlite::Result;
 use seinpaal_proto::Name;

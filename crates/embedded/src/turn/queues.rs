@@ -1,5 +1,4 @@
-//! Turns about queues: the ledger of queues is executed, and what dead clients worked on is given
-//! back.
+//! Turns about queues: they execute the ledger of queues, and give back the items of dead workers.
 
 use rusqlite::{OptionalExtension, Result};
 use seinpaal_proto::{
@@ -16,14 +15,16 @@ use crate::{
     tables,
 };
 
-/// Queues of which only sessions are remembered are looked at this long after their last use. With
-/// the usual patience, a session's last batch is remembered for less.
+/// A queue of which only sessions are remembered is looked at this long after its last use. With
+/// the usual patience, a session's last batch is remembered for a shorter time.
 const SESSIONS_LINGER: Micros = 60 * SECOND;
-/// As above, where only deduplication keys are remembered, which can last a week.
+/// A queue of which only deduplication keys are remembered, which can last a week, is looked at
+/// this long after its last use.
 const KEYS_LINGER: Micros = 3600 * SECOND;
-/// The most idle workers of one queue that are looked at where somebody counts them.
+/// The most idle workers of one queue that are looked at if a request depends on their number.
 const MOST_IDLE: u32 = 256;
-/// The most of either that one call looks at. More than one, so that they get fewer.
+/// The most queues of either kind that one call looks at. There are more than one, so that their
+/// number falls.
 const MOST_USED_UP: u32 = 2;
 
 const OF_SESSIONS: &str = "SELECT name FROM queue INDEXED BY queue_of_sessions
@@ -38,7 +39,7 @@ const OF_PLACES: &str =
     "SELECT name FROM queue WHERE id IN (SELECT queue FROM place WHERE inbox = ?1)";
 
 impl Turn<'_> {
-    /// Executes a batch, and lets go what a few other queues need not remember any more.
+    /// Executes a batch, and removes memories that a few other queues need no more.
     pub(in super::super) fn call_queue(&mut self, batch: &Batch) -> Result<Replies> {
         tables::make_all(self.db)?;
         let replies = self.call_queue_alone(batch)?;
@@ -49,8 +50,8 @@ impl Turn<'_> {
         Ok(replies)
     }
 
-    /// Executes a batch. Before anybody is told that there is less than it wanted, those who work
-    /// are looked at: what a dead one worked on is there to be had.
+    /// Executes a batch. Before a worker is told that there are fewer items than it wanted, the
+    /// workers that have items are looked at: the items of a dead one become available.
     fn call_queue_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute_queue(batch)?;
         let mut pairs = batch.requests.iter().zip(&replies.replies);
@@ -64,7 +65,7 @@ impl Turn<'_> {
         if dead.is_empty() {
             return Ok(replies);
         }
-        // As with names: some answers went by the dead.
+        // As with names, some answers depended on the dead.
         self.start_again()?;
         for inbox in dead {
             self.bury(inbox)?;
@@ -72,6 +73,8 @@ impl Turn<'_> {
         self.execute_queue(batch)
     }
 
+    /// Executes a batch about a queue. If it delivers items, the first idle worker is told to watch
+    /// the new workers.
     fn execute_queue(&mut self, batch: &Batch) -> Result<Replies> {
         let mut rows = QueueRows::open(self.db, &batch.name)?;
         let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
@@ -99,7 +102,7 @@ impl Turn<'_> {
         Ok(idle)
     }
 
-    /// Gives back to the queues what a dead client worked on, and ends its places in their lines.
+    /// Gives the items of a dead worker back to the queues, and ends its places in their lines.
     pub(super) fn bury_worker(&mut self, inbox: Inbox) -> Result<()> {
         if !tables::are_all_there(self.db)? {
             return Ok(());
@@ -132,12 +135,13 @@ impl Turn<'_> {
         names.collect()
     }
 
-    /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being
-    /// looked at moves one to the end of its list. Says how many there were.
+    /// Removes queues of which only memories are left (rule 12), even if nobody uses them again. A
+    /// queue that is looked at moves to the end of its list. Returns how many queues were looked
+    /// at.
     ///
-    /// No index has queues of which only the last number is left, ahead of the clock. This store's
-    /// clock is not set back within a boot, so its numbers are not ahead of it for longer than a
-    /// session is remembered. At the next boot such a queue goes anyway.
+    /// No index finds queues of which only the last number is left, ahead of the clock. The clock
+    /// of this store is not set back within a boot, so its numbers are not ahead of it for longer
+    /// than a session is remembered. At the next boot such a queue is removed anyway.
     pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<usize> {
         if !tables::are_all_there(self.db)? {
             return Ok(0);
@@ -153,7 +157,8 @@ impl Turn<'_> {
         Ok(found)
     }
 
-    /// One call forgets a few, so the call is repeated until it forgets none.
+    /// Forgets the memories of a queue. One call forgets a few, so the call is repeated until it
+    /// forgets none.
     fn forget_queue(&mut self, name: Name) -> Result<()> {
         let mut left = self.memories(&name)?;
         for _ in 0..MOST_CALLS {
@@ -182,7 +187,7 @@ impl Turn<'_> {
     }
 }
 
-/// Does what is due, for nobody.
+/// Returns a batch of no session that settles what is due at a queue.
 fn nothing(name: Name) -> Batch {
     let requests = Vec::new();
     Batch { name, session: Inbox(0), number: 0, not_after: Micros::MAX, seen: 0, requests }

@@ -1,4 +1,4 @@
-//! The clients that a turn concerns.
+//! The news that a turn has for clients.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,19 @@ use crate::line::LineOf;
 pub(crate) struct Tell {
     pub(crate) wakeups: Vec<Wakeup>,
     pub(crate) queue_wakeups: Vec<queue::Wakeup>,
-    /// Clients that are now first in line, where somebody new holds or works.
+    /// The clients that are now first in line at a place where a new client holds or works.
     pub(crate) watch: Vec<(Inbox, LineOf)>,
 }
 
 impl Tell {
-    /// The wakeups of others, grouped, so that one datagram says all to one of them.
+    /// Returns the wakeups of other clients in groups, so that one datagram tells a client
+    /// everything.
     pub(crate) fn by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&Wakeup>)> {
         let wakeups = self.wakeups.iter().filter(|wakeup| wakeup.inbox != me);
         group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
     }
 
-    /// As above, for wakeups about queues.
+    /// Returns the wakeups about queues in such groups.
     pub(crate) fn queues_by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&queue::Wakeup>)> {
         let wakeups = self.queue_wakeups.iter().filter(|wakeup| wakeup.inbox != me);
         group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))

@@ -1,5 +1,5 @@
-//! The dead are buried: those that a waiter found, those whose files a newcomer looks at, and all
-//! others in a sweep that one process at a time makes.
+//! Burials of dead clients: those that a waiter found, those whose files a newcomer looks at, and
+//! all others in a sweep that one process at a time makes.
 
 use std::{collections::BTreeSet, mem};
 
@@ -8,7 +8,7 @@ use seinpaal_proto::{Inbox, time};
 use super::{Instant, StoreThread};
 use crate::turn::Turn;
 
-/// How often the dead are cleared away that nobody stumbles over.
+/// How often dead clients are cleared away that nobody happens to find.
 const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
 /// The most dead that one turn buries.
 const MOST_BURIED: usize = 16;
@@ -16,8 +16,8 @@ const MOST_BURIED: usize = 16;
 const MOST_LOOKED_AT: usize = 64;
 
 impl StoreThread {
-    /// The store is dropped, and the thread never began: clears away what the dead have left, as it
-    /// would have, but waits for nobody.
+    /// Clears away the files of dead clients when the store is dropped and its thread never began,
+    /// as the thread would have done. It waits for nobody.
     pub(crate) fn part(&mut self) {
         if !self.was_asked || mem::replace(&mut self.has_looked_around, true) {
             return;
@@ -30,7 +30,7 @@ impl StoreThread {
         }
     }
 
-    /// Returns whether all of them are buried.
+    /// Buries dead clients. Returns whether all of them are buried.
     pub(super) fn bury(&mut self, dead: &[Inbox]) -> bool {
         let mut are_buried = true;
         for some in dead.chunks(MOST_BURIED) {
@@ -46,6 +46,8 @@ impl StoreThread {
         are_buried
     }
 
+    /// Tidies up if there has been no request for a while: writes the log back, looks for dead
+    /// clients, and sweeps once.
     pub(super) fn tidy_if_due(&mut self) {
         if self.tidy_at.is_none_or(|at| at > Instant::now()) {
             return;
@@ -60,8 +62,8 @@ impl StoreThread {
         }
     }
 
-    /// Clears away what dead clients have left, as far as one newcomer comes. So programs that come
-    /// and go leave no more behind than those that were killed last.
+    /// Clears away the files of dead clients, as many as one newcomer looks at. So programs that
+    /// come and go leave no more behind than the files of those that were killed last.
     pub(super) fn look_around(&mut self) {
         if mem::replace(&mut self.has_looked_around, true) {
             return;
@@ -70,7 +72,7 @@ impl StoreThread {
         self.bury(&dead);
     }
 
-    /// The dead that have a file, of the first `most` of each folder.
+    /// Returns the dead clients among the first `most` files of each folder.
     fn dead_among(&self, most: usize) -> Vec<Inbox> {
         let (presences, socket) = (&self.parts.presences, &self.parts.socket);
         let files: BTreeSet<Inbox> =

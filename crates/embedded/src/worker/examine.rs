@@ -1,4 +1,4 @@
-//! Looking at all that is stored, for `doctor`.
+//! Examining everything that is stored, for `doctor`.
 
 use seinpaal_proto::Name;
 use seinpaal_store::{Examination, StoreError};

@@ -9,7 +9,8 @@ use seinpaal_proto::{Batch, Replies};
 use super::{Bell, LogNeed, StoreThread};
 use seinpaal_store::{StoreError, room::Room};
 
-/// Rings when it is dropped: the thread has something to do, or a caller has panicked in its place.
+/// Rings the bell when it is dropped: the thread has something to do, or a caller has panicked in
+/// its place.
 struct RingOnDrop(Option<Arc<Bell>>);
 
 impl Drop for RingOnDrop {
@@ -21,7 +22,7 @@ impl Drop for RingOnDrop {
 }
 
 /// Executes a batch. `None`: the batch cannot be executed here now, and nothing was done. `start`
-/// is called if the thread is to begin.
+/// is called if the thread has to begin.
 pub(crate) fn call(
     room: &Room<StoreThread>,
     batch: &Batch,
@@ -40,8 +41,8 @@ pub(crate) fn call(
 }
 
 impl StoreThread {
-    /// Returns whether no work on the log is owed, and the next commit does not begin the log anew.
-    /// Either would wait for the disk.
+    /// Returns whether no work on the log is owed and the next commit does not begin the log anew.
+    /// Either of these would wait for the disk.
     fn is_free(&self) -> bool {
         self.owed == LogNeed::Nothing && !self.backlog.may_begin_anew()
     }
@@ -57,7 +58,7 @@ impl StoreThread {
         }))
     }
 
-    /// Returns whether the thread is to be woken.
+    /// Returns whether the thread must be woken.
     fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
         self.owed != LogNeed::Nothing

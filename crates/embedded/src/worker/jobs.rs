@@ -6,7 +6,7 @@ use seinpaal_store::{Examination, StoreError, Together};
 use super::{IDLE, Instant, StoreThread};
 use crate::{disk::AnswerTo, line::LineOf, list};
 
-/// Names that a list reads at once: the log cannot begin anew while they are read.
+/// The most names that a list reads at once. The log cannot begin anew while they are read.
 const PAGE: usize = 500;
 
 /// A job for the store.
@@ -26,7 +26,8 @@ impl StoreThread {
         self.tidy_at = Some(Instant::now() + IDLE);
     }
 
-    /// An answer that nobody waits for any more is dropped; the batch was executed all the same.
+    /// Executes a job. An answer for which nobody waits any more is dropped; the batch was executed
+    /// all the same.
     pub(super) fn execute(&mut self, job: StoreJob) {
         self.note_that_it_was_asked();
         match job {

@@ -1,6 +1,6 @@
-//! A client that is among the first in line looks whether those who hold are alive: soon after it
-//! has come there, when a connection to one of them hangs up, and once a second. Clients further
-//! back look once a second whether the first ones are alive.
+//! Looks at other clients of a line. A client that is among the first in line looks whether the
+//! holders are alive: soon after it has come there, when a connection to one of them hangs up, and
+//! once a second. Clients further back look once a second whether the first ones are alive.
 
 use std::{collections::BTreeSet, mem};
 
@@ -9,13 +9,13 @@ use seinpaal_proto::Inbox;
 use super::{Duration, Instant, StoreThread};
 use crate::{line::LineOf, pages::ClientPage, watch::LineInView, wire};
 
-/// How often a client that waits looks whether those who hold are alive, whatever it is told.
+/// How often a waiting client looks whether the holders are alive, even if it is told nothing.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a client that has become the first in line may take to watch the holders: often it is
-/// served within that time.
+/// The time in which a client that has become the first in line begins to watch the holders. Often
+/// it is served within that time.
 const CALM: Duration = Duration::from_millis(2);
 
-/// The names that must be looked at, and when.
+/// The lines that must be looked at, and when.
 #[derive(Debug)]
 pub(super) struct DueLooks {
     /// Sites to look at once `soon_at` has come.
@@ -23,10 +23,10 @@ pub(super) struct DueLooks {
     pub(super) soon_at: Option<Instant>,
     /// When to look at all lines where this client waits.
     pub(super) all_at: Option<Instant>,
-    /// How long until the next look where somebody could not be watched.
+    /// The time until the next look if some holder could not be watched.
     retry: Duration,
-    /// The queues that are looked at once a second: somebody works there, or other workers are
-    /// ahead of this one.
+    /// The queues that are looked at once a second, because some client works there, or other
+    /// workers are ahead of this one.
     busy: BTreeSet<LineOf>,
 }
 
@@ -53,6 +53,7 @@ impl StoreThread {
         self.looks.all_at.get_or_insert_with(|| at_next_look(Instant::now()));
     }
 
+    /// Looks at the lines that are due.
     pub(super) fn look_if_due(&mut self) {
         let now = Instant::now();
         let mut lines = Vec::new();
@@ -63,7 +64,8 @@ impl StoreThread {
         let looks_at_all = self.looks.all_at.is_some_and(|at| at <= now);
         if looks_at_all {
             self.looks.all_at = None;
-            // Those that were due soon are among them, as far as this client still waits there.
+            // The lines that were due soon are among these, as far as this client still waits
+            // there.
             lines = self.line.lines();
             self.let_go();
         }
@@ -73,20 +75,20 @@ impl StoreThread {
         }
     }
 
-    /// A place that this client has left costs no connections, which other places may need.
+    /// Drops the connections of lines that this client has left, since other lines may need them.
     fn let_go(&mut self) {
         self.watches.retain(|line_of| self.line.has(line_of));
         self.looks.busy.retain(|line_of| self.line.has(line_of));
     }
 
-    /// The first idle worker looks again only while somebody works: it is told when somebody
-    /// begins.
+    /// Returns whether there is a client to watch. The first idle worker looks again only while
+    /// another client works: it is told when one begins.
     fn has_somebody_to_watch(&self) -> bool {
         self.line.waits_for_permits() || !self.looks.busy.is_empty()
     }
 
-    /// Where this client is among the first in line, watches those who hold. Buries the dead among
-    /// them and among the first in line.
+    /// Watches the holders at a line_of if this client is among the first in line. Buries the dead
+    /// among them and among the first in line.
     fn look_at_holders(&mut self, line_of: &LineOf) {
         let in_view = match self.parts.read(|db| self.watches.look(db, line_of, self.parts.me)) {
             Ok(in_view) => self.as_seen_by_me(line_of, in_view),
@@ -94,7 +96,7 @@ impl StoreThread {
                 return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
             }
         };
-        // Connected first, tested then: a death between the two is told by the connection.
+        // The connection is made before the test, so that it tells of a death between the two.
         let missed = self.watches.set(line_of, &in_view.holders, &self.parts.presences);
         let is_dead = |inbox: &Inbox| self.parts.presences.is_dead(*inbox);
         let (dead, alive): (Vec<_>, Vec<_>) =
@@ -102,14 +104,14 @@ impl StoreThread {
         let dead_ahead: Vec<_> = in_view.first.into_iter().filter(is_dead).collect();
         self.try_again(line_of, alive.iter().filter(|inbox| missed.contains(inbox)));
         self.bury(&dead);
-        // Others are the first in line now, perhaps this client.
+        // Other clients are the first in line now, perhaps this one.
         if !dead_ahead.is_empty() && self.bury(&dead_ahead) {
             self.look_soon(line_of.clone());
         }
     }
 
-    /// Leaves of what was seen what concerns this client: all of it where it is among the first in
-    /// line, only the first ones where it is further back, and nothing where it is not in line.
+    /// Reduces a view of a line to the part that concerns this client: all of it if it is among the
+    /// first in line, only the first ones if it is further back, and nothing if it is not in line.
     fn as_seen_by_me(&mut self, line_of: &LineOf, mut in_view: LineInView) -> LineInView {
         let me = self.parts.me;
         let is_among_first = in_view.first.contains(&me);
@@ -131,8 +133,8 @@ impl StoreThread {
         in_view
     }
 
-    /// Looks again soon where somebody lives and cannot be watched: either there is no room for
-    /// more, or it is about to end, or another process lives on in its place.
+    /// Plans a look soon, because some living client cannot be watched. Either there is no room for
+    /// more watchers, or it is about to end, or another process lives on in its place.
     fn try_again<'a>(&mut self, line_of: &LineOf, missed: impl Iterator<Item = &'a Inbox>) {
         let accept = wire::encode_accept();
         if missed.map(|inbox| self.parts.socket.send(*inbox, &accept)).count() == 0 {
@@ -144,7 +146,8 @@ impl StoreThread {
         self.looks.retry = LOOK.min(2 * self.looks.retry);
     }
 
-    /// A connection that hung up is no proof: a child of that process may hold on.
+    /// Handles hang-ups. A hang-up is no proof of death, because a child of that process may live
+    /// on.
     pub(super) fn see_to_hung_up(&mut self, hung_up: &[Inbox]) {
         let lines = self.watches.take_hung_up(hung_up);
         self.bury(hung_up);

@@ -10,12 +10,12 @@ use crate::{
 };
 use seinpaal_store::{News, StoreError};
 
-/// The most queues that are let go in an idle moment.
+/// The most queues that are forgotten in an idle moment.
 const MOST_FORGOTTEN: u32 = 64;
 
 impl StoreThread {
-    /// A batch that must survive a power loss is answered once the disk has it. This thread goes on
-    /// meanwhile.
+    /// Executes a batch and answers it. If the batch must survive a power loss, it is answered once
+    /// the disk has it. This thread goes on meanwhile.
     pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: AnswerTo<queue::Replies>) {
         match self.call_queue(batch) {
             Ok(replies) if disk::is_to_be_kept(batch) => {

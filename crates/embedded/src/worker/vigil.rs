@@ -1,5 +1,5 @@
-//! How the thread of a store waits: for its callers, for hints, for the death of those whom it
-//! watches. Nothing of the worker is needed for that, so that a caller may enter meanwhile.
+//! The wait of a store's thread: for its callers, for hints, and for the death of the clients that
+//! it watches. The wait needs no part of the worker, so a caller may enter meanwhile.
 
 use std::{
     os::{
@@ -34,7 +34,7 @@ pub(super) struct Ready {
 }
 
 impl PolledDescriptors {
-    /// Waits. Interrupted by a signal, it finds nothing, and everything is looked at again.
+    /// Waits. If a signal interrupts the wait, it finds nothing, and everything is looked at again.
     pub(super) fn keep(self) -> Ready {
         let Self { bell, socket, connections, until } = self;
         let mut fds = vec![

@@ -1,6 +1,6 @@
-//! Asks: a person asks a holder to hand over, and says why. The asks stand behind the holder's
-//! description of itself, so they take no room where nobody asked, and every store that keeps that
-//! description keeps them.
+//! Asks: a person asks a holder to hand over, and says why. A store keeps the asks behind the
+//! holder's description of itself. So they take no room where nobody asks, and need no field of
+//! their own in any store.
 
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt;
@@ -12,10 +12,10 @@ use crate::time::Micros;
 const MAX_BY_BYTES: usize = 128;
 /// The longest reason, in bytes of UTF-8.
 const MAX_REASON_BYTES: usize = 512;
-/// How many are kept of one grant. The oldest goes first.
+/// The number of asks that are kept of one grant. The oldest goes first.
 const MOST_ASKS: usize = 8;
 
-/// Somebody asks a holder to hand over. Asking ends nothing.
+/// A request of a person that a holder hand over. The ask itself ends nothing.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct HandOverAsk {
     by: String,
@@ -37,7 +37,7 @@ pub enum BadAsk {
 pub struct StoredAsk {
     /// The person who asks, and the reason.
     pub ask: HandOverAsk,
-    /// How long the ticket had been held by then.
+    /// How long the ticket had been held when the ask was made.
     pub after: Micros,
 }
 
@@ -45,8 +45,7 @@ impl HandOverAsk {
     /// Checks both texts. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
     /// characters.
     ///
-    /// # Errors
-    /// [`BadAsk`] says which of the two is wrong.
+    /// [`BadAsk`] says which of the two texts is wrong.
     pub fn new(by: &str, reason: &str) -> Result<Self, BadAsk> {
         let is_good = |text: &str, most: usize| {
             (1..=most).contains(&text.len()) && !text.chars().any(char::is_control)
@@ -66,14 +65,14 @@ impl HandOverAsk {
         &self.by
     }
 
-    /// Returns why.
+    /// Returns the reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The text that a store keeps of a holder, with this behind it. `None`: the same is there
-    /// already.
+    /// Returns the text that a store keeps of a holder, with this ask at its end. `None`: the text
+    /// has this ask already.
     pub(crate) fn added_to(&self, about: &str, after: Micros) -> Option<String> {
         let mut asks = StoredAsk::list(about);
         if asks.iter().any(|stored| stored.ask == *self) {
@@ -89,8 +88,8 @@ impl HandOverAsk {
 }
 
 impl StoredAsk {
-    /// Reads what was asked from the text that a store keeps of a holder, the oldest first. What is
-    /// odd is left out.
+    /// Reads the asks from the text that a store keeps of a holder, the oldest first. An ask that
+    /// is malformed is left out.
     #[must_use]
     pub fn list(about: &str) -> Vec<Self> {
         about.split(ASK).skip(1).filter_map(Self::read).collect()
@@ -104,7 +103,7 @@ impl StoredAsk {
     }
 }
 
-/// The holder's description of itself, without the asks behind it.
+/// Returns the holder's description of itself, without the asks behind it.
 pub(super) fn said_by_the_holder(about: &str) -> &str {
     about.split(ASK).next().unwrap_or_default()
 }
@@ -112,7 +111,9 @@ pub(super) fn said_by_the_holder(about: &str) -> &str {
 impl fmt::Display for BadAsk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::By => "the name of who asks has 1 to 128 bytes and no control characters",
+            Self::By => {
+                "the name of the person who asks has 1 to 128 bytes and no control characters"
+            }
             Self::Reason => "a reason has 1 to 512 bytes and no control characters",
         })
     }

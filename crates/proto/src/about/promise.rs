@@ -1,9 +1,9 @@
 //! The promise of a holder to renew, and whether the holder keeps it.
 //!
-//! A store knows when a lease ends, and not when the holder meant to renew it. So a holder says to
-//! what length it renews its lease, beside its host and its process id. If much more than a third
-//! of that length has gone without a renewal, the holder is probably dead, stopped or cut off.
-//! Nobody promises to renew a permit that is going to be detached.
+//! A store knows when a lease ends, but not when the holder meant to renew it. So each holder
+//! states, beside its host and its process id, to what length it renews its lease. If much more
+//! than a third of that length passes without a renewal, the holder is probably dead, stopped or
+//! cut off. A permit that is going to be detached carries no promise.
 
 use alloc::{format, string::String};
 
@@ -16,22 +16,23 @@ use crate::{
 /// How a holder renews its lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RenewalPromise {
-    /// To what length, at a third of it; 0: not on a schedule.
+    /// The length to which the holder renews the lease, after a third of it; 0: it does not renew
+    /// on a schedule.
     ttl: Micros,
 }
 
 impl RenewalPromise {
-    /// Nobody renews on a schedule.
+    /// The promise of a holder that does not renew on a schedule.
     pub const NONE: Self = Self { ttl: 0 };
 
-    /// The lease is renewed to `ttl`, at a third of it at the latest.
+    /// Makes the promise to renew the lease to `ttl`, after a third of it at the latest.
     #[must_use]
     pub const fn to(ttl: Micros) -> Self {
         Self { ttl }
     }
 
-    /// The text behind [`About::encode`](super::About::encode)'s form. The usual ttl is not
-    /// written, so the usual permit takes no more room in a store.
+    /// Returns the text that is added to [`About::encode`](super::About::encode)'s form. The
+    /// default ttl is not written, so that the usual permit takes no more room in a store.
     #[must_use]
     pub fn mark(self) -> String {
         match self.ttl {
@@ -40,8 +41,8 @@ impl RenewalPromise {
         }
     }
 
-    /// Reads it from the form that stores keep. A text without a field is nobody's, and promises
-    /// nothing.
+    /// Reads the promise from the form that stores keep. A text without a field describes no
+    /// holder, and promises nothing.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut fields = said_by_the_holder(text).split(FIELD).skip(1).peekable();
@@ -54,11 +55,11 @@ impl RenewalPromise {
         mark.map_or(Self::to(DEFAULT_TTL), |mark| Self::to(mark.parse().unwrap_or(0)))
     }
 
-    /// How long the lease has not been renewed, if its holder would have done so long ago. A
+    /// Returns how long ago the lease was renewed, if its holder would have renewed it long ago. A
     /// renewal is due at a third of the ttl. At half of it a repetition has failed, too.
     ///
-    /// A permit that was handed over has a short lease until its holder is heard from, and there is
-    /// as much time for that: half of what the lease was at the grant.
+    /// A permit that was handed over has a short lease until its holder is heard from. The holder
+    /// has half of the length that the lease had at the grant.
     #[must_use]
     pub fn overdue(self, held_for: Micros, valid_for: Option<Micros>) -> Option<Micros> {
         let left = valid_for?;
@@ -68,7 +69,8 @@ impl RenewalPromise {
 }
 
 impl HolderRow {
-    /// How long ago the lease was renewed, if a holder that lives would have renewed it since.
+    /// Returns how long ago the lease was renewed, if a holder that lives would have renewed it
+    /// since.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Micros> {
         RenewalPromise::of(&self.about).overdue(self.held_for, self.valid_for)

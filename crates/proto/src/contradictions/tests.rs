@@ -34,7 +34,7 @@ fn waiter(ticket: u128) -> WaiterRow {
     }
 }
 
-/// Two hold three permits, and one waits.
+/// Returns a sound snapshot: two tickets hold three permits, and one waits.
 fn whole() -> Snapshot {
     Snapshot {
         kind: None,
@@ -87,12 +87,12 @@ fn each_contradiction_is_found_and_said() {
 }
 
 #[test]
-fn one_who_is_passed_over_stands_behind_those_who_are_not() {
+fn a_waiter_that_is_passed_over_stands_behind_those_that_are_not() {
     let said = found(|it| {
         it.waiting_total = 2;
         it.waiters.insert(0, WaiterRow { unreachable: true, ..waiter(4) });
     });
-    assert!(said.contains("stands behind one who is passed over"), "{said}");
+    assert!(said.contains("stands behind a waiter that is passed over"), "{said}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn look(times: &mut HoldTimes, holders: &[HoldSeen], now: Micros) -> Vec<EndedHo
     times.look(holders.iter().copied(), true, now)
 }
 
-/// One hold after the other, each seen to end after so long.
+/// Looks at a name at which one hold follows the other, each for one of these lengths.
 fn seen(lengths: &[Micros]) -> HoldTimes {
     let (mut times, mut now) = (HoldTimes::default(), 0);
     for (length, fence) in lengths.iter().zip(1..) {
@@ -73,7 +73,7 @@ fn a_hold_is_lost_if_its_lease_ran_out_and_was_to_be_renewed() {
 }
 
 #[test]
-fn whoever_has_seen_no_more_holds_than_the_store_keeps_goes_by_those() {
+fn a_reader_that_has_seen_no_more_holds_than_the_store_keeps_goes_by_those() {
     let kept = [1, 2, 3].map(|seconds| seconds * SECOND);
     let recent = kept.into_iter().fold(RecentHolds::NONE, RecentHolds::with);
     let last = HoldLengths::from(recent);

@@ -1,6 +1,5 @@
 //! Asking for permits. One operation serves for the first try, for a retry after a lost reply, and
-//! for a look at the place in line: which of them it is depends on what the ledger knows of the
-//! ticket.
+//! for a look at the place in line. The ledger's record of the ticket decides which of them it is.
 
 mod terms;
 
@@ -16,14 +15,15 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Executes an acquire, which is a first try, a retry, or a look at the place in line.
     pub(super) fn acquire(&mut self, want: &Acquire) -> Result<Reply, S::Error> {
-        // Before the ticket is looked up: a request that comes too late must not renew a place
-        // either.
+        // The deadline is checked before the ticket is looked up, because a request that comes too
+        // late must not renew a place either.
         if want.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket: want.ticket }); // rule 16
         }
-        // Before `over`: a grant raises the last number of its series, so a ticket that holds would
-        // count as released.
+        // The ticket is looked up before `over` is asked: a grant raises the last number of its
+        // series, so a ticket that holds would count as released.
         if let Some(entry) = self.state.entry(want.ticket)?
             && !planted(Mistake::GrantsARetryAgain)
         {
@@ -35,8 +35,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.want(want)
     }
 
-    /// Rule 9: the ticket is known already. The reply says how it stands, and the request proves
-    /// that its client is alive.
+    /// Answers a request whose ticket is known already (rule 9). The reply says whether the ticket
+    /// holds or waits. The request proves that its client is alive.
     fn look(&mut self, mut entry: Entry, want: &Acquire) -> Result<Reply, S::Error> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             self.stand_again(&mut entry, want)?;
@@ -53,7 +53,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.standing_of(want)
     }
 
-    /// The new holder has heard of its permit. From now on its lease may last as long as its
+    /// Notes that the new holder knows of its permit. From now on its lease may last as long as its
     /// process lives.
     fn hear_holder(&mut self, entry: &Entry) -> Result<(), S::Error> {
         match self.state.lease(entry.lease)? {
@@ -67,7 +67,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Renews a waiter's place at the rank that it had. A waiter that was parked returns to the
     /// order of service.
     fn stand_again(&mut self, entry: &mut Entry, want: &Acquire) -> Result<(), S::Error> {
-        // Before the entry changes: its old lease counts it, and counts it as parked if it is.
+        // The entry leaves its lease before it changes: the old lease counts it, and counts it as
+        // parked if it is.
         self.part(entry)?;
         entry.lease = want.waiter_lease;
         entry.inbox = self.asker;
@@ -78,7 +79,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.stand_in_line(entry, want)
     }
 
-    /// Puts a waiter under the lease of its place and renews that.
+    /// Puts a waiter under the lease of its place and renews that lease.
     fn stand_in_line(&mut self, entry: &Entry, want: &Acquire) -> Result<(), S::Error> {
         // The margin that the request states is for the ttl of its permits, which may be longer
         // than a place lasts. One step of the clock must not take more than half of a place.
@@ -88,8 +89,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_lease(&lease)
     }
 
-    /// A ticket that the ledger does not know. Whatever is wrong with the request is found before
-    /// anything is written.
+    /// Answers a request whose ticket the ledger does not know. Every error in the request is found
+    /// before anything is written.
     fn want(&mut self, want: &Acquire) -> Result<Reply, S::Error> {
         // The last holder may have left in this batch, and its limit with it.
         self.drop_terms();
@@ -120,7 +121,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.let_in(want, stating, limit, wishes)
     }
 
-    /// A request that may be granted: it is granted at once, refused, or stands in line.
+    /// Grants a valid request at once, refuses it, or puts it in line.
     fn let_in(
         &mut self,
         want: &Acquire,
@@ -138,20 +139,21 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.store_terms(want, stating, limit);
             return self.grant_at_once(want, slots);
         }
-        // A refused request stores no kind, and no limit but the one that `ask` has put in force:
-        // it may leave nobody behind to whom they would belong (rule 11).
+        // A refused request stores no kind, and only the limit that `ask` has put in force: there
+        // may be no holder or waiter to whom they would belong (rule 11).
         if let Some(why) = self.refusal(want) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
         self.store_terms(want, stating, limit);
         self.enqueue(want, wishes)?;
-        // The waiters before this one may be unreachable. Then it is served in this step.
+        // The waiters before this one may be unreachable. Then this step serves it.
         self.serve()?;
         self.standing_of(want)
     }
 
-    /// A newcomer never passes a waiter that could be served (rule 5).
+    /// Returns whether a newcomer may have the permits. It never passes a waiter that could be
+    /// served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
         let passes = planted(Mistake::NewcomerPasses);
@@ -169,6 +171,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
+    /// Makes a newcomer a holder.
     fn grant_at_once(&mut self, want: &Acquire, slots: Option<Slots>) -> Result<Reply, S::Error> {
         let standing = self.hold(want.permits.get(), slots)?;
         let entry = self.entry_of(want, want.lease, standing);
@@ -194,12 +197,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.stand_in_line(&entry, want)
     }
 
-    /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step
-    /// of priority. The number never changes while the waiter waits. So two waiters never change
-    /// their order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
+    /// Returns the place in the order of service as one number, lower first (rule 5): the moment of
+    /// arrival, earlier by [`AGING`] for each step of priority. The number never changes while the
+    /// waiter waits. So two waiters never change their order, and no waiter is passed for ever
+    /// (docs/decisions/0007-order-is-one-number.md).
     fn next_rank(&mut self, priority: i8) -> i64 {
-        // At least one more than the last: two that come in the same microsecond stand in the order
-        // of their coming.
+        // Each arrival is at least 1 later than the last, so that two requests in the same
+        // microsecond keep their order.
         self.head.arrival = (self.head.arrival + 1).max(self.head.clock);
         let arrival = i64::try_from(self.head.arrival).unwrap_or(i64::MAX);
         arrival.saturating_sub(i64::from(priority) * AGING as i64)
@@ -218,8 +222,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// How the ticket stands now. The wakeup about it is dropped, since it would only repeat this
-    /// reply.
+    /// Returns the reply about the ticket's present state. The wakeup about it is dropped, since it
+    /// would only repeat this reply.
     fn standing_of(&mut self, want: &Acquire) -> Result<Reply, S::Error> {
         let ticket = want.ticket;
         self.wakeups.retain(|wakeup| wakeup.ticket != ticket);
@@ -230,7 +234,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.told(&entry)
     }
 
-    /// The reply about a ticket that already holds or waits.
+    /// Returns the reply about a ticket that holds or waits.
     pub(super) fn told(&mut self, entry: &Entry) -> Result<Reply, S::Error> {
         let (ticket, limit) = (entry.ticket, self.limit());
         match entry.standing.clone() {
@@ -245,8 +249,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// What is left of the lease that an entry stands under; `None`: the lease lasts as long as the
-    /// process of its client.
+    /// Returns for how long the lease of an entry is still valid; `None`: the lease lasts as long
+    /// as the process of its client.
     pub(super) fn valid_for(&mut self, entry: &Entry) -> Result<Option<Micros>, S::Error> {
         let is_asker = entry.inbox == self.asker;
         let is_vouched_for = self.is_vouched_for(entry.inbox);

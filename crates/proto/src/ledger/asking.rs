@@ -10,6 +10,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Stores an ask with the holder, and wakes it.
     pub(super) fn ask_holder(&mut self, request: &AskHolder) -> Result<Reply, S::Error> {
         let ticket = request.ticket;
         let Some(mut entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
@@ -27,10 +28,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Asked { ticket })
     }
 
-    /// Puts a ticket under another lease that is the same in all but its id. So the next renewal of
-    /// the old one finds that what stands under it differs, and its holder renews by ticket, which
-    /// tells what was asked. That costs nothing where nobody asks, and no lost wakeup can prevent
-    /// it.
+    /// Puts a ticket under another lease that differs only in its id. The next renewal of the old
+    /// lease then finds other tickets under it, so the holder renews by ticket, and the answer
+    /// tells it of the ask. Renewals cost nothing more where nobody asks, and a lost wakeup cannot
+    /// keep the ask from the holder.
     fn set_apart(&mut self, entry: &mut Entry, apart: LeaseId) -> Result<(), S::Error> {
         if let Some(lease) = self.state.lease(entry.lease)?
             && self.state.lease(apart)?.is_none()

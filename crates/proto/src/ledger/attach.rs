@@ -1,4 +1,4 @@
-//! How a ticket changes hands: another client attaches to it, or its holder detaches it.
+//! Changes of hands: another client attaches to a ticket, or its holder detaches it.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Makes the sender the holder of a ticket that holds (rule 20).
     pub(super) fn attach(&mut self, want: &Attach) -> Result<Reply, S::Error> {
         let ticket = want.ticket;
         if want.not_after.is_some_and(|not_after| self.now > not_after) {
@@ -21,17 +22,18 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(Reply::Unknown { ticket });
         }
         if entry.lease == want.lease && entry.inbox == self.asker {
-            return self.told(&entry); // rule 9: the same attach again
+            return self.told(&entry); // a repetition of this attach (rule 9)
         }
-        // Only now: an attach that was executed has spent its lease, and its repetition was
-        // answered above.
+        // The lease is checked only now: an attach that was executed has spent its lease, and its
+        // repetition was answered above.
         if let Some(cause) = self.over(want.lease.as_ticket())? {
             return Ok(Reply::Ended { ticket, cause });
         }
         self.hand_over(entry, want)
     }
 
-    /// Rule 20: attaching is a grant of its own. It ends the grant before it and tells that holder.
+    /// Grants the ticket to the new holder (rule 20). An attach is a grant of its own: it ends the
+    /// grant before it, and the former holder is told.
     fn hand_over(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
         if planted(Mistake::AttachKeepsTheLease) {
             return self.share_lease(before, want);
@@ -57,16 +59,16 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.told(&entry)
     }
 
-    /// The planted mistake: the ticket answers to two clients.
+    /// Plants a mistake: the ticket answers to two clients.
     fn share_lease(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
         let lease = before.lease;
         self.move_under(before.clone(), lease, self.asker, want.ttl, want.margin)?;
         self.told(&before)
     }
 
-    /// A late copy of this request must not take the ticket back from the client that attaches
-    /// next. So the lease is remembered as a ticket is. That works because a client draws a new
-    /// lease for each attach, with a series of its own.
+    /// Remembers the lease of an attach in the way of a ticket that is over, so that a late copy of
+    /// this request cannot take the ticket back from the client that attaches next. A client draws
+    /// a new lease for each attach, with a series of its own.
     fn spend(&mut self, want: &Attach) -> Result<(), S::Error> {
         let spent = want.lease.as_ticket();
         if self.state.entry(spent)?.is_some() {
@@ -75,6 +77,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.raise(spent, want.ttl, |memory| memory.note(spent.number(), Cause::Attached))
     }
 
+    /// Leaves a ticket of the sender's without an owner, under a lease of its own.
     pub(super) fn detach(
         &mut self,
         ticket: Ticket,
@@ -86,10 +89,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Standing::Holding { fence: granted, .. } = entry.standing else {
             return Ok(Reply::Unknown { ticket });
         };
-        // Each attach is a grant of its own. A late copy of this request must not take the ticket
-        // from a client that has detached it, attached to it again, and believes to hold it.
+        // Each attach is a grant of its own. A late copy of a detach must not take the ticket from
+        // a client that has since attached to it again and believes that it holds the ticket.
         let is_late = granted > fence;
-        // A ticket without an owner is detached already. The same request again is answered alike
+        // A ticket without an owner is detached already. A repeated request gets the same answer
         // (rule 9).
         if is_late || entry.inbox.is_some() && entry.inbox != self.asker {
             return Ok(Reply::Ended { ticket, cause: Cause::Attached });

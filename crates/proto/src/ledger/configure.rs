@@ -31,13 +31,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
             Configure::Resume => self.head.paused = None,
         }
-        // Rule 6: a higher limit, the end of a pinned one and a resume may each let waiters in.
+        // A higher limit, the end of a pinned one and a resume may each let waiters in (rule 6).
         self.serve()?;
         Ok(Reply::Configured { limit: self.limit() })
     }
 
-    /// The refusal, if this change is not possible now: the limit of a mutex or a readers-writer
-    /// lock is fixed, and names of slots that somebody goes by stay.
+    /// Returns the refusal if this change is not possible now. The limit of a mutex or a
+    /// readers-writer lock is fixed, and slots that are in use keep their names.
     fn may_not(&self, change: &Configure) -> Option<Reply> {
         let is_pin = matches!(change, Configure::Limit(_) | Configure::Slots(_));
         let fixed = self.head.kind.filter(|kind| is_pin && kind.limit().is_some());

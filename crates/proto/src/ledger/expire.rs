@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Ends the leases that have run out. The ledger's clock decides, which cannot jump. For a
-    /// lease at whose inbox nobody listens the store's clock decides as well, since nobody is there
-    /// whom a jump of the clock could hurt (rule 15).
+    /// Ends the leases that have run out. The ledger's clock decides, because it cannot jump. If
+    /// nobody listens at the inbox of a lease, the store's clock decides as well: there is no
+    /// client whom a jump of that clock could hurt (rule 15).
     pub(super) fn expire(&mut self) -> Result<(), S::Error> {
         while let Some(lease) = self.state.first_lease_by_end()? {
             if lease.ends > self.head.clock || !self.has_work() {
@@ -51,22 +51,22 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(first.is_some_and(|entry| matches!(entry.standing, Standing::Holding { .. })))
     }
 
-    /// The kernel says that the holder lives, which counts as a renewal.
+    /// Renews a lease whose holder lives, as the kernel says.
     fn vouch(&mut self, mut lease: Lease) -> Result<(), S::Error> {
         lease.ends = self.head.clock + lease.ttl;
         lease.ends_wall = self.now + lease.ttl;
         self.state.put_lease(&lease)
     }
 
-    /// The holder listens, so only the ledger's clock can end its lease.
+    /// Lets only the ledger's clock end a lease whose holder listens.
     fn trust(&mut self, mut lease: Lease) -> Result<(), S::Error> {
-        // At least 1 later, or the lease would be found again by this very loop.
+        // The end moves by at least 1. Otherwise this very loop would find the lease again.
         lease.ends_wall = self.now + lease.ends.saturating_sub(self.head.clock).max(1);
         self.state.put_lease(&lease)
     }
 
-    /// Ends everything under a lease, as far as the work of this call allows. A damaged lease with
-    /// nothing under it is removed, or it would come up again in every call.
+    /// Ends all tickets under a lease, as far as the work of this call allows. A damaged lease with
+    /// no ticket under it is removed, because it would come up again in every call.
     fn end_lease(&mut self, lease: LeaseId) -> Result<(), S::Error> {
         let mut first = self.state.first_member(lease)?;
         if first.is_none() {
@@ -95,13 +95,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Rule 9: a grant, too, raises the highest number that is remembered of its series.
+    /// Notes a grant in the memory of the ticket's series: a grant, too, raises the highest number
+    /// that is remembered (rule 9).
     pub(super) fn open(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.raise(entry.ticket, entry.ttl, |memory| memory.open += 1)
     }
 
-    /// Rule 9: notes that a ticket which held or waited is over, so that a late copy of its request
-    /// is refused.
+    /// Notes that a ticket which held or waited is over, so that a late copy of its request is
+    /// refused (rule 9).
     pub(super) fn close(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         let held = u32::from(matches!(entry.standing, Standing::Holding { .. }));
         self.raise(entry.ticket, entry.ttl, |memory| {
@@ -110,8 +111,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Rule 9: no ticket of this series up to this one's number is granted any more, for one ttl at
-    /// least and for as long as anything of the series is held.
+    /// Raises the highest number of a series (rule 9). No ticket of the series up to this number is
+    /// granted any more, for at least one ttl and for as long as any permit of the series is held.
     pub(super) fn raise(
         &mut self,
         ticket: Ticket,
@@ -130,7 +131,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_memory(&memory)
     }
 
-    /// Why a ticket that neither holds nor waits is over; `None` if it may still come.
+    /// Returns why a ticket that neither holds nor waits is over; `None` if it may still come.
     pub(super) fn over(&mut self, ticket: Ticket) -> Result<Option<Cause>, S::Error> {
         if planted(Mistake::ForgetsTickets) {
             return Ok(None);
@@ -152,8 +153,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Puts a ticket under a lease. A lease that is there keeps its end: a grant does not renew
-    /// what else stands under it. One that is not there is made.
+    /// Puts a ticket under a lease. A lease that exists keeps its end, because a grant does not
+    /// renew the other tickets under it. A lease that does not exist is made.
     pub(super) fn join(
         &mut self,
         entry: &Entry,
@@ -175,14 +176,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         lease.members += 1;
         lease.digest = (lease.digest + entry.ticket.digest()) & DIGEST_MASK;
-        // Its client relies on it that the ledger's clock never advances by more in one step (rule
-        // 15).
+        // The client relies on the fact that the ledger's clock never advances by more in one step
+        // (rule 15).
         self.head.bound = self.head.bound.min(margin);
         self.state.put_lease(&lease)?;
         Ok(lease)
     }
 
-    /// Takes a ticket from under its lease. With the last ticket the lease goes.
+    /// Takes a ticket from under its lease. The lease goes with its last ticket.
     pub(super) fn part(&mut self, entry: &Entry) -> Result<(), S::Error> {
         let Some(mut lease) = self.state.lease(entry.lease)? else { return Ok(()) };
         lease.members = lease.members.saturating_sub(1);
@@ -198,7 +199,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 }
 
 impl Entry {
-    /// Returns whether this is a waiter that is passed over.
+    /// Returns whether the entry is a waiter that is passed over.
     #[must_use]
     pub fn is_parked(&self) -> bool {
         matches!(self.standing, Standing::Waiting { parked: true, .. })

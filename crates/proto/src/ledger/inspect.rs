@@ -12,7 +12,7 @@ use crate::{
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn inspect(&mut self, rows: u32) -> Result<Reply, S::Error> {
-        // Otherwise the snapshot would show the limit of a holder that left in this batch.
+        // Without this, the snapshot would show the limit of a holder that left in this batch.
         self.drop_terms();
         let mut holders = Vec::new();
         for entry in self.state.holders(rows)? {

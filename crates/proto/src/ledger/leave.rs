@@ -1,4 +1,4 @@
-//! How tickets leave: released, cancelled, evicted.
+//! Requests that end tickets: release, cancel and evict.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Gives back a ticket's permits, or some of its slots.
     pub(super) fn release(
         &mut self,
         ticket: Ticket,
@@ -25,7 +26,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         {
             return self.release_some(entry, some);
         }
-        // A place has no slots yet, and an operator gives back whole tickets only.
+        // A waiter has no slots yet, and an operator gives back whole tickets only.
         self.release_all(&entry, Cause::Released)?;
         Ok(Reply::Released { ticket, left: 0 })
     }
@@ -39,7 +40,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         let freed = slots.take(some);
         if slots.is_empty() {
-            // The request names all that is left. `release_all` frees the slots that the entry has.
+            // The request names all slots that are left. `release_all` frees the slots that the
+            // entry has.
             slots.extend(&freed);
             self.release_all(&entry, Cause::Released)?;
             return Ok(Reply::Released { ticket, left: 0 });
@@ -52,7 +54,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Released { ticket, left })
     }
 
-    /// Rule 20: if somebody else gives back a ticket, its holder is told.
+    /// Ends a ticket and tells its holder, if another client gave it back (rule 20).
     fn release_all(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         if cause == Cause::Released {
             self.note_length(entry);
@@ -68,22 +70,24 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.settle()
     }
 
-    /// A hold that is given back tells how long holds take. Every other end says something else: an
-    /// expiry when the lease was over, an eviction what an operator wanted, a cancel that nobody
-    /// held, and a ticket that changes hands goes on.
+    /// Notes how long a hold took that was given back. Every other end says nothing of how long
+    /// holds take. An expiry comes when the lease is over, and an eviction when an operator wants
+    /// it. After a cancel nobody may have known of the hold, and a ticket that changes hands goes
+    /// on.
     fn note_length(&mut self, entry: &Entry) {
         if matches!(entry.standing, Standing::Holding { .. }) && !planted(Mistake::HoldsUntold) {
             self.head.recent = self.head.recent.with(self.now.saturating_sub(entry.since));
         }
     }
 
-    /// Rule 14: a client ends its own grants only. A request without an inbox comes from an
-    /// operator, who may end any grant.
+    /// Returns whether the sender may end this entry (rule 14). A client ends its own grants only.
+    /// A request without an inbox comes from an operator, who may end any grant.
     fn may_end(&self, entry: &Entry) -> bool {
         let is_place = matches!(entry.standing, Standing::Waiting { .. });
         is_place || self.asker.is_none() || entry.inbox == self.asker
     }
 
+    /// Ends a ticket of the sender's, and refuses it from now on.
     pub(super) fn cancel(
         &mut self,
         ticket: Ticket,
@@ -105,10 +109,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Cancelled { ticket })
     }
 
-    /// Refuses a request for this ticket that comes later. The ticket is remembered from now on,
-    /// even if it was remembered before: a copy of its request may be as young as this cancel.
+    /// Refuses a request for this ticket that comes later. The time of remembering starts now, even
+    /// if the ticket was remembered before: a copy of its request may be as young as this cancel.
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
-        // A ticket that is still here is another client's by now. It cannot be over as well.
+        // A ticket that is still here is another client's by now. The ledger cannot also note it as
+        // over.
         if planted(Mistake::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
         }
@@ -122,7 +127,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Ends the lease or the place of somebody else. A repeated evict finds the ticket evicted
+    /// Ends the lease or the place of any client. A repeated evict finds the ticket evicted
     /// already, and has the same answer.
     pub(super) fn evict(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
         if let Some(entry) = self.state.entry(ticket)? {
@@ -136,7 +141,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// The answer about a ticket that neither holds nor waits.
+    /// Returns the answer about a ticket that neither holds nor waits.
     pub(super) fn not_here(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
         Ok(match self.over(ticket)? {
             Some(cause) => Reply::Ended { ticket, cause },
@@ -144,8 +149,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Takes a ticket out of everything it stands in. Counts stop at 0, because they may be too low
-    /// if somebody has damaged the rows of a store.
+    /// Takes a ticket out of every list and count that has it. Counts stop at 0, because they may
+    /// be too low if somebody has damaged the rows of a store.
     pub(super) fn leave(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.state.remove_entry(entry.ticket)?;
         self.part(entry)?;

@@ -1,13 +1,13 @@
 //! Slots that have names: which waiter gets which slot.
 //!
 //! ```text
-//!   the line in its order      what each may have
+//!   the line in its order      the slot that each may have
 //!   wants board-b              board-b, once that is free; nobody later gets it before
 //!   wants any                  the lowest free slot that nobody before it waits for
 //! ```
 //!
-//! Only here may a waiter be served before one that came earlier. A slot goes to a later waiter
-//! only if no waiter before it could take that slot.
+//! Only with named slots may a waiter be served before one that came earlier. A slot goes to a
+//! later waiter only if no waiter before it could take that slot.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -24,7 +24,7 @@ use crate::{
 /// the waiters behind them wait until one of them leaves the line.
 const MOST_LOOKED: u32 = 256;
 
-/// The permits and slots that are left while the ledger goes through the line.
+/// The permits and slots that remain while the ledger goes through the line.
 struct RoomLeft {
     /// Free slots that no waiter so far waits for.
     open: Slots,
@@ -32,14 +32,14 @@ struct RoomLeft {
     permits: u32,
 }
 
-/// How a request fits into the room.
+/// The way in which a request fits into the room.
 enum Fit {
     /// The request gets these slots.
     Takes(Slots),
-    /// A slot that the request wishes for is held. It keeps its free wishes from all later
-    /// requests, which may have the other slots.
+    /// A slot that the request wishes for is held. The request keeps the free slots among its
+    /// wishes from all later requests, which may have the other slots.
     WaitsForSlots,
-    /// The request wants more than there is, and nobody passes it (rule 5).
+    /// The request wants more permits than are left, and nobody passes it (rule 5).
     Stops,
 }
 
@@ -48,17 +48,19 @@ impl RoomLeft {
         self.permits == 0 || self.open.is_empty()
     }
 
+    /// Decides about the next request in line, and takes its slots out of the room.
     fn fit(&mut self, permits: u32, wishes: &Slots) -> Fit {
         if !self.open.contains(wishes) {
-            // Otherwise later waiters would take its wishes one by one, and it would never have
-            // all.
+            // Without this, later waiters would take the slots of its wishes one by one, and it
+            // would never get all of them.
             self.open.take(wishes);
             return Fit::WaitsForSlots;
         }
         if permits > self.permits || permits > self.open.count() {
             return Fit::Stops;
         }
-        // The wishes first, and the lowest of the rest after them, so that they come to `permits`.
+        // The request takes the slots that it wishes for, and the lowest of the rest, `permits` in
+        // all.
         let mut slots = self.open.take(wishes);
         slots.extend(&self.open.split_lowest(permits - slots.count()));
         self.permits -= permits;
@@ -71,7 +73,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         !self.head.names.is_empty()
     }
 
-    /// The numbers of the slots that a request wishes for, or why it is refused.
+    /// Returns the numbers of the slots that a request wishes for, or its refusal.
     pub(super) fn wishes_of(&self, ask: &Acquire) -> Result<Slots, Box<Reply>> {
         let (ticket, there) = (ask.ticket, self.head.names.clone());
         let (permits, limit) = (ask.wishes.count(), ask.permits.get());
@@ -82,8 +84,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         slots.ok_or_else(|| Reply::NoSuchSlot { ticket, there }.into())
     }
 
-    /// The slots that a request gets at once, although it does not stand in line: some of those
-    /// that the line leaves over (rule 5). `None`: it has to wait.
+    /// Returns the slots that a request gets at once, without standing in line: some of those that
+    /// no waiter takes (rule 5). `None`: the request has to wait.
     pub(super) fn left_by_the_line(
         &mut self,
         permits: u32,
@@ -94,7 +96,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let mut room = self.room()?;
         let line = self.line()?;
-        // There may be waiters that were not looked at, and a newcomer must not pass them.
+        // There may be more waiters than were looked at, and a newcomer must not pass them.
         if line.len() == MOST_LOOKED as usize {
             return Ok(None);
         }
@@ -138,8 +140,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Returns whether this waiter cannot be served at all, and then what becomes of it: its end,
-    /// or `None` if it is parked.
+    /// Returns whether this waiter cannot be served at all, and then its fate: the cause of its
+    /// end, or `None` if it is parked.
     fn unfit(&mut self, waiter: &Entry) -> Option<Option<Cause>> {
         if waiter.permits > self.limit() {
             return Some(Some(Cause::TooMany));
@@ -158,7 +160,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// The first waiters in the order of service, and the slots that each wishes for.
+    /// Returns the first waiters in the order of service, with the slots that each wishes for.
     fn line(&mut self) -> Result<Vec<(Entry, Slots)>, S::Error> {
         if self.head.waiting == 0 {
             return Ok(Vec::new());
@@ -175,7 +177,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             .collect())
     }
 
-    /// The slots that have names and are free. Slots from `top` up have never been handed out.
+    /// Returns the free slots that have names. Slots from `top` up have never been handed out.
     fn room(&mut self) -> Result<RoomLeft, S::Error> {
         let (names, top) = (self.head.names.count(), self.head.top);
         let mut open = Slots::none();
@@ -185,15 +187,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if top < names {
             open.insert(top, names - 1);
         }
-        // A limit that was lowered may be below what is held.
+        // The limit may have been lowered below the number of held permits.
         Ok(RoomLeft { open, permits: self.limit().saturating_sub(self.head.held) })
     }
 
     /// Takes these slots out of the free ones.
     pub(super) fn take_these(&mut self, slots: &Slots) -> Result<(), S::Error> {
         let Some(&(_, highest)) = slots.ranges().last() else { return Ok(()) };
-        // The slots from the top up become a free range first. So the loop below finds all slots in
-        // one way.
+        // The slots from the top up become a free range first, so that the loop below finds all
+        // slots in the same way.
         if highest >= self.head.top {
             self.state.push_free_slots(self.head.top, highest)?;
             self.head.top = highest + 1;

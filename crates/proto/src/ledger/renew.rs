@@ -13,18 +13,18 @@ use crate::{
     time::Micros,
 };
 
-/// The holders that a renewal by ticket has found.
+/// The result of a renewal by ticket, as far as it concerns held tickets.
 #[derive(Default)]
 struct FoundHeld {
     /// At least one ticket stands under the lease of the renewal now.
     is_moved: bool,
-    /// At least one stays under a lease of its own, which is renewed.
+    /// At least one ticket stays under a lease of its own, which is renewed.
     is_apart: bool,
-    /// The least time that is left of a ticket that another client keeps.
+    /// The shortest time for which a ticket of another client is still held.
     least_kept: Option<Option<Micros>>,
 }
 
-/// The shorter of two times; `None` is without end.
+/// Returns the shorter of two times; `None` is a time without end.
 fn sooner(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
     [a, b].into_iter().flatten().min()
 }
@@ -37,9 +37,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Renews everything under a lease at once, if client and store agree on what that is. A lease
-    /// that is still stored is still counted against the limit, so extending it is safe whatever
-    /// the clock says.
+    /// Renews all tickets under a lease at once, if client and store agree on which these are. A
+    /// lease that is still stored is still counted against the limit, so extending it is safe
+    /// whatever the clock says.
     fn renew_all(&mut self, renew: &Renew, members: u32, digest: u64) -> Result<Reply, S::Error> {
         let Some(lease) = self.state.lease(renew.lease)? else { return Ok(Reply::Gone) };
         // A parked waiter counts as a difference, too: the renewal shows that its client listens,
@@ -52,6 +52,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Renewed { valid_for: self.renewed_for(renew) })
     }
 
+    /// Renews held tickets by name, and moves them under the lease of the renewal.
     fn renew_tickets(&mut self, renew: &Renew, tickets: &[Ticket]) -> Result<Reply, S::Error> {
         let mut replies = Vec::with_capacity(tickets.len());
         let mut held = FoundHeld::default();
@@ -65,7 +66,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let renewed = self.renewed_for(renew);
         let least = if held.is_moved || held.is_apart { renewed } else { None };
-        // The answer must not promise more than is left of a ticket that another client keeps.
+        // The answer must not promise more than the time left of a ticket that another client
+        // keeps.
         let valid_for = match held.least_kept {
             Some(kept) => sooner(least, kept),
             None => renewed,
@@ -97,7 +99,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         } else if self.asker.is_some() {
             return Ok(TicketReply::Ended(Cause::Attached));
         } else {
-            // Rule 3: the holder of another lease renews it itself, at its own pace.
+            // The client that keeps this ticket renews its lease itself, at its own pace (rule 3).
             let kept = self.valid_for(&entry)?;
             held.least_kept = Some(held.least_kept.map_or(kept, |least| sooner(least, kept)));
         }
@@ -105,15 +107,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(TicketReply::Held { fence, slots, names, asks })
     }
 
-    /// A ticket that was asked for stays apart until its grant ends. Otherwise a late copy of a
-    /// renewal would bring it back under the lease that its holder renews as a whole, and the
-    /// holder would not hear what was asked since.
+    /// Renews a ticket that was asked for under the lease of its own on which it stays until its
+    /// grant ends. Otherwise a late copy of a renewal would bring the ticket back under the lease
+    /// that its holder renews as a whole, and the holder would not hear of later asks.
     fn renew_apart(&mut self, entry: &Entry, renew: &Renew) -> Result<(), S::Error> {
         let Some(apart) = self.state.lease(entry.lease)? else { return Ok(()) };
         self.extend(apart, renew.ttl, renew.margin, self.asker)
     }
 
-    /// Puts a ticket under another lease, or makes it another client's.
+    /// Puts a ticket under another lease, or gives it to another client.
     pub(super) fn move_under(
         &mut self,
         mut entry: Entry,

@@ -9,7 +9,7 @@ use crate::{
     state::{Entry, Standing, State},
 };
 
-/// The decision about the waiter at the head of the queue.
+/// The decision about the first waiter of the queue.
 enum QueueStep {
     Grant,
     Park,
@@ -18,9 +18,9 @@ enum QueueStep {
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Rules 5 and 8: grants to the waiters in their order, for as long as permits suffice. A small
-    /// request does not pass a large one at the head. A request whose client cannot be reached is
-    /// parked: it keeps its place, and the next one is served.
+    /// Grants to the waiters in their order, for as long as permits suffice (rules 5 and 8). A
+    /// small request does not pass a large one at the head. A waiter whose client cannot be reached
+    /// is parked: it keeps its place, and the next waiter is served.
     pub(super) fn serve(&mut self) -> Result<(), S::Error> {
         if self.is_named() && self.is_open() {
             return self.serve_named();
@@ -42,7 +42,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Returns whether a waiter could be admitted now: somebody waits, and a permit is free.
+    /// Returns whether a waiter could be admitted now: the queue is not empty, and a permit is
+    /// free.
     fn is_open(&self) -> bool {
         self.admits() && self.head.waiting > 0 && self.head.held < self.limit()
     }
@@ -53,10 +54,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.paused.is_none() && self.guarded_for.is_none()
     }
 
+    /// Decides about the waiter at the head of the queue.
     fn next_for(&mut self, waiter: &Entry) -> QueueStep {
         if waiter.permits > self.limit() {
-            // The limit was lowered since the request came. It could never be served, and would
-            // hold up all behind it.
+            // The limit was lowered since the request came. The request could never be served, and
+            // would hold up all waiters behind it.
             return QueueStep::End(Cause::TooMany);
         }
         match waiter.inbox.map(|inbox| self.contact(inbox)) {
@@ -71,6 +73,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         permits <= self.limit().saturating_sub(self.head.held)
     }
 
+    /// Takes a waiter out of the order of service, until its client is heard from.
     pub(super) fn park(&mut self, mut entry: Entry) -> Result<(), S::Error> {
         if let Standing::Waiting { parked, .. } = &mut entry.standing {
             *parked = true;
@@ -83,17 +86,18 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// A waiter becomes a holder: it leaves the lease of its place and joins the lease that it
-    /// asked for. The store has not heard from it since it last renewed its place. So a lease that
-    /// is made for it ends no later than the place would have. A client that stopped while it
-    /// waited costs no more than that (rule 8), even if the kernel says that it lives.
+    /// Makes a waiter a holder: it leaves the lease of its place and joins the lease that it asked
+    /// for. The store has not heard from it since it last renewed its place. So a lease that is
+    /// made for it ends no later than the place would have. A client that stopped while it waited
+    /// costs no more than that (rule 8), even if the kernel says that it lives.
     pub(super) fn grant_waiter(
         &mut self,
         mut entry: Entry,
         slots: Option<Slots>,
     ) -> Result<(), S::Error> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
-        // Read before the entry leaves it: a place with one member is gone afterwards.
+        // The lease of the place is read before the entry leaves it, since it goes with its only
+        // member.
         let place = self.state.lease(entry.lease)?;
         self.part(&entry)?;
         self.head.waiting = self.head.waiting.saturating_sub(1);
@@ -101,12 +105,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         entry.standing = self.hold(entry.permits, slots)?;
         entry.since = self.now;
         let mut lease = self.join(&entry, entry.ttl, margin)?;
-        // With other tickets under it, the lease was there before, and its owner renews it.
+        // If other tickets stand under the lease, it was there before, and its owner renews it.
         if let Some(place) = place.filter(|_| lease.members == 1) {
             lease.ends = lease.ends.min(place.ends);
             lease.ends_wall = lease.ends_wall.min(place.ends_wall);
-            // 0 marks a lease whose holder has sent nothing since the grant. The asker of this very
-            // batch is there.
+            // 0 marks a lease whose holder has sent nothing since the grant. A sender of this very
+            // batch has just been heard from.
             lease.ttl = if entry.inbox == self.asker { lease.ttl } else { 0 };
             self.state.put_lease(&lease)?;
         }
@@ -119,14 +123,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Takes permits, with a new fence: these slots, or the lowest that are free.
+    /// Takes permits with a new fence: these slots, or the lowest free ones.
     pub(super) fn hold(
         &mut self,
         permits: u32,
         slots: Option<Slots>,
     ) -> Result<Standing, S::Error> {
-        // All slots are free. Numbering them anew leaves one range of free slots: a writer takes
-        // all slots, and would otherwise gather every range that a reader has left.
+        // All slots are free, so they are numbered anew, which leaves one range of free slots.
+        // Otherwise a writer, which takes all slots, would have to gather every range that a reader
+        // has left.
         if self.head.held == 0 && self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;
@@ -143,8 +148,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Standing::Holding { fence: self.next_fence(), slots })
     }
 
-    /// Rule 10: the fence grows strictly. Because it follows the clock, it grows even after the
-    /// store has lost its state.
+    /// Returns a new fence, which is higher than all before it (rule 10). The fence follows the
+    /// clock, so it grows even after the store has lost its state.
     pub(super) fn next_fence(&mut self) -> Fence {
         if planted(Mistake::FenceIsTheClock) {
             self.head.fence = 0;

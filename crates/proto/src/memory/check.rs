@@ -1,4 +1,4 @@
-//! Proof that nothing in a state disagrees with anything else (rule 2).
+//! Checks that the parts of a state agree with each other (rule 2).
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -21,8 +21,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl MemoryState {
-    /// Returns whether every index and every total agrees with the tickets and leases that it is
-    /// derived from. Costs as much as there is; for tests.
+    /// Checks that every index and every total agrees with the tickets and leases that it is
+    /// derived from. The cost grows with the size of the state; this is for tests.
     ///
     /// # Errors
     /// The first disagreement found.
@@ -90,7 +90,7 @@ impl MemoryState {
         )
     }
 
-    /// Held and free slots, laid side by side, cover the slots below the top exactly once.
+    /// Checks that held and free slots together cover the slots below the top exactly once.
     fn check_slots(&self, head: &Head) -> Checked {
         let mut ranges: Vec<(u32, u32)> = self.free.iter().copied().collect();
         for entry in self.entries.values() {
@@ -104,7 +104,7 @@ impl MemoryState {
         ensure(next == Some(head.top), || format!("slots below {}: {ranges:?}", head.top))
     }
 
-    /// Only slots that have names are wished for.
+    /// Checks that waiters wish only for slots that have names.
     fn check_wishes(&self, head: &Head) -> Checked {
         ensure(head.is_sound(), || format!("{head:?}"))?;
         for entry in self.entries.values() {
@@ -142,7 +142,7 @@ impl MemoryState {
 
     fn check_rest(&self, head: &Head) -> Checked {
         let nothing = self.entries.is_empty() && self.memories.is_empty();
-        // The last operation's clock is in the head.
+        // The store's clock at the last operation is in the head.
         let is_kept = head.pinned.is_some() || head.paused.is_some() || head.owes_fence(head.wall);
         let is_stated = head.stated.is_some() || (head.kind.is_some() && head.pinned.is_none());
         ensure(!is_stated || !self.entries.is_empty(), || format!("stated by nobody: {head:?}"))?;

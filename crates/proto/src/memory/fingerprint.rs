@@ -12,9 +12,9 @@ use crate::{
 };
 
 impl MemoryState {
-    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants
-    /// relative to `store`, the store's clock. Ranks count by their order only, so waiters must be
-    /// of one priority.
+    /// Feeds to `hasher` all facts on which the ledger's later steps depend, with instants relative
+    /// to `store`, the store's clock. Ranks count by their order only, so all waiters must have the
+    /// same priority.
     pub fn fingerprint<H: Hasher>(&self, store: &Lens, hasher: &mut H) {
         // The orders (`by_end`, `members`, `grants`…) follow from the rest; `check` proves it.
         let Some(head) = &self.head else { return 0_u8.hash(hasher) };
@@ -37,14 +37,14 @@ impl MemoryState {
         self.free.hash(hasher);
     }
 
-    /// The lease that this ticket stands under; `None` if it is not here.
+    /// Returns the lease that this ticket stands under; `None` if the name has no such ticket.
     #[must_use]
     pub fn lease_under(&self, ticket: Ticket) -> Option<&Lease> {
         let entry = self.entries.get(&ticket)?;
         self.leases.get(&entry.lease)
     }
 
-    /// The facts of the name that are not a list; `None` for a name that costs nothing.
+    /// Returns the facts of the name that are not lists; `None` if nothing is stored of the name.
     #[must_use]
     pub fn facts(&self) -> Option<&Head> {
         self.head.as_ref()
@@ -76,7 +76,7 @@ fn lease_of<H: Hasher>(lease: &Lease, store: &Lens, clock: &Lens, hasher: &mut H
 }
 
 fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
-    // `since` is for display, and of `about` only what was asked of the holder is told.
+    // `since` is for display. Of `about`, the holder is told only the asks.
     let Entry { ticket, lease, inbox, permits, ttl, about, standing, .. } = entry;
     StoredAsk::list(about).iter().for_each(|stored| stored.ask.hash(hasher));
     (ticket, lease, inbox, permits, ttl).hash(hasher);

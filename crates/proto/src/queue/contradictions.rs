@@ -1,4 +1,4 @@
-//! What a queue's snapshot says against itself: see `crate::contradictions`.
+//! Finds contradictions in the snapshot of a queue, as `crate::contradictions` does for a name.
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
@@ -9,13 +9,14 @@ use super::{
 };
 use crate::time::{MAX_TTL, Micros};
 
-/// Longer than any lease of a delivery can be.
+/// No lease of a delivery lasts longer than this.
 const LONGEST_LEASE: Micros = 2 * MAX_TTL;
 
 impl Snapshot {
-    /// Returns what this snapshot says against itself, and against lists of items that were read
-    /// whole in the same step, a sentence each. At most `rows` rows of each kind were asked for.
-    /// Where there are more, rows and totals are not compared.
+    /// Returns the contradictions in this snapshot, a sentence each. `lists` are lists of items
+    /// that were read whole in the same step, and are compared with it. `rows` is the number of
+    /// rows of each kind that the snapshot was asked for. Where the queue has more, rows and totals
+    /// are not compared.
     #[must_use]
     pub fn contradictions(&self, lists: &[(ItemState, &[ItemRow])], rows: u32) -> Vec<String> {
         let mut found = Vec::new();
@@ -50,7 +51,8 @@ impl Snapshot {
         }
     }
 
-    /// A group has in work what is listed of it, and all groups no more ready than the queue.
+    /// Checks that each group has as many items in work as are listed, and that all groups together
+    /// have no more ready items than the queue.
     fn compare_groups(&self, found: &mut Vec<String>) {
         for row in &self.groups {
             let of_group = |it: &&WorkRow| it.group.as_ref() == Some(&row.group);
@@ -69,7 +71,7 @@ impl Snapshot {
         }
     }
 
-    /// A group has ready what is listed of it.
+    /// Checks that each group has as many ready items as are listed.
     fn compare_ready(&self, found: &mut Vec<String>, ready: &[ItemRow]) {
         for row in &self.groups {
             let listed = ready.iter().filter(|it| it.group.as_ref() == Some(&row.group)).count();
@@ -83,7 +85,7 @@ impl Snapshot {
         }
     }
 
-    /// An item is delivered to one worker at a time.
+    /// Checks that each item is delivered to one worker at a time.
     fn check_deliveries(&self, found: &mut Vec<String>) {
         let (mut items, mut fences) = (BTreeSet::new(), BTreeSet::new());
         for row in &self.work {
@@ -103,7 +105,7 @@ impl Snapshot {
     }
 }
 
-/// Nobody could work on such an item.
+/// Finds a payload that was cut. Nobody could work on such an item.
 fn cut_payload(row: &ItemRow) -> Option<String> {
     let (bytes, there) = (row.bytes as usize, row.payload.len());
     let is_cut = there < bytes.min(ItemRow::PREVIEW);
@@ -159,14 +161,14 @@ mod tests {
         }
     }
 
-    /// Beside lists with this many items that are ready, and dead.
+    /// Returns the contradictions of a snapshot beside lists of this many ready and dead items.
     fn said_by(snapshot: &Snapshot, some: u64, dead: u64) -> Vec<String> {
         let rows = |most: u64| (0..most).map(ready).collect::<Vec<_>>();
         let (some, dead) = (rows(some), rows(dead));
         snapshot.contradictions(&[(ItemState::Ready, &some), (ItemState::Dead, &dead)], ROWS)
     }
 
-    /// One item of a group is in work, and two of it are ready.
+    /// Returns a sound snapshot: one item of a group is in work, and two of it are ready.
     fn whole() -> Snapshot {
         let group = Name::new("g").unwrap();
         Snapshot {

@@ -1,4 +1,5 @@
-//! How a model checker looks at a queue: as at semaphores, with names for what a store numbers.
+//! How a model checker compares states of a queue, as it does for semaphores. Numbers that a store
+//! draws are replaced by names.
 
 use core::hash::{Hash, Hasher};
 
@@ -13,17 +14,18 @@ use crate::{
     time::Micros,
 };
 
-/// Numbers follow the clock, so a world that was met before has others in it. The checker names
-/// them.
+/// A view of a world. A store's numbers follow the clock, so two worlds that are alike have
+/// different numbers. The checker gives them names that are equal.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The clock of the sessions.
     pub own: Lens,
-    /// The store's.
+    /// The clock of the store.
     pub store: Lens,
-    /// An item's name: the same in two worlds that are alike, whenever it was pushed.
+    /// The name of an item. It is the same in two worlds that are alike, whenever the item was
+    /// pushed.
     pub item: &'a dyn Fn(ItemId) -> u64,
-    /// A delivery's.
+    /// The name of a delivery.
     pub fence: &'a dyn Fn(Fence) -> u64,
     /// The base from which numbers of a session's batches count, such as its last one.
     pub base: &'a dyn Fn(Inbox) -> u64,
@@ -38,13 +40,13 @@ impl View<'_> {
         number.wrapping_sub((self.base)(session))
     }
 
-    /// How far ahead of the clock a number is that the ledger must stay above; how far behind says
-    /// nothing unless the clock can be set back.
+    /// Returns how far ahead of the clock a number is that the ledger must stay above. A number
+    /// behind the clock says nothing, unless the clock can be set back.
     pub(super) fn seen(&self, seen: Micros) -> i64 {
         self.store.fence(Fence(seen))
     }
 
-    /// A batch that is under way.
+    /// Feeds a batch that is under way to `hasher`.
     pub fn batch<H: Hasher>(&self, batch: &Batch, hasher: &mut H) {
         let Batch { name: _, session, number, not_after, seen, requests } = batch;
         let nth = (*number > 0).then(|| self.number(*session, *number));
@@ -71,7 +73,7 @@ impl View<'_> {
         }
     }
 
-    /// Answers that are under way, or remembered.
+    /// Feeds answers to `hasher` that are under way, or remembered.
     pub fn replies<H: Hasher>(&self, replies: &Replies, hasher: &mut H) {
         let Replies { now, replies, backlog, look_in } = replies;
         (self.store.exact(*now), backlog, look_in).hash(hasher);
@@ -107,7 +109,7 @@ impl View<'_> {
         (self.delivery(popped.delivery), popped.attempt, popped.most).hash(hasher);
     }
 
-    /// A wakeup that is under way.
+    /// Feeds a wakeup that is under way to `hasher`.
     pub fn wakeup<H: Hasher>(&self, wakeup: &Wakeup, hasher: &mut H) {
         wakeup.inbox.hash(hasher);
         match wakeup.what {
@@ -117,7 +119,7 @@ impl View<'_> {
     }
 }
 
-/// Reasons are for people.
+/// Feeds the end of a delivery to `hasher`. Reasons are left out, because they are for people.
 pub(super) fn how_of<H: Hasher>(how: &How, hasher: &mut H) {
     match how {
         How::Acknowledge => 0_u8.hash(hasher),

@@ -1,4 +1,4 @@
-//! Items: what a queue keeps of one payload, from its push to its end.
+//! Items: the record that a queue keeps of one payload, from its push to its end.
 
 use alloc::{
     format,
@@ -14,14 +14,14 @@ use crate::{
     time::Micros,
 };
 
-/// The longest payload, in bytes. What is larger belongs elsewhere, and a reference to it into the
-/// queue.
+/// The longest payload, in bytes. Larger data belongs elsewhere, and the queue gets a reference to
+/// it.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
-/// The most deliveries that can be allowed to an item.
+/// The most deliveries that an item can be allowed.
 pub const MAX_DELIVERIES: u32 = 1_000_000;
 /// The longest reason for a failure, in bytes; longer ones are cut.
 pub const MAX_REASON_BYTES: usize = 256;
-/// How many ends of deliveries an item remembers.
+/// The number of ended deliveries that an item remembers.
 const MOST_PAST: usize = 8;
 
 /// The number of an item in its queue. Later items have greater numbers.
@@ -42,39 +42,40 @@ impl FromStr for ItemId {
     }
 }
 
-/// One delivery of an item: the fence tells it from every other one.
+/// One delivery of an item. The fence tells it from every other delivery.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Delivery {
-    /// Which item.
+    /// The item.
     pub id: ItemId,
-    /// Which delivery of it. Give it to the resource, which refuses a lower one than it has seen.
+    /// The fence of this delivery. Give it to the resource that the work changes. The resource
+    /// refuses a lower fence than it has seen.
     pub fence: Fence,
 }
 
 /// An item, without its payload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Item {
-    /// The number.
+    /// The number of the item.
     pub id: ItemId,
     /// The priority, for display and for entering the order again.
     pub priority: Priority,
-    /// The group whose share of the queue it counts for.
+    /// The group of the item, which may have a limit of its own.
     pub group: Option<Name>,
-    /// How many deliveries it is allowed.
+    /// How many deliveries the item is allowed.
     pub most: u32,
-    /// How long its payload is.
+    /// The length of the payload.
     pub bytes: u32,
     /// The deduplication key that it was pushed with.
     pub key: Option<Name>,
-    /// What its maker said of itself, and its labels: [`About::encode`](crate::About::encode)d.
+    /// The sender's description of itself and the item's labels, [encoded](crate::About::encode).
     pub about: String,
     /// When it was pushed, on the store's clock.
     pub pushed: Micros,
-    /// Smallest first; ties go to the smaller number.
+    /// The place in the order of service, smallest first; ties go to the smaller number.
     pub rank: i64,
-    /// Deliveries so far.
+    /// The number of deliveries so far.
     pub attempt: u32,
-    /// How the latest of them ended.
+    /// How the latest deliveries ended.
     pub history: DeliveryHistory,
     /// The item's state.
     pub standing: Standing,
@@ -89,16 +90,16 @@ pub enum Standing {
         /// group with room.
         open: bool,
     },
-    /// Not before this, on the store's clock.
+    /// The item is not delivered before it is due.
     Delayed {
-        /// When.
+        /// The time at which it is due, on the store's clock.
         due: Micros,
     },
-    /// Somebody works on it.
+    /// A worker has the item.
     InWork(Work),
     /// The item has had all its deliveries.
     Dead {
-        /// Since when, on the store's clock.
+        /// The time since which the item is dead, on the store's clock.
         at: Micros,
     },
 }
@@ -106,29 +107,30 @@ pub enum Standing {
 /// A delivery under way.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Work {
-    /// The number.
+    /// The fence of the delivery.
     pub fence: Fence,
-    /// To whom.
+    /// The inbox of the worker.
     pub by: Inbox,
     /// The worker's description of itself.
     pub about: String,
-    /// Since when, on the store's clock; only for display.
+    /// The start of the delivery, on the store's clock; only for display.
     pub since: Micros,
     /// How long its lease lasts from each renewal.
     pub ttl: Micros,
     /// When the lease ends, on the ledger's clock.
     pub ends: Micros,
-    /// When it ends on the store's clock, which counts where the worker is known not to listen.
+    /// When the lease ends on the store's clock. This end counts if the worker is known not to
+    /// listen.
     pub ends_wall: Micros,
 }
 
-/// How a delivery ended that did not acknowledge the item.
+/// The way in which a delivery ended without acknowledging the item.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// Its lease ran out, or its worker's process is gone.
+    /// The lease of the delivery ran out, or its worker's process is gone.
     Expired,
-    /// The worker said so.
+    /// The worker reported a failure.
     Failed(FailureReason),
 }
 
@@ -138,7 +140,8 @@ pub enum Ending {
 pub struct FailureReason(String);
 
 impl FailureReason {
-    /// Makes a reason of a text: control characters become spaces, and what is too long is cut.
+    /// Makes a reason from a text. Control characters become spaces, and a text that is too long is
+    /// cut.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut kept = String::new();
@@ -151,22 +154,22 @@ impl FailureReason {
         Self(kept)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// One delivery that is over.
+/// A delivery that is over.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PastDelivery {
-    /// Which one, from 1.
+    /// The number of the delivery, from 1.
     pub attempt: u32,
     /// When it ended, on the store's clock.
     pub at: Micros,
-    /// How.
+    /// The way in which it ended.
     pub ending: Ending,
 }
 
@@ -178,7 +181,7 @@ const FIELD: char = '\u{1f}';
 const ENTRY: char = '\u{1e}';
 
 impl DeliveryHistory {
-    /// Adds an end, and forgets the oldest of too many.
+    /// Adds an end. If there are too many, the oldest is forgotten.
     pub fn push(&mut self, past: PastDelivery) {
         self.0.push(past);
         if self.0.len() > MOST_PAST {
@@ -186,14 +189,14 @@ impl DeliveryHistory {
         }
     }
 
-    /// The ends, oldest first.
+    /// Returns the ends, oldest first.
     #[must_use]
     pub fn ends(&self) -> &[PastDelivery] {
         &self.0
     }
 
-    /// The form that stores keep: `attempt`, `at` and `expired` or `failed` with its reason,
-    /// separated by U+001F, and U+001E between two ends.
+    /// Returns the form that stores keep: `attempt`, `at` and `expired` or `failed` with its
+    /// reason, separated by U+001F, and U+001E between two ends.
     #[must_use]
     pub fn encode(&self) -> String {
         let line = |past: &PastDelivery| {
@@ -207,8 +210,8 @@ impl DeliveryHistory {
         lines.join(&ENTRY.to_string())
     }
 
-    /// Reads [`DeliveryHistory::encode`]'s form. What cannot be read is left out: this is for
-    /// people.
+    /// Reads [`DeliveryHistory::encode`]'s form. An end that cannot be read is left out, because
+    /// the history is only for people.
     #[must_use]
     pub fn decode(text: &str) -> Self {
         Self(text.split(ENTRY).filter_map(decode_past).collect())
@@ -228,7 +231,7 @@ fn decode_past(text: &str) -> Option<PastDelivery> {
 }
 
 impl Item {
-    /// The delivery under way, if there is one.
+    /// Returns the delivery under way, if there is one.
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
         match &self.standing {
@@ -237,7 +240,7 @@ impl Item {
         }
     }
 
-    /// The item's place in the order of service.
+    /// Returns the item's place in the order of service.
     #[must_use]
     pub fn place(&self) -> (i64, ItemId) {
         (self.rank, self.id)

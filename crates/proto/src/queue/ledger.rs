@@ -1,14 +1,14 @@
-//! The ledger of a queue: which item is next, who works on it, who is called. The specification of
-//! every store.
+//! The ledger of a queue: which item is next, which worker has it, and which idle workers are
+//! called. It is the specification of every store.
 //!
 //! ```text
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
 //!                                    │
 //!                       advance the clock (bounded)
-//!                       what is due: leases that ended, items that fell due, groups that have room again
-//!                       each request in turn, or the answers of the same batch before
-//!                       call idle workers for what is available, tell the first in line when to look
-//!                       forget what is old
+//!                       settle: leases that ended, items that fell due, groups that have room again
+//!                       each request in turn, or the answers of an earlier copy
+//!                       call idle workers for available items, tell the first in line when to look
+//!                       forget old memories
 //! ```
 
 mod expire;
@@ -37,39 +37,39 @@ use crate::{
     time::{Micros, SECOND, UNBOUNDED},
 };
 
-/// How much waiting outweighs one step of an item's priority.
+/// The waiting time that one step of an item's priority is worth.
 pub const AGING: Micros = 60 * SECOND;
-/// How long a worker that was called may take to come.
+/// The time in which a called worker has to ask for items.
 pub const CALL_WAIT: Micros = SECOND;
-/// How long an idle worker keeps its place without being heard from. It is renewed at a third of
-/// this.
+/// How long an idle worker keeps its place without being heard from. The worker renews at a third
+/// of this.
 pub const PLACE_TTL: Micros = 180 * SECOND;
-/// The most bytes of payload in the answers to one batch; a single item may be longer than what is
-/// left.
+/// The most bytes of payload in the answers to one batch. A single item may be longer than the room
+/// that is left.
 pub const MOST_PAYLOAD: usize = 4 << 20;
 
-/// Ends of leases, items that fall due, calls and removals that one call may do (rule 18).
+/// The most ends of leases, due items, calls and removals that one call may handle (rule 18).
 const WORK: u32 = 128;
-/// How many sessions and keys a call forgets, beside one for each of its requests. A call adds one
-/// session, and each push adds one key.
+/// How many sessions and keys a call forgets, in addition to one for each of its requests. A call
+/// adds one session, and each push adds one key.
 const FORGET: usize = 4;
-/// Numbers that clients claim to have seen are believed up to here (Lua's numbers are exact to
-/// 2^53).
+/// The highest number that the ledger believes when a client claims to have seen it. Lua's numbers
+/// are exact to 2^53.
 const MOST_SEEN: u64 = 1 << 52;
 
 /// The result of executing a batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Outcome {
-    /// For the sender.
+    /// The answers to the sender.
     pub replies: Replies,
-    /// For whom it concerns.
+    /// Hints to the sessions that the batch concerns.
     pub wakeups: Vec<Wakeup>,
 }
 
 /// Executes a batch at the time `now` of the store's clock.
 ///
 /// # Errors
-/// Only those of `state`; then nothing of the batch may take effect.
+/// Only errors of `state`. The store must then let nothing of the batch take effect.
 pub fn execute<S: State, C: Contacts>(
     state: &mut S,
     contacts: &mut C,
@@ -102,7 +102,7 @@ struct Ledger<'a, S, C> {
     name: &'a Name,
     asker: Inbox,
     now: Micros,
-    /// Nothing was stored of the queue before this batch.
+    /// Whether nothing was stored of the queue before this batch.
     is_new: bool,
     head: Head,
     work: u32,
@@ -120,15 +120,16 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.reopen()
     }
 
-    /// Rule 15, as for semaphores.
+    /// Moves the ledger's clock (rule 15), as for semaphores.
     fn advance_clock(&mut self) {
         let passed = self.now.saturating_sub(self.head.wall);
         self.head.wall = self.now;
         self.head.clock += passed.min(self.head.bound);
     }
 
-    /// Each batch of a session is done once: what arrives again is answered as before, and what a
-    /// later one has overtaken is refused, as is what arrives too late to be known.
+    /// Executes each batch of a session once. A batch that arrives again gets the answers that it
+    /// got before. A batch that a later one has overtaken is refused, and so is a batch that
+    /// arrives too late to be known.
     fn replies(&mut self, batch: &Batch) -> Result<Vec<Reply>, S::Error> {
         if batch.number == 0 {
             return batch.requests.iter().map(|request| self.reply(request)).collect();
@@ -136,7 +137,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let known = self.state.session(batch.session)?;
         let is_over = known.as_ref().is_some_and(|known| batch.number < known.number);
         match known {
-            // Also after the deadline: answering again does nothing anew.
+            // A repetition is answered even after the deadline, because answering again changes
+            // nothing.
             Some(known) if known.number == batch.number && !planted(Mistake::QueueRepeats) => {
                 self.repeat(known, batch)
             }
@@ -147,6 +149,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
+    /// Executes a batch that is new, and remembers its answers for a repetition.
     fn first_time(&mut self, is_new: bool, batch: &Batch) -> Result<Vec<Reply>, S::Error> {
         let replies = batch.requests.iter().map(|request| self.reply(request));
         let replies = replies.collect::<Result<Vec<_>, _>>()?;
@@ -160,11 +163,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(replies)
     }
 
+    /// Answers a batch that was executed before, from the remembered answers.
     fn repeat(&mut self, known: SessionRecord, batch: &Batch) -> Result<Vec<Reply>, S::Error> {
         let pairs = batch.requests.iter().zip(known.replies);
         pairs
             .map(|(request, reply)| match reply {
-                // Reading twice does no harm, and of what was read the store kept nothing.
+                // A read request is executed again, which does no harm: the store keeps no answers
+                // to reads.
                 _ if request.reads() => self.reply(request),
                 Reply::Popped { items, .. } => self.deliver_again(&items),
                 reply => Ok(reply),
@@ -189,10 +194,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
+    /// Ends the batch: calls workers, tells the watch, forgets old memories, and writes or clears
+    /// the head.
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
         self.end_places()?;
         self.call_workers()?;
-        // After the calls, because the first in line watches for those that go unanswered, too.
+        // The watch comes after the calls, because the first worker in line also watches for calls
+        // that go unanswered.
         let look_in = self.tell_watch()?;
         self.forget(FORGET + replies.len())?;
         if self.head.in_work == 0 {
@@ -201,9 +209,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         // As with names, a head whose last number is ahead of the clock stays until the clock has
         // caught up. Otherwise the next items and deliveries could get the same numbers (rule 10).
-        // The sessions do not see to that: a number that a client has seen may be an hour ahead of
-        // the deadline of its batch. A queue that was not there gave no number: the number that a
-        // client has seen is a hint, and a hint keeps no queue.
+        // The records of sessions cannot prevent that: a number that a client has seen may be an
+        // hour ahead of the deadline of its batch. A new queue has given no number: the number that
+        // a client claims to have seen is a hint, and a hint keeps no queue.
         if self.is_blank() && (self.is_new || !self.head.owes_number(self.now)) {
             self.state.clear()?;
         } else {
@@ -213,8 +221,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Rule 12: nothing is kept of a queue that is empty, that nobody is at, and that was not
-    /// configured.
+    /// Returns whether nothing has to be kept of the queue (rule 12): it is empty, no client is
+    /// there, and nothing was configured.
     fn is_blank(&self) -> bool {
         let head = &self.head;
         let rows = [head.ready, head.delayed, head.in_work, head.dead, head.idle, head.called];
@@ -226,8 +234,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             && head.paused.is_none()
     }
 
-    /// The next number: it grows strictly, and because it follows the clock, also over a loss of
-    /// state.
+    /// Returns the next number. Numbers grow strictly. They follow the clock, so they grow even
+    /// after the store has lost its state.
     fn next_number(&mut self) -> u64 {
         self.head.last = (self.head.last + 1).max(self.now);
         self.head.last
@@ -235,7 +243,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn contact(&mut self, inbox: Inbox) -> Contact {
         match self.contacts.contact(inbox) {
-            // The sender of a batch is there, whatever has become of its inbox.
+            // The sender of a batch is alive, even if nobody listens at its inbox any more.
             Contact::Dead | Contact::Silent if self.asker == inbox => Contact::Listening,
             contact => contact,
         }
@@ -245,7 +253,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.wakeups.push(Wakeup { inbox, name: self.name.clone(), what });
     }
 
-    /// Takes one unit of this call's work, or notes that some is left over.
+    /// Takes one unit of this call's work. If none is left, notes that there is a backlog.
     fn has_work(&mut self) -> bool {
         if self.work == 0 {
             self.backlog = true;

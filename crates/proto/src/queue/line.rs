@@ -1,4 +1,4 @@
-//! Answers as lines of text: how stores keep those of a session's last batch.
+//! The answers to a session's last batch as lines of text, which stores keep.
 
 use alloc::{
     format,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{count::Priority, id::Fence, time::Micros};
 
-/// A text that is no answer.
+/// The error for a text that is no answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BadReplyLine;
 
@@ -37,8 +37,9 @@ impl Delivery {
 }
 
 impl Reply {
-    /// The part of an answer that the store keeps in order to repeat it. Of items it keeps the
-    /// deliveries, since the rest can be read again. Of an answer to a mere look it keeps nothing.
+    /// Returns the part of an answer that the store keeps in order to repeat it. Of items it keeps
+    /// the deliveries, since the rest can be read again. Of an answer to a read request it keeps
+    /// nothing.
     #[must_use]
     pub fn without_payload(&self) -> Self {
         match self {
@@ -51,7 +52,7 @@ impl Reply {
         }
     }
 
-    /// The line of an answer [without payload](Self::without_payload).
+    /// Returns the line of an answer [without payload](Self::without_payload).
     #[must_use]
     pub fn to_line(&self) -> String {
         match self {
@@ -83,10 +84,10 @@ impl Reply {
         }
     }
 
-    /// Reads a line.
+    /// Reads a line of [`Reply::to_line`].
     ///
     /// # Errors
-    /// [`BadReplyLine`] if [`Reply::to_line`] makes no such line.
+    /// [`BadReplyLine`] if it is no such line.
     pub fn from_line(line: &str) -> Result<Self, BadReplyLine> {
         let mut words = line.split(' ');
         let mut next = || words.next().ok_or(BadReplyLine);
@@ -130,7 +131,7 @@ fn about_item(word: &str, id: ItemId) -> Result<Reply, BadReplyLine> {
 }
 
 impl Popped {
-    /// An item of which only the delivery is known.
+    /// Makes an item of which only the delivery is known.
     fn bare(delivery: Delivery) -> Self {
         Self {
             delivery,

@@ -1,4 +1,4 @@
-//! Where an item stands among those of its state: how lists of items are read page by page.
+//! The place of an item among those of its state, by which lists are read page by page.
 
 use core::{fmt, str::FromStr};
 
@@ -12,13 +12,13 @@ use crate::{
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum ItemState {
-    /// It can be delivered, now or when its group has room.
+    /// The item can be delivered, now or when its group has room.
     Ready,
-    /// It is not due yet.
+    /// The item is not due yet.
     Delayed,
-    /// Somebody works on it.
+    /// A worker has the item.
     InWork,
-    /// It has had all its deliveries.
+    /// The item has had all its deliveries.
     Dead,
 }
 
@@ -26,7 +26,7 @@ impl ItemState {
     /// All states.
     pub const ALL: [Self; 4] = [Self::Ready, Self::Delayed, Self::InWork, Self::Dead];
 
-    /// Its word: `ready`, `delayed`, `in-work` or `dead`.
+    /// Returns the word of the state: `ready`, `delayed`, `in-work` or `dead`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl ItemState {
 }
 
 impl Standing {
-    /// The state, as people name it.
+    /// Returns the state, as people name it.
     #[must_use]
     pub fn state(&self) -> ItemState {
         match self {
@@ -77,26 +77,27 @@ impl FromStr for ItemState {
     }
 }
 
-/// A place in one of the orders in which a store keeps items. A page lists what stands behind it.
+/// A place in one of the orders in which a store keeps items. A page lists the items behind it.
 ///
-/// The ready items of groups are listed first, one group after the other, and then those without a
-/// group, in the order of service.
+/// The ready items of groups are listed first, one group after the other. The items without a group
+/// follow, in the order of service.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum ItemPosition {
-    /// The order of all, by rank and number. Items without a group are listed from it.
+    /// A place in the order of all, by rank and number. Items without a group are listed from it.
     Open(i64, ItemId),
-    /// The ready items of groups, by group, rank and number. No group: before the first one.
+    /// A place among the ready items of groups, by group, rank and number. Without a group: before
+    /// the first one.
     Grouped(Option<Name>, i64, ItemId),
-    /// By the time when they are due, and number.
+    /// A place by the time at which items are due, and number.
     Delayed(Micros, ItemId),
-    /// By the end of their leases on the ledger's clock, and number.
+    /// A place by the end of leases on the ledger's clock, and number.
     InWork(Micros, ItemId),
-    /// By number.
+    /// A place by number.
     Dead(ItemId),
 }
 
 impl ItemPosition {
-    /// The place before all items of this state.
+    /// Returns the place before all items of this state.
     #[must_use]
     pub fn before(state: ItemState) -> Self {
         let none = ItemId(0);
@@ -108,13 +109,13 @@ impl ItemPosition {
         }
     }
 
-    /// The place before all ready items without a group.
+    /// Returns the place before all ready items without a group.
     #[must_use]
     pub fn before_open() -> Self {
         Self::Open(-(UNBOUNDED as i64), ItemId(0))
     }
 
-    /// Where this item stands in the order of the list that it was found in.
+    /// Returns the item's place in the order of the list in which it was found.
     pub(super) fn of(item: &Item, is_grouped: bool) -> Self {
         match &item.standing {
             Standing::Ready { .. } if is_grouped => {
@@ -127,7 +128,7 @@ impl ItemPosition {
         }
     }
 
-    /// Of which items it is a place.
+    /// Returns the state whose items the place is among.
     #[must_use]
     pub fn state(&self) -> ItemState {
         match self {
@@ -139,7 +140,7 @@ impl ItemPosition {
     }
 }
 
-/// `LETTER:KEY:NUMBER:GROUP`, where the letter is that of the order.
+/// Writes `LETTER:KEY:NUMBER:GROUP`, where the letter stands for the order.
 impl fmt::Display for ItemPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -191,7 +192,7 @@ impl FromStr for ItemPosition {
     }
 }
 
-/// A number that every store can keep.
+/// Reads a number that every store can keep.
 fn exact(text: &str) -> Result<i64, BadItemPosition> {
     let number = text.parse::<i64>().map_err(|_| BadItemPosition)?;
     if number.unsigned_abs() <= UNBOUNDED { Ok(number) } else { Err(BadItemPosition) }

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{id::Inbox, name::Name, time::Micros};
 
-/// One queue's state in B-trees: what the memory store keeps and what the other stores are compared
-/// with.
+/// One queue's state in B-trees. The memory store keeps it, and tests compare the other stores with
+/// it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MemoryQueue {
     head: Option<Head>,
@@ -45,20 +45,20 @@ pub struct MemoryQueue {
 type Kept<T> = Result<T, Infallible>;
 
 impl MemoryQueue {
-    /// Returns whether the queue costs nothing.
+    /// Returns whether nothing is stored of the queue.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// Returns whether nothing but memories are kept: no items, and nobody who wants any.
+    /// Returns whether only memories are kept: the queue has no items, and no client wants any.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.items.is_empty() && self.places.is_empty()
     }
 
-    /// Lets every lease and the place of a client that is gone end in the next call. Says whether
-    /// there is any.
+    /// Lets every lease and the place of a client that is gone end in the next call. Returns
+    /// whether the client had any.
     pub fn end_leases_of(&mut self, inbox: Inbox) -> bool {
         let is_its = |item: &&Item| item.work().is_some_and(|work| work.by == inbox);
         let its: Vec<_> = self.items.values().filter(is_its).cloned().collect();

@@ -16,9 +16,9 @@ pub struct Replies {
     pub now: Micros,
     /// One answer a request, in order.
     pub replies: Vec<Reply>,
-    /// Work is left over: send an empty batch soon.
+    /// Whether work is left over. If so, the sender sends an empty batch soon.
     pub backlog: bool,
-    /// Set when the sender is the first idle worker: look again after this long at the latest.
+    /// Set when the sender is the first idle worker: it looks again after this long at the latest.
     pub look_in: Option<Micros>,
 }
 
@@ -27,12 +27,12 @@ pub struct Replies {
 pub enum Reply {
     /// The item is in the queue.
     Pushed {
-        /// The number.
+        /// The number of the item.
         id: ItemId,
     },
     /// An item with that key was pushed not long ago. Nothing was written.
     Duplicate {
-        /// The number.
+        /// The number of that item.
         id: ItemId,
     },
     /// The items to work on, possibly none.
@@ -42,10 +42,10 @@ pub enum Reply {
         /// How long their leases are valid from now; `None`: for as long as the worker's process
         /// lives.
         valid_for: Option<Micros>,
-        /// How many are ready, delayed or in work, these among them.
+        /// How many items are ready, delayed or in work, these among them.
         left: u64,
     },
-    /// These deliveries are over, and all others of the request go on.
+    /// The deliveries in `lost` are over, and all others of the request go on.
     Renewed {
         /// As in `Popped`.
         valid_for: Option<Micros>,
@@ -54,71 +54,72 @@ pub enum Reply {
     },
     /// The item is done and gone.
     Acknowledged {
-        /// Which.
+        /// The item.
         id: ItemId,
     },
     /// The item is in the queue again.
     Returned {
-        /// Which.
+        /// The item.
         id: ItemId,
     },
     /// This was the item's last delivery, so the item is a dead letter now.
     Died {
-        /// Which.
+        /// The item.
         id: ItemId,
     },
     /// The delivery was over already: its lease ran out, or the item was cancelled. Nothing was
     /// written.
     Lost {
-        /// Which.
+        /// The item.
         id: ItemId,
     },
     /// The sender wants no more items.
     Left,
     /// The item is gone, and a worker that had it in hand was told.
     Cancelled {
-        /// Which.
+        /// The item.
         id: ItemId,
-        /// What the item was.
+        /// The state in which the item was.
         was: ItemState,
     },
-    /// No item has this number, or it is in a state that the request is not for. Nothing was
+    /// No item has this number, or its state is not one that the request is for. Nothing was
     /// written.
     Unknown {
-        /// Which.
+        /// The number.
         id: ItemId,
     },
     /// The dead letter is an item again.
     Replayed {
-        /// Which.
+        /// The item.
         id: ItemId,
     },
     /// The dead letter is forgotten.
     Dropped {
-        /// Which.
+        /// The item.
         id: ItemId,
     },
-    /// So many items were taken out.
+    /// Items were removed.
     Purged {
-        /// How many.
+        /// How many were removed.
         removed: u32,
-        /// There are more: ask again.
+        /// Whether there are more: ask again.
         more: bool,
     },
     /// The limits now in force.
     Configured {
-        /// Of the queue.
+        /// The limit of the queue.
         limit: Option<u32>,
-        /// Of each group.
+        /// The limit of each group.
         group_limit: Option<u32>,
     },
-    /// About the queue.
+    /// The state of the queue.
     Snapshot(Snapshot),
     /// A page of items of one state.
     Items {
-        /// In their order. Some that were looked at may stand elsewhere.
+        /// The items in their order. There may be fewer than were looked at, because some belong
+        /// into another list.
         rows: Vec<ItemRow>,
-        /// Where the next page begins; `None` after the last.
+        /// The place at which the next page begins; `None` after the last page.
         next: Option<ItemPosition>,
     },
     /// The batch arrived after its deadline, or after a later one of its session. Nothing was
@@ -129,21 +130,21 @@ pub enum Reply {
 /// An item to work on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Popped {
-    /// The number, and that of this delivery.
+    /// The number of the item, and the fence of this delivery.
     pub delivery: Delivery,
-    /// Which delivery this is, from 1.
+    /// The number of this delivery, from 1.
     pub attempt: u32,
-    /// How many it is allowed.
+    /// How many deliveries the item is allowed.
     pub most: u32,
     /// The priority.
     pub priority: Priority,
     /// The group.
     pub group: Option<Name>,
-    /// What its maker said of itself, and its labels.
+    /// The sender's description of itself and the item's labels, [encoded](crate::About::encode).
     pub about: String,
     /// When it was pushed, on the store's clock.
     pub pushed: Micros,
-    /// What is to be done.
+    /// The payload, which says what the worker is to do.
     pub payload: Vec<u8>,
 }
 
@@ -152,9 +153,9 @@ pub struct Popped {
 pub struct Snapshot {
     /// How many items may be in work at once.
     pub limit: Option<u32>,
-    /// How many of one group.
+    /// How many items of one group may be in work at once.
     pub group_limit: Option<u32>,
-    /// Why it is paused, if it is.
+    /// The reason of the pause, if the queue is paused.
     pub paused: Option<String>,
     /// Items that can be delivered, those of full groups among them.
     pub ready: u32,
@@ -166,18 +167,18 @@ pub struct Snapshot {
     pub dead: u32,
     /// Idle workers: sessions that want more items.
     pub idle: u32,
-    /// How long ago the item was pushed that is next.
+    /// How long ago the next item was pushed.
     pub oldest: Option<Micros>,
     /// In how long the next delayed item is due.
     pub next_due: Option<Micros>,
     /// The items in work, by the ends of their leases, at most as many as were asked for.
     pub work: Vec<WorkRow>,
-    /// Groups that have items ready or in work, by name; only as many as asked for.
+    /// The groups that have items ready or in work, by name; at most as many as were asked for.
     pub groups: Vec<GroupRow>,
 }
 
 impl Snapshot {
-    /// Returns whether there is anything in it that people would want to see in a list.
+    /// Returns whether the snapshot has anything that people would want to see in a list.
     #[must_use]
     pub fn is_worth_listing(&self) -> bool {
         let rows = [self.ready, self.delayed, self.in_work, self.dead, self.idle];
@@ -191,9 +192,9 @@ impl Snapshot {
 /// A hint to one session. It may be lost, late or repeated; the ledger is the truth.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Wakeup {
-    /// To whom.
+    /// The session that the hint is for.
     pub inbox: Inbox,
-    /// About which queue.
+    /// The queue that it is about.
     pub name: Name,
     /// The event.
     pub what: What,
@@ -202,13 +203,13 @@ pub struct Wakeup {
 /// The event that a wakeup tells.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum What {
-    /// There is something to pop, or nothing left to wait for.
+    /// There are items to pop, or there is nothing left to wait for.
     Called,
-    /// You are the first in line: look after this long.
+    /// The session is the first in line, and looks after this time.
     Watch {
-        /// In microseconds.
+        /// The time in microseconds.
         look_in: Micros,
     },
-    /// A delivery of yours is over.
+    /// A delivery of the session is over.
     Lost(Delivery),
 }

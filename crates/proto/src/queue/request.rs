@@ -16,22 +16,23 @@ use crate::{
 /// The longest time for which a deduplication key is remembered: a week.
 pub const MAX_WINDOW: Micros = 7 * 24 * 3600 * crate::time::SECOND;
 
-/// Requests of one session about one queue, executed in order in one atomic step, and once, however
-/// often they arrive.
+/// Requests of one session about one queue. They are executed in order in one atomic step, and only
+/// once, however often they arrive.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Batch {
-    /// Which queue.
+    /// The queue.
     pub name: Name,
     /// The sender of the batch, and where it listens. A session has one batch of a queue under way
     /// at a time.
     pub session: Inbox,
-    /// Grows with every batch of the session, and stays the same when one is sent again. 0: nothing
-    /// in it would do harm if it were done twice.
+    /// A number that grows with every batch of the session, and stays the same when the batch is
+    /// sent again. 0: the batch does no harm if it is executed twice.
     pub number: u64,
-    /// Refuse the batch if the store's clock is past this. The same whenever it is sent again.
+    /// The deadline: the store refuses the batch if its clock is past this. A batch that is sent
+    /// again keeps its deadline.
     pub not_after: Micros,
-    /// The highest number (of an item or a fence) that the sender has seen at this queue, or 0: a
-    /// store that lost its memory will not repeat one.
+    /// The highest number (of an item or a fence) that the sender has seen at this queue, or 0.
+    /// From it, a store that lost its memory learns which numbers it must not give again.
     pub seen: u64,
     /// The requests, at most [`Batch::MOST`]; none at all means "do what is due".
     pub requests: Vec<Request>,
@@ -56,49 +57,49 @@ pub enum Request {
     /// Take items to work on, and say how many more are wanted as soon as there are any. Answers
     /// `Popped`.
     Pop(Pop),
-    /// Extend the leases of deliveries, which are the sender's from then on. Answers `Renewed`.
+    /// Extend the leases of deliveries, and make the sender their owner. Answers `Renewed`.
     Renew(Renew),
-    /// Say how a delivery ended. Answers `Acknowledged`, `Returned`, `Died` or `Lost`.
+    /// Report how a delivery ended. Answers `Acknowledged`, `Returned`, `Died` or `Lost`.
     Finish {
-        /// Which delivery.
+        /// The delivery.
         delivery: Delivery,
-        /// How.
+        /// The way in which it ended.
         how: How,
     },
-    /// Want no more items. Answers `Left`.
+    /// Ask for no more items. Answers `Left`.
     Leave,
     /// Take an item out of the queue, unless it is dead. Answers `Cancelled` or `Unknown`.
     Cancel {
-        /// Which.
+        /// The item.
         id: ItemId,
-        /// Whether it stays if somebody works on it.
+        /// Whether the item stays if a worker has it.
         spares_work: bool,
     },
     /// Make a dead letter an item again, with all its deliveries before it. Answers `Replayed` or
     /// `Unknown`.
     Replay {
-        /// Which.
+        /// The dead letter.
         id: ItemId,
     },
     /// Forget a dead letter. Answers `Dropped` or `Unknown`.
     Drop {
-        /// Which.
+        /// The dead letter.
         id: ItemId,
     },
-    /// Take many out at once, as many as one call does. Answers `Purged`.
+    /// Remove many items, as many as one call can. Answers `Purged`.
     Purge(Purge),
-    /// Change what is stored with the queue. Answers `Configured`.
+    /// Change the settings stored with the queue. Answers `Configured`.
     Configure(Configure),
-    /// Read about the queue. Answers `Snapshot`.
+    /// Read the state of the queue. Answers `Snapshot`.
     Inspect {
         /// The most rows of a kind to list.
         rows: u32,
     },
     /// Read items of one state. Answers `Items`.
     List {
-        /// Only what stands behind this place in its order.
+        /// The place behind which the list begins, in the order of the state.
         after: ItemPosition,
-        /// How many are looked at, at most; 1 to [`Batch::MOST_ROWS`].
+        /// How many items to look at, at most; 1 to [`Batch::MOST_ROWS`].
         rows: u32,
     },
 }
@@ -106,19 +107,20 @@ pub enum Request {
 /// A new item.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Push {
-    /// At most [`MAX_PAYLOAD_BYTES`](super::MAX_PAYLOAD_BYTES).
+    /// The payload, at most [`MAX_PAYLOAD_BYTES`](super::MAX_PAYLOAD_BYTES) long.
     pub payload: Vec<u8>,
-    /// Higher first; one step outweighs a minute of waiting.
+    /// The priority, higher first. One step is worth a minute of waiting.
     pub priority: Priority,
-    /// When it may be delivered first.
+    /// When the item may be delivered first.
     pub due: Due,
-    /// The group whose share of the queue it counts for.
+    /// The group of the item, which may have a limit of its own.
     pub group: Option<Name>,
-    /// Refuse it if an item with that key was pushed not long ago.
+    /// The key by which to refuse the item if another one with that key was pushed not long ago.
     pub dedup: Option<Dedup>,
-    /// How many deliveries it is allowed, 1 to [`MAX_DELIVERIES`](super::MAX_DELIVERIES).
+    /// How many deliveries the item is allowed, 1 to [`MAX_DELIVERIES`](super::MAX_DELIVERIES).
     pub most: u32,
-    /// [`About::encode`](crate::About::encode)d, for people to read.
+    /// The sender's description of itself and the item's labels, [encoded](crate::About::encode),
+    /// for people to read.
     pub about: String,
 }
 
@@ -128,7 +130,7 @@ pub enum Due {
     /// At once.
     #[default]
     Now,
-    /// After this long.
+    /// After this time.
     In(Micros),
     /// At this instant of the store's clock, in microseconds since 1970.
     At(Micros),
@@ -139,25 +141,25 @@ pub enum Due {
 pub struct Dedup {
     /// The key.
     pub key: Name,
-    /// How long it is remembered from the push, up to [`MAX_WINDOW`].
+    /// How long the key is remembered from the push, up to [`MAX_WINDOW`].
     pub window: Micros,
 }
 
 /// A worker's want for items.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pop {
-    /// How many at most, 1 to [`Batch::MOST_ITEMS`].
+    /// The most items to deliver, 1 to [`Batch::MOST_ITEMS`].
     pub items: u32,
     /// How long the leases last without renewal.
     pub ttl: Micros,
     /// By how much the ledger's clock may jump in one operation without hurting this worker, as in
     /// [`Acquire::margin`](crate::Acquire::margin).
     pub margin: Micros,
-    /// Call me when there are more.
+    /// Whether to call the worker when there are more items.
     pub wait: bool,
-    /// Call me, too, when nothing is left to wait for.
+    /// Whether to call the worker, too, when there is nothing left to wait for.
     pub drains: bool,
-    /// [`About::encode`](crate::About::encode)d, for people to read.
+    /// The worker's description of itself, [encoded](crate::About::encode), for people to read.
     pub about: String,
 }
 
@@ -168,7 +170,7 @@ pub struct Renew {
     pub ttl: Micros,
     /// As in [`Pop::margin`].
     pub margin: Micros,
-    /// Which, at most [`Batch::MOST_DELIVERIES`].
+    /// The deliveries, at most [`Batch::MOST_DELIVERIES`].
     pub deliveries: Vec<Delivery>,
 }
 
@@ -177,23 +179,23 @@ pub struct Renew {
 pub enum How {
     /// The item is done.
     Acknowledge,
-    /// The item is for somebody else, after this long; it does not count as a delivery. With 0 it
-    /// goes back to where it stood in the order.
+    /// The item is for another worker, after `delay`. The delivery does not count. With a delay of
+    /// 0 the item goes back to where it stood in the order.
     GiveBack {
-        /// How long.
+        /// How long the item is not delivered.
         delay: Micros,
     },
-    /// The work failed. The item is delivered again after this long if a delivery is left, and is a
-    /// dead letter otherwise.
+    /// The work failed. If the item has a delivery left, it is delivered again after `delay`.
+    /// Otherwise it is a dead letter.
     Fail {
-        /// How long.
+        /// How long the item is not delivered.
         delay: Micros,
-        /// Why.
+        /// The reason of the failure.
         reason: FailureReason,
     },
 }
 
-/// The items that are taken out.
+/// The items that a purge removes.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Purge {
     /// Ready and delayed items.
@@ -202,21 +204,21 @@ pub enum Purge {
     Dead,
 }
 
-/// A change of what is stored with a queue.
+/// A change of the settings stored with a queue.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Configure {
     /// How many items may be in work at once; `None`: any number.
     Limit(Option<Limit>),
-    /// How many of one group; `None`: any number.
+    /// How many items of one group may be in work at once; `None`: any number.
     GroupLimit(Option<Limit>),
-    /// Deliver nothing until resumed; who works, works. The reason is for people to read.
+    /// Deliver nothing until resumed. Work under way goes on. The reason is for people to read.
     Pause(String),
     /// Deliver again.
     Resume,
 }
 
 impl Request {
-    /// Returns whether it only reads.
+    /// Returns whether the request only reads.
     #[must_use]
     pub fn reads(&self) -> bool {
         matches!(self, Self::Inspect { .. } | Self::List { .. })

@@ -1,4 +1,4 @@
-//! Rows: what people are shown of an item or of a group.
+//! Rows: items and groups as people are shown them.
 
 use alloc::{string::String, vec::Vec};
 
@@ -13,11 +13,11 @@ use crate::{
 /// An item in work, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WorkRow {
-    /// Which.
+    /// The item.
     pub id: ItemId,
-    /// Which delivery.
+    /// The fence of the delivery.
     pub fence: Fence,
-    /// Which delivery, from 1.
+    /// The number of the delivery, from 1.
     pub attempt: u32,
     /// The group.
     pub group: Option<Name>,
@@ -25,7 +25,7 @@ pub struct WorkRow {
     pub by: Inbox,
     /// The worker's description of itself.
     pub about: String,
-    /// For how long.
+    /// How long the worker has had the item.
     pub worked: Micros,
     /// How long its lease lasts without renewal; `None`: for as long as the worker's process lives.
     pub valid_for: Option<Micros>,
@@ -34,73 +34,73 @@ pub struct WorkRow {
 /// A group, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GroupRow {
-    /// The key.
+    /// The name of the group.
     pub group: Name,
-    /// Items of it in work.
+    /// The number of its items in work.
     pub in_work: u32,
-    /// Items of it that are ready.
+    /// The number of its ready items.
     pub ready: u32,
 }
 
 /// An item, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ItemRow {
-    /// Which.
+    /// The item.
     pub id: ItemId,
-    /// Its state, and what is known of it in that state.
+    /// The state of the item, with the facts that belong to it.
     pub state: RowState,
-    /// Deliveries so far.
+    /// The number of deliveries so far.
     pub attempt: u32,
-    /// How many deliveries it is allowed.
+    /// How many deliveries the item is allowed.
     pub most: u32,
     /// The priority.
     pub priority: Priority,
     /// The group.
     pub group: Option<Name>,
-    /// What its maker said of itself, and its labels.
+    /// The sender's description of itself and the item's labels, [encoded](crate::About::encode).
     pub about: String,
     /// When it was pushed, on the store's clock.
     pub pushed: Micros,
-    /// How its latest deliveries ended.
+    /// How the latest deliveries ended.
     pub history: DeliveryHistory,
-    /// How long its payload is.
+    /// The length of the payload.
     pub bytes: u32,
-    /// The first [`ItemRow::PREVIEW`] bytes of it.
+    /// The first [`ItemRow::PREVIEW`] bytes of the payload.
     pub payload: Vec<u8>,
 }
 
 /// The state of a listed item.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RowState {
-    /// It can be delivered, now or when its group has room.
+    /// The item can be delivered, now or when its group has room.
     Ready,
-    /// Not before this, on the store's clock.
+    /// The item is not delivered before it is due.
     Delayed {
-        /// When.
+        /// The time at which it is due, on the store's clock.
         due: Micros,
     },
-    /// Somebody works on it.
+    /// A worker has the item.
     InWork {
-        /// Which delivery.
+        /// The fence of the delivery.
         fence: Fence,
         /// The inbox of the worker.
         by: Inbox,
         /// The worker's description of itself.
         about: String,
-        /// For how long.
+        /// How long the worker has had the item.
         worked: Micros,
         /// How long its lease lasts without renewal; `None`: for as long as the worker's process
         /// lives.
         valid_for: Option<Micros>,
     },
-    /// It has had all its deliveries.
+    /// The item has had all its deliveries.
     Dead {
-        /// Since when, on the store's clock.
+        /// The time since which it is dead, on the store's clock.
         at: Micros,
     },
 }
 
 impl ItemRow {
-    /// How much of a payload is shown.
+    /// The number of bytes that are shown of a payload.
     pub const PREVIEW: usize = 256;
 }

@@ -1,18 +1,20 @@
-//! The session: one client's work at one queue. It is pure: its caller says what time it is.
+//! The session: one client's work at one queue. It is pure: its caller tells it the time.
 //!
 //! ```text
-//!   ask    one_off · pop · unpop · finish · close                       what the program wants
+//!   ask    one_off · pop · unpop · finish · close                       the program's wants
 //!   told   handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
-//!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
+//!   do     poll_call · poll_event · poll_timeout                        the driver's next tasks
 //! ```
 //!
 //! One batch is under way at a time. The session sends the same batch again until its outcome is
-//! known or its deadline has passed. What is asked meanwhile goes into the next batch. All wants
-//! for items are one pop, which goes in one batch with the deliveries that were finished. So a busy
-//! worker makes one call an item. An idle worker sends only what keeps its place in line.
+//! known or its deadline has passed. Requests that the program makes meanwhile go into the next
+//! batch. All wants for items make one pop, which shares a batch with the deliveries that were
+//! finished. So a busy worker makes one call for each item. An idle worker sends only what keeps
+//! its place in line.
 //!
-//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease
-//! is believed in from the moment *before* the request that proves it was sent, less a margin.
+//! Times are microseconds of a monotonic clock that also counts while the machine sleeps. The
+//! session counts a lease from the moment *before* it sent the request that proves the lease, and
+//! stops believing in it a margin before its end.
 
 mod answer;
 mod compose;
@@ -57,29 +59,29 @@ pub struct Session {
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
     work: DeliveriesInHand,
-    /// Deliveries that a wakeup said to be over while a batch is under way. They may be in its
-    /// answer.
+    /// The deliveries that, by a wakeup, are over while a batch is under way. The answer to that
+    /// batch may contain them.
     lost_early: BTreeSet<Delivery>,
     sent: Option<Sent>,
     events: VecDeque<Event>,
     last_call: u64,
     last_id: u64,
-    /// More items are wanted than were asked for.
+    /// Whether more items are wanted than were asked for.
     pop_due: bool,
-    /// The store may have a place in line for this session.
+    /// Whether the store may have a place in line for this session.
     in_line: bool,
     /// When to ask for items without being called.
     look_at: Option<Micros>,
-    /// The store has work left over.
+    /// Whether the store has work left over.
     must_settle: bool,
-    /// A pop was given up, and nobody knows which items it has leased.
+    /// Whether a pop was given up. Nobody knows then which items it has leased.
     must_find: bool,
     retry_at: Option<Micros>,
     failures: u32,
     draws: u64,
 }
 
-/// A request that somebody waits for.
+/// A request for whose answer somebody waits.
 #[derive(Clone, Debug)]
 struct PendingOneOff {
     id: OneOffId,
@@ -88,7 +90,7 @@ struct PendingOneOff {
 }
 
 impl Session {
-    /// Makes a session at a queue. It goes on where the bearings of an earlier one end.
+    /// Makes a session at a queue. It continues from the bearings of an earlier session.
     #[must_use]
     pub fn new(inbox: Inbox, name: Name, config: SessionConfig, bearings: Bearings) -> Self {
         Self {
@@ -116,9 +118,9 @@ impl Session {
         }
     }
 
-    // ---- told (what the program asks for is in `wants.rs`)
+    // ---- told (`wants.rs` has the requests of the program)
 
-    /// The store answered a call.
+    /// Takes in the store's answer to a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {
         match self.sent.take_if(|sent| sent.call == Some(call)) {
             Some(sent) => self.take_answers(now, sent, replies),
@@ -126,7 +128,7 @@ impl Session {
         }
     }
 
-    /// A call failed.
+    /// Takes in the failure of a call.
     pub fn handle_failure(&mut self, now: Micros, call: CallId, failure: CallFailure) {
         // The failure of a batch that was given up changes nothing any more.
         if self.sent.as_ref().is_some_and(|sent| sent.call == Some(call)) {
@@ -134,8 +136,8 @@ impl Session {
         }
     }
 
-    /// The store says that something happened. The wakeup may be late, repeated, or about something
-    /// that is long over.
+    /// Takes in a wakeup of the store. The wakeup may be late, repeated, or about a delivery that
+    /// is long over.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: &Wakeup) {
         match wakeup.what {
             What::Called => self.look_by(now),
@@ -145,7 +147,7 @@ impl Session {
         }
     }
 
-    /// Wakeups may have been lost.
+    /// Looks at everything again, because wakeups may have been lost.
     pub fn look_again(&mut self, now: Micros) {
         self.retry_at = None;
         self.look_by(now);
@@ -154,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Time has passed.
+    /// Does everything that is due, as time has passed.
     pub fn handle_timeout(&mut self, now: Micros) {
         self.ring(now);
         self.end_wishes_in_time(now);
@@ -167,13 +169,15 @@ impl Session {
         }
     }
 
+    /// Handles the alarms of deliveries that are due.
     fn ring(&mut self, now: Micros) {
         while let Some((delivery, alarm)) = self.work.ring(now) {
             match alarm {
                 Alarm::Danger => self.events.push_back(Event::Danger { delivery }),
                 Alarm::Lost => {
                     self.events.push_back(Event::Lost { delivery, loss: Loss::Silence });
-                    // The store may still have it. It is given back once the store can be reached.
+                    // The store may still count the delivery as in work. It is given back once the
+                    // store can be reached.
                     self.give_back(delivery);
                 }
                 Alarm::GiveUp => self.take_end(delivery, DeliveryEnd::Unknown),
@@ -193,7 +197,7 @@ impl Session {
 
     // ---- do
 
-    /// The next call to make. One is under way at a time.
+    /// Returns the next call to make. One call is under way at a time.
     pub fn poll_call(&mut self, now: Micros) -> Option<Call> {
         if self.retry_at.is_some_and(|at| at > now) {
             return None;
@@ -208,13 +212,13 @@ impl Session {
         }
     }
 
-    /// The next thing to tell the program.
+    /// Returns the next event for the program.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call)
-    /// next.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) and
+    /// [`poll_call`](Self::poll_call) next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Micros> {
         let deadline = self.poppers.next_deadline().map(|(at, _)| at);
@@ -234,7 +238,7 @@ impl Session {
             && !self.has_to_send()
     }
 
-    /// Where the next session must go on, at this queue or another.
+    /// Returns the bearings from which the next session continues, at this queue or another.
     #[must_use]
     pub fn bearings(&self) -> Bearings {
         self.bearings
@@ -242,9 +246,11 @@ impl Session {
 
     // ---- inside
 
+    /// Takes in that a delivery is over. If the answer with the delivery is still to come, the loss
+    /// is kept until then.
     fn take_loss(&mut self, delivery: Delivery) {
         match self.work.get(delivery) {
-            // The answer to its finish says more.
+            // The answer to the request that finishes the delivery says more.
             Some(held) if held.leaving.is_some() => {}
             Some(_) => {
                 self.work.remove(delivery);
@@ -255,7 +261,8 @@ impl Session {
         }
     }
 
-    /// A delivery that the program has finished is over, or nobody knows whether it is.
+    /// Ends a delivery that the program has finished. The store has ended it, too, or nobody knows
+    /// whether it has.
     fn take_end(&mut self, delivery: Delivery, end: DeliveryEnd) {
         let Some(leaving) = self.work.remove(delivery).and_then(|held| held.leaving) else {
             return;
@@ -271,7 +278,8 @@ impl Session {
         }
     }
 
-    /// A number from 0 to 1023, for jitter. Not random, only uneven between sessions and calls.
+    /// Draws a number from 0 to 1023, for jitter. It is not random; it only differs between
+    /// sessions and calls.
     fn draw(&mut self) -> u64 {
         self.draws = self.draws.wrapping_add(1);
         mix(self.draws) & 1023

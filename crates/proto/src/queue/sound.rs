@@ -1,5 +1,5 @@
-//! Checks of what stores read back, before the ledger works with it. A damaged row must become an
-//! error, and not an overflow.
+//! Checks of the records that stores read back, before the ledger works with them. A damaged row
+//! must become an error, and not an overflow.
 
 use super::{
     item::{Item, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, Standing, Work},
@@ -20,7 +20,7 @@ fn are_counts(counts: &[u32]) -> bool {
 }
 
 impl Item {
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this item.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -39,14 +39,14 @@ impl Item {
 
 impl Work {
     fn is_sound(&self) -> bool {
-        // A lease without a length would be at its end again as soon as a living worker has had it
-        // renewed, and that work would never be done.
+        // A lease without a length would be at its end again as soon as it is renewed for a living
+        // worker. The loop that expires leases would then never end.
         self.ttl > 0 && are_times(&[self.fence.0, self.since, self.ttl, self.ends, self.ends_wall])
     }
 }
 
 impl Group {
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with these counts.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         are_counts(&[self.in_work, self.ready])
@@ -54,7 +54,7 @@ impl Group {
 }
 
 impl Place {
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this place.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let called = match self.call {

@@ -1,39 +1,40 @@
-//! When each name is to be looked at. A name may have to wait for its turn: a program that asks at
-//! very many names at once waits here and not at the store. Otherwise the session would take its
-//! own backlog for a store that is silent. Names have their turn in the order in which they became
-//! due. Renewals that are to overtake a call go first, and names at which nothing is held or waits
-//! come last.
+//! The agenda: when the session looks at each name. A name may have to wait for its turn: a program
+//! that asks at very many names at once waits here and not at the store. Otherwise the session
+//! would mistake its own backlog for a silent store. Names have their turn in the order in which
+//! they became due. Names whose renewal is to overtake a call go first, and names at which nothing
+//! is held or waits come last.
 
 use alloc::collections::BTreeSet;
 
 use super::{Session, compose::MOST_OVERTAKING, desk::AT_ONCE};
 use crate::{name::Name, time::Micros};
 
-/// The most calls under way. A store answers this many long before one of them is taken for lost.
+/// The most calls under way. A store answers this many long before the session takes one of them
+/// for lost.
 const MOST_CALLS: usize = 4096;
 /// With this many calls under way, names at which nothing is held and nobody waits get no call. The
 /// rest of [`MOST_CALLS`] is for renewals and for names that are in use.
 const MOST_NEW: usize = 512;
 
-/// Names by when they want to be looked at.
+/// Names by the time at which they are due.
 type NamesByTime = BTreeSet<(Micros, Name)>;
 
 /// The names of each [`AgendaLine`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda([NamesByTime; 3]);
 
-/// In which line a name stands.
+/// The line in which a name stands.
 #[derive(Clone, Copy, Debug)]
 enum AgendaLine {
-    /// A call is under way there that a renewal is to overtake.
+    /// A renewal of the name is to overtake a call that is under way.
     Overdue,
-    /// Something is held there, or waits.
+    /// Permits are held at the name, or tickets wait there.
     Known,
-    /// Nothing has been asked for there yet.
+    /// Nothing is held at the name yet, and nothing waits there.
     Newcomer,
 }
 
-/// How many calls are under way, and how many of them overtake others.
+/// The number of calls under way, and of those among them that overtake others.
 #[derive(Clone, Copy, Debug)]
 struct CallsUnderWay {
     calls: usize,
@@ -58,7 +59,7 @@ impl Agenda {
         &mut self.0[turn as usize]
     }
 
-    /// The first name of a line, if the line may have its turn.
+    /// Returns the first name of a line, if the line may have its turn.
     fn first(&self, turn: AgendaLine, load: CallsUnderWay) -> Option<&(Micros, Name)> {
         self.0[turn as usize].first().filter(|_| turn.is_open(load))
     }
@@ -85,17 +86,17 @@ impl Session {
         CallsUnderWay { calls: self.calls.len(), overtaking: self.overtaking }
     }
 
-    /// Takes the name from the agenda that is to be looked at now.
+    /// Takes the name from the agenda that is due now.
     pub(super) fn next_name(&mut self, now: Micros) -> Option<Name> {
         self.agenda.take(now, self.load())
     }
 
-    /// When the next name is to be looked at.
+    /// Returns when the next name is due.
     pub(super) fn next_turn(&self) -> Option<Micros> {
         self.agenda.next_at(self.load())
     }
 
-    /// Looks at a desk at `at`, or earlier if it was to be looked at earlier.
+    /// Puts a desk on the agenda for `at`, unless it stands there for an earlier time.
     pub(super) fn look_at(&mut self, at: Micros, name: &Name) {
         let desk = self.desk(name);
         // While a call is under way only renewals are sent, so only they give the name a turn.
@@ -136,9 +137,9 @@ impl Session {
             }
         } else {
             let before = desk.agenda_at;
-            // What is due at once has its turn in the order in which it became due, and behind
-            // renewals that have been due for longer. A busy name would else pass a quiet one for
-            // ever.
+            // A name that is due at once has its turn by the time at which it became due, and
+            // behind renewals that have been due for longer. Otherwise a busy name would pass a
+            // quiet one for ever.
             let ready_at = before.map_or(self.latest, |before| before.min(self.latest));
             let due = desk.next_due().map(|due| if due == AT_ONCE { ready_at } else { due });
             if before != due || before.is_none() {

@@ -1,5 +1,5 @@
-//! What the session learns from the answers to its calls, request by request. Answers about leases
-//! are in `renewal.rs`, and what follows for a permit is in `belief.rs`.
+//! Takes in the answers to calls, request by request. Answers about leases are in `renewal.rs`, and
+//! `belief.rs` has their consequences for permits.
 
 use super::{
     Session,
@@ -21,6 +21,7 @@ use crate::{
 };
 
 impl Session {
+    /// Takes in the answers to a call.
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.has_ended(&sent);
         let Sent { at, name, items, .. } = sent;
@@ -30,8 +31,8 @@ impl Session {
         let desk = self.desk(&name);
         desk.retry_at = None;
         desk.failures = 0;
-        // The store does a bounded amount of work in each call. What it left over is done by the
-        // next one.
+        // The store does a bounded amount of work in each call. The next call makes it go on with
+        // the rest.
         desk.must_settle |= replies.backlog;
         let heard = Heard { now, sent_at: at, name: &name };
         for (item, reply) in items.into_iter().zip(replies.replies) {
@@ -41,8 +42,8 @@ impl Session {
             let desk = self.desk(&name);
             if !desk.places.is_empty() {
                 let look_at = now + look_in;
-                // By then the line changes by time alone. A wakeup that is lost therefore delays
-                // this client no longer than that.
+                // Until then the line changes only by requests that wake the first waiter. If such
+                // a wakeup is lost, this client notices by looking then.
                 desk.waiters_due = Some(desk.waiters_due.map_or(look_at, |due| due.min(look_at)));
             }
         }
@@ -78,12 +79,13 @@ impl Session {
             Reply::Renewed { valid_for } => {
                 self.lease_is_renewed(heard, lease, tickets, *valid_for);
             }
-            // The store has something else under the lease than this session.
+            // The tickets under the lease at the store are not those that the session believes to
+            // be there.
             _ => self.renew_by_ticket(heard.now, heard.name, lease),
         }
     }
 
-    /// The answer to a renewal by name, which was sent to renew the lease or as a proof.
+    /// Takes in the answer to a renewal by name, which was sent to renew the lease or as a proof.
     fn take_tickets(
         &mut self,
         heard: Heard<'_>,
@@ -101,11 +103,12 @@ impl Session {
         self.tickets_are_renewed(heard, lease, tickets, found, *valid_for);
     }
 
-    /// The answer to a proof of what a release in the same call was to grant to a waiter of ours.
+    /// Takes in the answer to the proof of a grant that a release in the same call was to give to a
+    /// waiter of ours.
     fn take_ahead(&mut self, heard: Heard<'_>, lease: LeaseId, ticket: Ticket, reply: &Reply) {
         let Reply::Tickets { valid_for, tickets: found } = reply else { return };
         let is_ours = matches!(found[..], [TicketReply::Held { .. }]);
-        // If the release went to somebody else, our waiter waits on, and the next release is sent
+        // If the permits went to another client, our waiter waits on, and the next release is sent
         // without a proof.
         self.desk(heard.name).hands_over_to_us = is_ours;
         if is_ours {
@@ -116,12 +119,13 @@ impl Session {
     fn take_places(&mut self, heard: Heard<'_>, reply: &Reply) {
         match reply {
             Reply::Renewed { .. } => self.places_are_renewed(heard.sent_at, heard.name),
-            // The store does not count as many places as this client: one by one shows which of
-            // them is gone.
+            // The store does not count as many places as this client. Asking for each of them shows
+            // which is gone.
             _ => self.look_at_all_places(heard.name),
         }
     }
 
+    /// Takes in the answer to an acquire.
     fn take_acquired(&mut self, heard: Heard<'_>, ticket: Ticket, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
@@ -137,19 +141,19 @@ impl Session {
             Reply::Queued { waiting, .. } => {
                 self.take_place(heard.sent_at, heard.name, ticket, waiting);
             }
-            // The request was too long on its way. It is sent again, with a deadline by the reading
-            // of the store's clock that came with this answer.
+            // The request was too long on its way. The session sends it again, with a deadline by
+            // the reading of the store's clock that came with this answer.
             Reply::TooLate { .. } => {
                 desk.refile(ticket);
-                // A waiting ticket asks again only to see how it stands, so nothing else would send
-                // it.
+                // A waiting ticket asks again only to learn whether it still waits, so nothing else
+                // would send it.
                 if record_is_asking_again(desk, ticket) {
                     desk.send_again(ticket);
                 }
             }
             // This session has not released the ticket: then it would have no record of it, or one
-            // that is leaving. The store refuses the ticket because a later one of its series came
-            // first.
+            // that is leaving. The store refuses the ticket because a later ticket of its series
+            // came first.
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);
             }
@@ -157,7 +161,7 @@ impl Session {
         }
     }
 
-    /// The store is done with a ticket. The program is told if it still waits to hear that.
+    /// Ends a ticket that the store refuses. The program is told if it still waits for an answer.
     pub(super) fn refuse(&mut self, name: &Name, ticket: Ticket, refusal: AcquireRefusal) {
         let record = self.desk(name).records.get(&ticket);
         if record.is_some_and(|record| record.phase != Phase::Leaving) {
@@ -166,16 +170,17 @@ impl Session {
         self.forget(name, ticket);
     }
 
+    /// Takes in that a ticket waits in line.
     fn take_place(&mut self, at: Micros, name: &Name, ticket: Ticket, waiting: u32) {
         let due = at + self.config.waiter_ttl / 3;
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        // A wakeup with the grant may come before the answer that says that the ticket waits.
+        // A wakeup with the grant may come before the answer that the ticket waits.
         if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
-        // From here on the ticket is renewed with the other places of this client, a third of their
-        // time after the request.
+        // From here on the ticket is renewed together with the other places of this client. It is
+        // first due a third of their ttl after the request.
         record.phase = Phase::Waiting;
         desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);
@@ -186,6 +191,7 @@ impl Session {
         }
     }
 
+    /// Takes in the answer to an attach.
     fn take_attached(&mut self, heard: Heard<'_>, ticket: Ticket, lease: LeaseId, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
@@ -206,6 +212,7 @@ impl Session {
         }
     }
 
+    /// Takes in the answer to a release, of a whole permit or of some slots.
     fn take_released(&mut self, name: &Name, ticket: Ticket, slots: Option<Slots>, reply: &Reply) {
         let (was_held, left) = match reply {
             Reply::Released { left, .. } => (true, *left),
@@ -230,7 +237,7 @@ impl Session {
             (Some(given), Reply::Released { left: 1.., .. }) => {
                 self.keep_rest(name, ticket, &given);
             }
-            // The ticket is over at the store, and with it the rest that the program keeps.
+            // The ticket is over at the store, and so are the permits of it that the program keeps.
             (Some(_), Reply::Ended { cause, .. }) if keeps => {
                 self.lose(name, ticket, Loss::Ended(*cause));
             }
@@ -240,8 +247,8 @@ impl Session {
         }
     }
 
-    /// A part of a permit went back. The permits that stay keep their ticket, their fence and their
-    /// lease.
+    /// Notes that a part of a permit went back. The permits that stay keep their ticket, their
+    /// fence and their lease.
     fn keep_rest(&mut self, name: &Name, ticket: Ticket, given: &Slots) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -266,7 +273,8 @@ impl Session {
     }
 }
 
-/// The refusal that a caller is told if the store answered its acquire with anything but a grant.
+/// Returns the refusal that the caller is told if the store answered its acquire with anything but
+/// a grant.
 fn refusal_of(reply: Reply) -> AcquireRefusal {
     match reply {
         Reply::Busy { why, .. } => AcquireRefusal::Busy(why),

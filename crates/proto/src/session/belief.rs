@@ -1,4 +1,4 @@
-//! Which permits the session believes to hold, and until when.
+//! The session's belief in its permits: which it holds, and until when.
 //!
 //! A permit is handed to the program only on a full proof: an answer of the store that its lease
 //! has just been made or renewed, which leaves at least two thirds of the ttl
@@ -23,15 +23,15 @@ use crate::{
 };
 
 impl Session {
-    /// The store has granted a ticket and says for how long.
+    /// Takes in a grant, for which the store says how long it lasts.
     pub(super) fn take_grant(&mut self, heard: Heard<'_>, grant: Grant) {
         let Grant { ticket, fence, slots, names, limit, valid_for } = grant;
         self.note_grant(heard.name, ticket, StoreGrant { fence, slots, names, limit });
         let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
         lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
         if self.is_doubted(heard.name, ticket) {
-            // The end that was told may be that of this grant. A renewal by name shows whether it
-            // is, and only then is the permit handed over.
+            // The wakeup may have told the end of this very grant. A renewal by name shows whether
+            // it did, and only then is the permit handed over.
             return self.look_at(heard.now, heard.name);
         }
         self.believe(heard, ticket, valid_for);
@@ -44,8 +44,8 @@ impl Session {
         record.is_some_and(|record| core::mem::take(&mut record.is_doubted))
     }
 
-    /// A wakeup does not say how long the lease lasts. It may also be old, or tell of a grant that
-    /// was undone since. So it only makes the session ask.
+    /// Takes in a wakeup about a grant. The wakeup does not say how long the lease lasts. It may
+    /// also be old, or tell of a grant that was undone since. So it only makes the session ask.
     pub(super) fn take_grant_by_wakeup(
         &mut self,
         now: Micros,
@@ -70,7 +70,8 @@ impl Session {
         }
     }
 
-    /// A grant that is heard of while a release of ours is under way is taken for the release's.
+    /// Notes whether the last grant is due to a release of ours. A grant that the session hears of
+    /// while such a release is under way is counted as the release's.
     fn note_whose_it_was(&mut self, name: &Name) {
         let under_way = self.desk(name).under_way.and_then(|call| self.calls.get(&call));
         let is_release = |part: &BatchPart| matches!(part, BatchPart::Release(..));
@@ -78,8 +79,8 @@ impl Session {
         self.desk(name).hands_over_to_us = is_ours;
     }
 
-    /// The next call about the name proves the grant. If the call before it hangs, the proof
-    /// overtakes that one.
+    /// Makes the next call about the name prove the grant. If the call before it hangs, the proof
+    /// overtakes that call.
     fn expect_proof(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let config = self.config.clone();
         let desk = self.desk(name);
@@ -91,10 +92,10 @@ impl Session {
         }
     }
 
-    /// Takes note of a grant that nothing proves yet.
+    /// Notes a grant that nothing proves yet.
     fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: StoreGrant) {
-        // The next batch carries it, so that a store that lost its memory grants higher fences
-        // only.
+        // The next batch carries the fence, so that a store that lost its memory grants higher
+        // fences only.
         self.fence_seen = self.fence_seen.max(granted.fence.0);
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -112,8 +113,8 @@ impl Session {
         self.move_alarm(ticket, before, after);
     }
 
-    /// The store has the ticket in line and not as granted, so the wakeup was about a grant that
-    /// was undone since. The ticket waits on.
+    /// Puts a ticket back in line, because the store has it there and not as granted: the wakeup
+    /// was about a grant that was undone since.
     pub(super) fn stand_again(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -130,8 +131,8 @@ impl Session {
         desk.waiters_due = Some(now);
     }
 
-    /// The store has a ticket as held, under this fence. The program is told the store's fence, and
-    /// not the one of the wakeup, which may be older.
+    /// Takes in that the store has a ticket as held, under this fence. The program is told the
+    /// store's fence, and not the one of the wakeup, which may be older.
     pub(super) fn take_held(
         &mut self,
         name: &Name,
@@ -148,8 +149,9 @@ impl Session {
         }
     }
 
-    /// An answer said how long the lease of a ticket is valid; `None`: as long as the process
-    /// lives. The first answer that leaves enough of the ttl hands the permit to the program.
+    /// Takes in an answer that says how long the lease of a ticket is valid; `None`: as long as the
+    /// process lives. The first answer that leaves enough of the ttl hands the permit to the
+    /// program.
     pub(super) fn believe(&mut self, heard: Heard<'_>, ticket: Ticket, valid_for: Option<Micros>) {
         let config = self.config.clone();
         let desk = self.desk(heard.name);
@@ -175,7 +177,7 @@ impl Session {
                 lease.unproved.remove(&ticket);
             }
             if !is_safe {
-                // The answer was so long on its way that the permit is in danger already.
+                // The answer was on its way for so long that the permit is in danger already.
                 lease.due = Some(heard.now);
             }
         }

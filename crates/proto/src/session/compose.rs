@@ -1,12 +1,13 @@
-//! Composing the next call about a name from everything that is due.
+//! Composes the next call about a name from everything that is due.
 //!
 //! ```text
-//!   proofs · renewals · places     keep what is there        compose/renewals.rs
+//!   proofs · renewals · places     keep permits and places   compose/renewals.rs
 //!   tickets · one-offs             change something          compose/requests.rs
 //! ```
 //!
-//! Renewals stand first in a batch, so that the ledger finds under each lease what the session
-//! believes to be there. Requests of an operator carry no inbox and go in calls of their own.
+//! Renewals stand first in a batch, so that the ledger finds those tickets under each lease which
+//! the session believes to be there. Requests of an operator carry no inbox and go in calls of
+//! their own.
 
 mod renewals;
 mod requests;
@@ -27,10 +28,10 @@ use crate::{
 };
 
 /// The most calls under way that overtake others. If the connection works, each of them is answered
-/// within a moment. The bound keeps a connection that has died from collecting thousands of them.
+/// within a moment. Without the bound, a dead connection would collect thousands of them.
 pub(super) const MOST_OVERTAKING: usize = 64;
 
-/// The requests of one batch, and beside each what it is for.
+/// The requests of one batch, with the purpose of each.
 #[derive(Default)]
 struct Draft {
     items: Vec<BatchPart>,
@@ -53,6 +54,8 @@ impl Draft {
 }
 
 impl Session {
+    /// Composes the next call about a name, if anything is due. While a call is under way, only
+    /// renewals may overtake it.
     pub(super) fn compose(&mut self, now: Micros, name: &Name) -> Option<Call> {
         let desk = self.desks.get(name)?;
         // The last call failed, and the pause after it is not over.
@@ -65,9 +68,9 @@ impl Session {
         }
         let (draft, as_nobody) = self.draft_in_turn(now, name);
         let desk = self.desk(name);
-        // Those that this call did not serve come first in the next one.
+        // The requests that did not fit into this call come first in the next one.
         desk.nobodys_turn = !as_nobody;
-        // Where the store has work left over, an empty batch makes it go on with that.
+        // If the store has work left over, an empty batch makes it go on.
         if draft.requests.is_empty() && !desk.must_settle {
             return None;
         }
@@ -77,8 +80,8 @@ impl Session {
         Some(call)
     }
 
-    /// Composes a call beside the one that is under way. It has renewals only: the answer to the
-    /// other call may never come, and a lease must not end for that.
+    /// Composes a call beside the one that is under way. The call has renewals only: the answer to
+    /// the other call may never come, and no lease may end because of that.
     fn overtake(&mut self, now: Micros, name: &Name, overdue: Option<Micros>) -> Option<Call> {
         if self.overtaking >= MOST_OVERTAKING {
             return None;
@@ -97,7 +100,7 @@ impl Session {
         Some(call)
     }
 
-    /// A call is not under way any more, however it went.
+    /// Notes that a call is not under way any more, whether it was answered or failed.
     pub(super) fn has_ended(&mut self, sent: &Sent) {
         if sent.overtakes {
             self.overtaking -= 1;
@@ -106,8 +109,8 @@ impl Session {
         }
     }
 
-    /// If a renewal, or the call that it waits for, has taken longer than it should have: how long
-    /// it should have taken at most.
+    /// Returns how long a renewal, or the call that it waits for, should have taken at most, if it
+    /// takes longer than that.
     fn overdue(&self, now: Micros, name: &Name) -> Option<Micros> {
         let desk = self.desks.get(name)?;
         let under_way = desk.under_way.and_then(|call| self.calls.get(&call));
@@ -118,14 +121,14 @@ impl Session {
         desk.leases.values().filter(|of| is_late(of)).map(|of| self.pause(of)).min()
     }
 
-    /// The time between a renewal and its repetition.
+    /// Returns the time between a renewal and its repetition.
     fn pause(&self, lease: &LeaseDesk) -> Micros {
         self.config.schedule(lease.ttl).repeat()
     }
 
-    /// Drafts requests that carry our inbox, or those that must not. Where there are both, they
-    /// take turns. So requests without an inbox, however many, hold up a renewal by one call at
-    /// most.
+    /// Drafts either requests that carry our inbox, or requests that must not. If both wait to be
+    /// sent, they take turns. So requests without an inbox, however many, delay a renewal by at
+    /// most one call.
     fn draft_in_turn(&mut self, now: Micros, name: &Name) -> (Draft, bool) {
         let nobody_is_first = self.desk(name).nobodys_turn;
         if nobody_is_first {
@@ -160,8 +163,9 @@ impl Session {
         Call { id, batch, overdue }
     }
 
-    /// Renewals come first: under each lease stands then what stood there when the last reply came.
-    /// The only one that stands behind a release is about what the release grants.
+    /// Drafts requests that carry our inbox. Renewals come first, while the same tickets stand
+    /// under each lease as at the last reply. Only one renewal stands behind a release: it proves
+    /// the grant that the release makes.
     fn draft(&mut self, now: Micros, name: &Name) -> Draft {
         let mut draft = Draft::default();
         self.draft_proofs(now, name, &mut draft, |_| true);
@@ -170,7 +174,7 @@ impl Session {
         self.draft_tickets(now, name, &mut draft);
         self.draft_ahead(name, &mut draft);
         let desk = self.desk(name);
-        // What an operator asks stays for a call of its own, which carries no inbox.
+        // A request of an operator waits for a call of its own, which carries no inbox.
         let one_offs = core::mem::take(&mut desk.one_offs);
         for (one_off, request, as_nobody) in one_offs {
             if as_nobody || draft.is_full() {

@@ -6,7 +6,7 @@ use crate::time::{self, Micros, SECOND, UNBOUNDED};
 /// The settings of a session. All times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
-    /// The ttl of permits that name none.
+    /// The ttl of permits for which the program states none.
     pub ttl: Micros,
     /// How long places in the queue last without renewal.
     pub waiter_ttl: Micros,
@@ -16,22 +16,22 @@ pub struct SessionConfig {
     /// How far the store's clock may jump.
     pub clock_bound: JumpBound,
     /// How long the store may be silent before requests for permits fail. Requests that stand in
-    /// line already wait on, until their own timeout. Permits that are held are renewed however
-    /// long the store is silent, until they are lost.
+    /// line already wait on, until their own timeout. Held permits are renewed however long the
+    /// store is silent, until they are lost.
     pub patience: Micros,
 }
 
-/// How far the store's clock may jump in one step without a holder losing its lease. The holder
-/// pays for it: it stops believing in its lease that much earlier (docs/internals/protocol.md, "The
-/// bounded clock").
+/// How far the store's clock may jump in one step without a holder losing its lease. The price is
+/// paid by the holder, which stops believing in its lease that much earlier
+/// (docs/internals/protocol.md, "The bounded clock").
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum JumpBound {
     /// A quarter of the ttl.
     #[default]
     Quarter,
-    /// This long, but at most half of the ttl.
+    /// This time, but at most half of the ttl.
     Fixed(Micros),
-    /// By any amount: the store's clock is trusted.
+    /// Any distance: the store's clock is trusted.
     Off,
 }
 
@@ -56,7 +56,8 @@ impl SessionConfig {
         self
     }
 
-    /// The margin that requests tell the store: how far its clock may jump before a lease ends.
+    /// Returns the margin that requests state to the store: how far its clock may jump before a
+    /// lease ends.
     pub(crate) fn stated_margin(&self, ttl: Micros) -> Micros {
         match self.clock_bound {
             JumpBound::Quarter => time::margin(ttl),
@@ -65,8 +66,8 @@ impl SessionConfig {
         }
     }
 
-    /// How long before the store the client ends a lease: the bound of the clock's jumps, which
-    /// counts as a twentieth of the ttl at least, and one part in a hundred for clocks that run at
+    /// Returns how long before the store the client ends a lease. This is the bound of the clock's
+    /// jumps, but at least a twentieth of the ttl, and one hundredth more for clocks that run at
     /// different speeds.
     pub(crate) fn margin(&self, ttl: Micros) -> Micros {
         let bound = match self.clock_bound {
@@ -76,7 +77,7 @@ impl SessionConfig {
         bound.max(ttl / 20) + ttl / 100
     }
 
-    /// The schedule of a lease of `ttl`, as long as the store answers.
+    /// Returns the schedule of a lease of `ttl` while the store answers.
     #[must_use]
     pub fn schedule(&self, ttl: Micros) -> LeaseSchedule {
         let ttl = ttl.min(self.longest_lease);

@@ -1,4 +1,4 @@
-//! The session's state of one name: the records of its tickets, their leases, what waits to be
+//! The session's state of one name: the records of its tickets, their leases, the requests to be
 //! sent, and the call under way.
 
 use alloc::{
@@ -21,43 +21,45 @@ use crate::{
     time::Micros,
 };
 
-/// With so many ttls at one name, series that nothing stands under are dropped.
+/// The number of ttls at one name from which on the session drops series with nothing under their
+/// leases.
 const MANY_TTLS: usize = 64;
-/// No instant, but *as soon as it is the turn of the name*.
+/// Stands for *as soon as the name has its turn*. It is no instant.
 pub(super) const AT_ONCE: Micros = 0;
 
-/// All of one name. The session makes a desk when something is wanted of the name, and clears it
-/// away when nothing is held, wanted or under way there.
+/// The session's state of one name. The session makes a desk when the program wants something of
+/// the name, and drops it when nothing is held, wanted or under way there.
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
     /// Records and leases are in boxes, because a tree reserves room for eleven values at once.
     pub(super) records: Few<Ticket, Box<Record>>,
     pub(super) outbox: Outbox,
-    /// Tickets that the store has in line, as far as the session knows.
+    /// The tickets that the store has in line, as far as the session knows.
     pub(super) places: FewSet<Ticket>,
-    /// Tickets with a request that was sent and not answered. Nobody knows whether the store has
-    /// executed it.
+    /// The tickets with a request that was sent and not answered. Nobody knows whether the store
+    /// has executed it.
     pub(super) uncertain: FewSet<Ticket>,
     pub(super) leases: Few<LeaseId, Box<LeaseDesk>>,
-    /// The lease that permits of each ttl stand under.
+    /// The lease under which the permits of each ttl stand.
     pub(super) shared_leases: ByTtl,
-    /// The lease that all places of this client in line stand under.
+    /// The lease under which all places of this client in line stand.
     pub(super) waiter_lease: LeaseId,
     /// When to renew the places in line.
     pub(super) waiters_due: Option<Micros>,
-    /// The last permit that was handed over to us was one of ours, so that is likely to happen
-    /// again.
+    /// Whether the last permit that was handed over to us had been ours. If so, this is likely to
+    /// happen again.
     pub(super) hands_over_to_us: bool,
-    /// Other requests about the name. `true`: the request must not carry our inbox.
+    /// Other requests about the name. If `true` stands beside a request, it must not carry our
+    /// inbox.
     pub(super) one_offs: VecDeque<(OneOffId, Request, bool)>,
-    /// The last call carried our inbox, so requests that must not carry it go next.
+    /// Whether the last call carried our inbox. If so, the requests that must not carry it go next.
     pub(super) nobodys_turn: bool,
-    /// The call that others wait for. Calls that overtake it are not written down here.
+    /// The call that others wait for. Calls that overtake it are not noted here.
     pub(super) under_way: Option<CallId>,
     /// No call is made before this instant, since the last one failed.
     pub(super) retry_at: Option<Micros>,
     pub(super) failures: u32,
-    /// The store has work left over, which the next call makes it go on with.
+    /// Whether the store has work left over. The next call makes it go on.
     pub(super) must_settle: bool,
     /// When the agenda has the name, if it does.
     pub(super) agenda_at: Option<Micros>,
@@ -89,12 +91,13 @@ impl Desk {
         self.leases.get_or_insert_with(id, || Box::new(LeaseDesk::new(ttl)))
     }
 
-    /// Drops the series of ttls that nothing stands under, now and then. A program that works out
-    /// its ttls has another one for each request.
+    /// Drops the series of ttls whose leases have no tickets, now and then. A program that computes
+    /// its ttls has another ttl for each request.
     pub(super) fn make_room_for_series(&mut self, ttl: Micros) {
         let Self { shared_leases, leases, .. } = self;
         let count = shared_leases.len();
-        // At every doubling, so that it costs little even where all of them are in use.
+        // It does so at every doubling of their number, so that it costs little even if all are in
+        // use.
         let is_time = count >= MANY_TTLS && count.is_power_of_two();
         if is_time && shared_leases.get(&ttl).is_none() {
             shared_leases.retain(|_, shared| leases.get(&shared.lease).is_some());
@@ -107,7 +110,7 @@ impl Desk {
         self.refile(ticket);
     }
 
-    /// Puts a ticket into the outbox, or takes it out, as its record says.
+    /// Puts a ticket into the outbox or takes it out, according to its record.
     pub(super) fn refile(&mut self, ticket: Ticket) {
         let Some(record) = self.records.get(&ticket) else { return };
         if record.wants_to_send() {
@@ -129,6 +132,8 @@ impl Desk {
         }
     }
 
+    /// Removes a ticket from all lists of the desk. Its lease goes with the last ticket that names
+    /// it.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Box<Record>> {
         let record = self.records.remove(&ticket)?;
         self.outbox.remove(&record);
@@ -144,7 +149,7 @@ impl Desk {
         Some(record)
     }
 
-    /// Puts a held ticket under a lease of its own. Says whether it was under another one.
+    /// Puts a held ticket under a lease of its own. Returns whether it was under another one.
     pub(super) fn set_apart(&mut self, ticket: Ticket, apart: LeaseId) -> bool {
         let Some(record) = self.records.get_mut(&ticket) else { return false };
         let shared = self.leases.get_mut(&record.lease);
@@ -160,16 +165,16 @@ impl Desk {
         true
     }
 
-    /// A ticket under this lease may be over. So the lease is renewed at once, ticket by ticket,
-    /// which tells.
+    /// Renews a lease at once, ticket by ticket, because a ticket under it may be over. The answer
+    /// tells whether it is.
     pub(super) fn doubt(&mut self, lease: LeaseId, now: Micros) {
         if let Some(lease) = self.leases.get_mut(&lease).filter(|lease| !lease.held.is_empty()) {
             (lease.by_ticket, lease.due) = (true, Some(now));
         }
     }
 
-    /// A renewal of this lease that was sent at `at` has failed. It is due again, unless a later
-    /// one was answered meanwhile.
+    /// Makes a lease due again, because the renewal that was sent at `at` has failed. The lease is
+    /// not due if a later renewal was answered meanwhile.
     pub(super) fn renew_after_failure(&mut self, lease: LeaseId, now: Micros, at: Micros) {
         if let Some(lease) = self.leases.get_mut(&lease)
             && !lease.held.is_empty()
@@ -179,7 +184,7 @@ impl Desk {
         }
     }
 
-    /// A ticket is not in line any more.
+    /// Notes that a ticket is not in line any more.
     pub(super) fn leave_place(&mut self, ticket: Ticket) {
         self.places.remove(&ticket);
         if self.places.is_empty() {
@@ -187,7 +192,7 @@ impl Desk {
         }
     }
 
-    /// The tickets that stand in line and that the program still waits for.
+    /// Returns the tickets that stand in line and for which the program still waits.
     pub(super) fn waiting(&self) -> Vec<Ticket> {
         let is_waiting = |ticket: &&Ticket| {
             self.records.get(ticket).is_some_and(|record| record.phase == Phase::Waiting)
@@ -195,13 +200,13 @@ impl Desk {
         self.places.iter().filter(is_waiting).copied().collect()
     }
 
-    /// The ticket of ours that has waited for the longest.
+    /// Returns the ticket of ours that has waited for the longest.
     pub(super) fn first_in_line(&self) -> Option<&Record> {
         let record = self.records.get(self.places.iter().next()?)?;
         (record.phase == Phase::Waiting).then_some(record)
     }
 
-    /// The leases that the next requests for permits name.
+    /// Returns the leases that the next requests for permits name.
     pub(super) fn leases_to_join(&self) -> BTreeSet<LeaseId> {
         let next = self.outbox.tickets().take(Batch::MOST);
         let asking = next.filter_map(|ticket| self.records.get(&ticket));
@@ -212,8 +217,8 @@ impl Desk {
         self.records.get(&ticket).is_some_and(|record| record.phase == Phase::Leaving)
     }
 
-    /// Makes all places and leases due for renewal. The store is there again, so no pause after a
-    /// failure is kept.
+    /// Makes all places and leases due for renewal. The store is there again, so any pause after a
+    /// failure ends.
     pub(super) fn make_all_due(&mut self, now: Micros) {
         self.retry_at = None;
         self.failures = 0;
@@ -225,18 +230,18 @@ impl Desk {
         }
     }
 
-    /// When to send something, or [`AT_ONCE`]. While a call is under way only renewals count, since
-    /// nothing else is sent before its answer.
+    /// Returns when to send something next; this may be [`AT_ONCE`]. While a call is under way only
+    /// renewals count, since nothing else is sent before its answer.
     pub(super) fn next_due(&self) -> Option<Micros> {
         let leases = self.leases.values().filter_map(|lease| lease.next_renewal());
         if self.under_way.is_some() {
-            // The pause counts here, too: an overtaking call may be what has failed.
+            // The pause counts here, too, since the failed call may have been one that overtook.
             return leases.min().map(|due| due.max(self.retry_at.unwrap_or(0)));
         }
         let is_unproved = self.leases.values().any(|lease| !lease.unproved.is_empty());
         let at_once =
             !self.outbox.is_empty() || !self.one_offs.is_empty() || self.must_settle || is_unproved;
-        // Only the pause after a failure delays what goes out at once.
+        // Only the pause after a failure delays requests that are to go out at once.
         let due = if at_once { Some(AT_ONCE) } else { leases.chain(self.waiters_due).min() };
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }
@@ -254,7 +259,7 @@ impl Desk {
     }
 }
 
-/// What [`Whom::All`](crate::Whom::All) says of a set of tickets.
+/// Returns the digest by which [`Whom::All`](crate::Whom::All) describes a set of tickets.
 pub(super) fn digest<'a>(tickets: impl Iterator<Item = &'a Ticket>) -> u64 {
     tickets.fold(0, |sum, ticket| (sum + ticket.digest()) & DIGEST_MASK)
 }

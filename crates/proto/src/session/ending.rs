@@ -1,5 +1,5 @@
-//! How tickets end that were not given back: by time, because the store says so, or because the
-//! store has been silent.
+//! The ends of tickets that were not given back: time ends them, the store says that they are over,
+//! or the store has been silent.
 
 use super::{
     Session,
@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// If the store does not answer a call about a place in the queue for this long, it counts as
-/// silent. For a request that could not even be sent the time is a tenth of that.
+/// silent. For a request that could not even be sent, a tenth of this time is enough.
 const SILENCE: Micros = SECOND;
 
 impl Session {
-    /// A ticket's alarm goes off: its wait is over, it is in danger, or it is lost.
+    /// Handles the alarm of a ticket: its wait is over, it is in danger, or it is lost.
     pub(super) fn ring(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
@@ -32,8 +32,8 @@ impl Session {
                 self.cancel(now, ticket);
             }
             _ if record.is_lost(now) => {
-                // The store may still have it. The cancel is repeated until the store can be
-                // reached.
+                // The store may still count the ticket as held. The cancel is repeated until the
+                // store can be reached.
                 self.events.push_back(Event::Lost { ticket, loss: Loss::Silence });
                 self.cancel(now, ticket);
             }
@@ -59,17 +59,18 @@ impl Session {
         was_never_answered || desk.failures > 0 || unanswered_for >= long
     }
 
-    /// A grant that nobody waits for any more, because a fail-over has undone the release or cancel
-    /// of its ticket. It is given back, since it would keep others out for a ttl, and there may be
+    /// Gives back a grant for which nobody waits any more, because a fail-over has undone the
+    /// release or cancel of its ticket. The grant would keep others out for a ttl, and there may be
     /// many such grants. A ticket that was detached is not ours, and stays.
     pub(super) fn release_unwanted(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let number = self.next_number();
         self.add(now, name, Record::orphan(now, ticket, number, self.config.ttl));
     }
 
-    /// The store has been silent for two ttls. Whatever it had of the ticket has run out by now, or
-    /// will never do as asked. No other ticket may join a lease under which this one may still
-    /// stand, because that would keep it alive.
+    /// Gives up a release, cancel or detach, because the store has been silent for two ttls. Every
+    /// lease and place of the ticket has run out by now, or the store will never do as asked. No
+    /// other ticket may join a lease under which this one may still stand, because that would keep
+    /// this one alive.
     pub(super) fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
         self.events.push_back(Event::Unanswered { ticket, given: None });
         let desk = self.desk(name);
@@ -79,23 +80,23 @@ impl Session {
         self.forget(name, ticket);
     }
 
-    /// The ticket is not held any more. What the store still has of it runs out by itself, or is
-    /// cancelled.
+    /// Tells the program that a ticket is not held any more, and forgets it. The store's record of
+    /// it runs out by itself, or is cancelled.
     pub(super) fn lose(&mut self, name: &Name, ticket: Ticket, loss: Loss) {
         self.events.push_back(Event::Lost { ticket, loss });
         self.forget(name, ticket);
     }
 
-    /// A wakeup may be old. The session may have asked for the ticket again since, and the store
-    /// may have granted it. So the session cancels the ticket at the store as well, or a permit
-    /// would stay held that nobody here knows of.
+    /// Takes in a wakeup that a ticket is over. The wakeup may be old: the session may have asked
+    /// for the ticket again since, and the store may have granted it. So the session also cancels
+    /// the ticket at the store. Otherwise a permit could stay held that nobody here knows of.
     pub(super) fn take_end(&mut self, now: Micros, ticket: Ticket, cause: Cause) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
         match record.phase {
             Phase::Leaving => self.look_at(now, &name),
             // The wakeup may be about the grant that this client had before it attached. A renewal
-            // by name shows which grant it is about.
+            // by name shows which grant it is.
             _ if record.is_attaching && cause == Cause::Attached => {
                 let lease = record.lease;
                 record.is_doubted = record.granted.is_none();

@@ -1,4 +1,5 @@
-//! What passes between the session, its driver and the program: wants, calls, failures and events.
+//! The messages between the session, its driver and the program: wants, calls, failures and
+//! events.
 
 use alloc::sync::Arc;
 
@@ -17,15 +18,15 @@ use crate::{
 /// A program's want for permits.
 #[derive(Clone, Debug)]
 pub struct Want {
-    /// How many.
+    /// How many permits the program wants.
     pub permits: Permits,
-    /// Which lock it takes the name for.
+    /// The kind of lock that the program takes the name for.
     pub kind: Kind,
     /// The names of slots that must be among those granted.
     pub wishes: SlotNames,
     /// The limit that the program states.
     pub limit: Option<LimitRule>,
-    /// What to do if the permits cannot be had at once.
+    /// Whether to join the queue if the permits cannot be had at once.
     pub enqueue: Enqueue,
     /// Rank among waiters.
     pub priority: Priority,
@@ -38,7 +39,7 @@ pub struct Want {
 }
 
 impl Want {
-    /// A want for one permit of a semaphore, without anything else.
+    /// Makes a want for one permit of a semaphore, without any conditions.
     pub(super) fn plain(ttl: Micros) -> Self {
         Self {
             permits: Permits::ONE,
@@ -67,20 +68,20 @@ pub struct OneOffId(pub u64);
 pub struct Call {
     /// The call's id, which comes back with its result.
     pub id: CallId,
-    /// For the store.
+    /// The requests for the store.
     pub batch: Batch,
-    /// A renewal at this name should have been answered this long after it was sent, and was not.
-    /// The connection may be dead. A store that has several connections, or can open a new one,
-    /// should not trust one that was silent for so long.
+    /// Set if a renewal at this name should have been answered by now: the time after which it
+    /// should have been. The connection may be dead. A store that has several connections, or can
+    /// open a new one, should not trust one that was silent for so long.
     pub overdue: Option<Micros>,
 }
 
-/// How a call failed.
+/// The way in which a call failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CallFailure {
     /// Whether the batch may have been executed.
     pub maybe_executed: bool,
-    /// Whether trying again later can help.
+    /// Whether another try later can help.
     pub is_passing: bool,
     /// Whether the store has no room. Then new requests fail at once. Held permits are still
     /// renewed, and releases are sent again until there is room.
@@ -92,96 +93,98 @@ pub struct CallFailure {
 pub enum Event {
     /// The ticket stands in line now.
     Queued {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// How many requests stand in line, this one among them.
         waiting: u32,
     },
-    /// From now on the request goes on under another ticket, because a later one had overtaken the
-    /// first when the store heard of it. No further event is about the first ticket.
+    /// The request goes on under another ticket, because a later ticket had overtaken the first one
+    /// when the store heard of it. No further event is about the first ticket.
     Renumbered {
-        /// The ticket that was.
+        /// The former ticket.
         from: Ticket,
-        /// The ticket that is.
+        /// The new ticket.
         to: Ticket,
     },
     /// The permits are held.
     Acquired {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The number of the grant.
         fence: Fence,
         /// The slots.
         slots: Slots,
-        /// Their names, in their order, where they have some.
+        /// The names of the slots, in their order; none if the slots have no names.
         names: SlotNames,
         /// The limit in force.
         limit: u32,
-        /// Until when to believe it; `None`: as long as the process lives.
+        /// The end of the certain time; `None`: as long as the process lives.
         valid_until: Option<Micros>,
     },
-    /// The permits are certain until a later moment than was said before, and are not in danger.
+    /// The permits are certain until a later moment than before, and are not in danger.
     Renewed {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Until when; `None`: as long as the process lives.
+        /// The end of the certain time; `None`: as long as the process lives.
         valid_until: Option<Micros>,
     },
-    /// The lease was not renewed and ends soon: time to stop.
+    /// The lease was not renewed and ends soon, so the holder should stop.
     Danger {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
     },
     /// The permits are not held any more.
     Lost {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The cause of the loss.
         loss: Loss,
     },
-    /// Somebody asks the holder to hand over. The holder decides; nothing ends by the ask.
+    /// Somebody asks the holder to hand over. The holder decides; the ask itself ends nothing.
     Asked {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// The person who asks, and the reason.
         ask: HandOverAsk,
     },
-    /// The request got nothing, and is over.
+    /// The request got no permits, and is over.
     Refused {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Why.
+        /// The reason.
         refusal: AcquireRefusal,
     },
     /// A release was answered.
     Released {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
         /// Whether the permit was still held.
         was_held: bool,
         /// How many permits of it are left.
         left: u32,
-        /// Which slots were given back; `None`: all, and this is the last event about the ticket.
+        /// The slots that were given back; `None`: all, and this is the last event about the
+        /// ticket.
         given: Option<Slots>,
     },
-    /// The store did not answer a release or a detach, and will not any more. Nobody can say
-    /// whether it has executed it.
+    /// The store did not answer a release or a detach, and the session has given up asking. Nobody
+    /// can say whether the store has executed the request.
     Unanswered {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// Which slots were to go back; `None`: all, and this is the last event about the ticket.
+        /// The slots that were to go back; `None`: all, and this is the last event about the
+        /// ticket.
         given: Option<Slots>,
     },
-    /// A ticket was detached. It lasts this long if nobody renews it or attaches to it.
+    /// A ticket was detached. It ends after `valid_for` if nobody renews it or attaches to it.
     Detached {
-        /// Which ticket.
+        /// The ticket.
         ticket: Ticket,
-        /// How long.
+        /// How long the lease lasts.
         valid_for: Option<Micros>,
     },
     /// The answer to a one-off request; `None` if the call failed.
     Answer {
-        /// Which one-off request.
+        /// The question.
         one_off: OneOffId,
         /// The answer.
         reply: Option<Reply>,
@@ -193,9 +196,10 @@ pub enum Event {
 pub enum AcquireRefusal {
     /// Others hold the permits, too many requests wait, or nobody is admitted at the moment.
     Busy(Busy),
-    /// The deadline came first, and others held the permits as far as the store was heard from.
+    /// The deadline came first. As far as the store was heard from, others held the permits.
     TimedOut,
-    /// The deadline came first, and the store did not say by then how the request stands.
+    /// The deadline came first, and by then the store had not said whether the request waits or
+    /// holds.
     Silence,
     /// The name is in use as another kind of lock.
     OtherKind {
@@ -206,28 +210,28 @@ pub enum AcquireRefusal {
     },
     /// Another limit is stored.
     OtherLimit {
-        /// The stored one.
+        /// The stored limit.
         stored: u32,
-        /// The caller's.
+        /// The caller's limit.
         stated: u32,
-        /// Whether an operator pinned the stored one. If not, those who hold or wait stated it.
+        /// Whether an operator pinned the stored limit. If not, holders or waiters stated it.
         is_pinned: bool,
     },
     /// The request is for more permits than exist.
     TooMany {
-        /// Asked for.
+        /// The permits that the request asked for.
         permits: u32,
         /// The limit.
         limit: u32,
     },
-    /// A slot was wished for by a name that no slot has.
+    /// The request wants for a slot by a name that no slot has.
     NoSuchSlot {
-        /// The names there are; none: the slots have no names.
+        /// The names of the slots; none if the slots have no names.
         there: SlotNames,
     },
     /// The ticket came to an end while it waited.
     Ended(Cause),
-    /// There is no such ticket (to attach to).
+    /// The store knows no such ticket to attach to.
     Unknown,
     /// The store was silent for longer than the session's patience, or refuses the request.
     Store,
@@ -240,6 +244,6 @@ pub enum Loss {
     Ended(Cause),
     /// The store does not know the ticket, because it lost its memory.
     Forgotten,
-    /// The store did not confirm it in time.
+    /// The store did not confirm the ticket in time.
     Silence,
 }

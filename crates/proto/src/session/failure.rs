@@ -1,7 +1,7 @@
-//! What a session does about failed calls. It asks again, with the same tickets, if trying again
-//! can help ([`CallFailure::is_passing`]). A store that would only answer the same gets nothing
-//! again except renewals of held permits. The session does not wait for a store without room
-//! ([`CallFailure::is_full`]), and gives back what was held there as soon as there is room.
+//! Handles failed calls. The session asks again, with the same tickets, if another try can help
+//! ([`CallFailure::is_passing`]). A store that would only repeat its answer is sent nothing again
+//! except renewals of held permits. The session does not wait for a store without room
+//! ([`CallFailure::is_full`]), and gives back permits held there as soon as there is room.
 
 use alloc::vec::Vec;
 
@@ -23,8 +23,8 @@ use crate::{
 const HASTE: Micros = 5 * SECOND;
 
 impl Session {
-    /// Sends what the call had again after a pause, which grows with each failure and is never
-    /// longer than a lease that is held here can bear.
+    /// Sends the requests of a failed call again after a pause. The pause grows with each failure
+    /// and is never longer than a lease that is held here can bear.
     pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: CallFailure) {
         let draw = self.draw();
         let config = self.config.clone();
@@ -32,13 +32,13 @@ impl Session {
         let desk = self.desk(&sent.name);
         desk.failures += 1;
         let held = desk.leases.values().filter(|lease| !lease.held.is_empty());
-        // The schedule of what is held says when its renewal is repeated at the latest.
+        // The schedule of a held lease says when its renewal is repeated at the latest.
         let most = held.map(|lease| config.schedule(lease.ttl).repeat()).min();
         // 50 ms after the first failure, twice as long after each further one, and 2 s at most.
         let pause = ((25 * MILLISECOND) << desk.failures.min(7)).min(2 * SECOND);
         let pause = most.map_or(pause, |most| pause.min(most));
-        // At least half of the pause, and the rest by chance: the clients of a store that is back
-        // do not all come at once.
+        // At least half of the pause, and the rest by chance, so that the clients of a store that
+        // is back do not all come at once.
         desk.retry_at = Some(now + pause / 2 + pause / 2 * draw / 1024);
         for item in sent.items {
             self.take_back(now, sent.at, &sent.name, item, failure);
@@ -46,7 +46,7 @@ impl Session {
         self.plan(&sent.name);
     }
 
-    /// One request of a call that failed: files it for the next call, or gives it up.
+    /// Files one request of a failed call for the next call, or gives it up.
     fn take_back(
         &mut self,
         now: Micros,
@@ -92,12 +92,12 @@ impl Session {
         }
     }
 
-    /// The renewal of all places had no answer.
+    /// Notes that the renewal of all places had no answer.
     fn bear_silence_in_line(&mut self, now: Micros, at: Micros, name: &Name, failure: CallFailure) {
         let desk = self.desk(name);
         desk.waiters_due = (!desk.places.is_empty()).then_some(now);
-        // A store that is silent for a while keeps the places. One that is damaged or full will
-        // never grant anything to them.
+        // A store that is silent for a while keeps the places. A store that is damaged or full will
+        // never grant them anything.
         let is_kept = failure.is_passing && !failure.is_full;
         let waiting = if is_kept { Vec::new() } else { desk.waiting() };
         self.bear_silence_of(now, at, name, waiting, failure);
@@ -116,8 +116,8 @@ impl Session {
         }
     }
 
-    /// A request about this ticket had no answer. It is sent again until the patience of the
-    /// session is over; then its caller is refused.
+    /// Notes that a request about this ticket had no answer. It is sent again until the patience of
+    /// the session is over; then its caller is refused.
     fn bear_silence(
         &mut self,
         now: Micros,
@@ -132,7 +132,8 @@ impl Session {
         if record.phase == Phase::Leaving {
             return desk.outbox.insert(record);
         }
-        // The program has this permit. Its danger and its loss come by time, whatever fails.
+        // The program has this permit. Only time brings its danger and its loss, whichever call
+        // fails.
         if record.is_delivered {
             return;
         }
@@ -141,7 +142,7 @@ impl Session {
             desk.outbox.insert(record);
         }
         let is_over = !failure.is_passing || failure.is_full || !is_patient;
-        // A request that never reached the store need not be cancelled there, least of all at a
+        // A request that never reached the store need not be cancelled there, above all not at a
         // store that has no room for the cancel.
         let is_certain =
             !failure.maybe_executed && record.phase == Phase::Asking && !record.was_queued;
@@ -154,7 +155,7 @@ impl Session {
         }
     }
 
-    /// Nobody waits for this ticket any more, but the store may have it.
+    /// Cancels a ticket for which nobody waits any more, but which the store may have.
     fn leave_unsure(&mut self, now: Micros, ticket: Ticket) {
         self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));
     }

@@ -1,6 +1,6 @@
 //! Maps and sets that mostly have one entry, and often none. A tree takes room for eleven entries
-//! with the first, and keeps that room when the last is gone. Here a lone entry stands in its
-//! place, and an empty map takes nothing else.
+//! with the first one, and keeps that room when the last one is gone. Here a lone entry is stored
+//! in the map itself, and an empty map has no heap memory.
 
 use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
@@ -44,7 +44,7 @@ impl<K: Copy + Ord, V> Few<K, V> {
         }
     }
 
-    /// Returns the value that the key had before.
+    /// Inserts an entry. Returns the value that the key had before.
     pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self {
             Self::Many(many) => return many.insert(key, value),
@@ -64,7 +64,7 @@ impl<K: Copy + Ord, V> Few<K, V> {
         if self.get(&key).is_none() {
             self.insert(key, new());
         }
-        self.get_mut(&key).unwrap_or_else(|| unreachable!("it was put in if it was not there"))
+        self.get_mut(&key).unwrap_or_else(|| unreachable!("the entry was put in above"))
     }
 
     pub(super) fn remove(&mut self, key: &K) -> Option<V> {
@@ -139,7 +139,7 @@ impl<K: Copy + Ord, V> Few<K, V> {
     }
 }
 
-/// Two maps with the same entries have the same hash, whichever variants they are.
+/// Hashes two maps with the same entries alike, whichever variants they are.
 impl<K: Copy + Ord + Hash, V: Hash> Hash for Few<K, V> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.len().hash(hasher);
@@ -174,7 +174,7 @@ impl<T: Copy + Ord> FewSet<T> {
         self.0.insert(element, ());
     }
 
-    /// Returns whether it was there.
+    /// Removes an element. Returns whether it was there.
     pub(super) fn remove(&mut self, element: &T) -> bool {
         self.0.remove(element).is_some()
     }
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use std::{vec, vec::Vec};
 
-    /// Of small keys, so that they meet; each step is drawn from the one before.
+    /// The keys are few, so that equal ones meet. Each step is drawn from the one before.
     #[test]
     fn it_does_what_a_tree_does() {
         let (mut few, mut tree, mut draw) = (Few::default(), BTreeMap::new(), 7_u64);

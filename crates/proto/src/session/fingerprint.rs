@@ -1,4 +1,4 @@
-//! The part of a session that can change what it does next, as a fingerprint for the models.
+//! The part of a session's state that can change its next steps, as a fingerprint for the models.
 
 use core::hash::{Hash, Hasher};
 
@@ -14,7 +14,7 @@ use super::{
 use crate::{fingerprint::Lens, id::Fence};
 
 impl Session {
-    /// Feeds `hasher` everything that decides what the session may still do. Instants are taken
+    /// Feeds `hasher` all facts on which the session's later steps depend. Instants are taken
     /// relative to the session's clock, `own`, and to the store's, `store`. The numbers of calls
     /// are left out, and so is the jitter, which must be too small to show at the ticks of the
     /// lens.
@@ -88,7 +88,7 @@ fn record_of<H: Hasher>(record: &Record, own: &Lens, store: &Lens, hasher: &mut 
     (ticket, lease, permits, kind, wishes, limit, ttl, phase, exit, is_attaching, is_doubted)
         .hash(hasher);
     own.due(*deadline, hasher);
-    // The fence was told to the program and counts in `fence_seen`. A detach also means it.
+    // The program was told the fence, and `fence_seen` counts it. A detach names it as well.
     let detached = granted.as_ref().filter(|_| *exit == TicketExit::Detach);
     detached.map(|granted| store.fence(granted.fence)).hash(hasher);
     granted.as_ref().map(|granted| (&granted.slots, &granted.names, granted.limit)).hash(hasher);

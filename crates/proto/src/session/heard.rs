@@ -2,7 +2,7 @@
 
 use crate::{name::Name, time::Micros};
 
-/// When an answer was heard, when its request was sent, and about which name.
+/// The moment at which an answer was heard, the moment at which its request was sent, and its name.
 #[derive(Clone, Copy)]
 pub(super) struct Heard<'a> {
     pub(super) now: Micros,

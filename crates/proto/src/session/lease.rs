@@ -1,31 +1,31 @@
-//! A lease of this client at one name: what stands under it, until when, and when it is renewed.
+//! A lease of this client at one name: the tickets under it, its end, and its next renewal.
 
 use alloc::boxed::Box;
 
 use super::{few::FewSet, repetition::Repetition, schedule::LeaseSchedule};
 use crate::{id::Ticket, time::Micros};
 
-/// A lease that permits of this client stand under.
+/// A lease under which permits of this client stand.
 #[derive(Clone, Debug)]
 pub(super) struct LeaseDesk {
     pub(super) ttl: Micros,
-    /// Tickets that were granted, and of which the store has not said that they are over.
+    /// The tickets that were granted and that are not over as far as the store has said.
     pub(super) held: FewSet<Ticket>,
     /// The tickets of `held` that the program does not have yet, because nothing proves how long
     /// the lease lasts.
     pub(super) unproved: FewSet<Ticket>,
-    /// Records that name this lease.
+    /// The number of records that name this lease.
     pub(super) users: u32,
     /// The lease lasts at least a ttl from this instant. `MAX`: as long as the process lives.
     pub(super) proved_at: Micros,
-    /// When to renew it.
+    /// When to renew the lease.
     pub(super) due: Option<Micros>,
     pub(super) renewals: Repetition,
-    /// The renewals that are to prove what is `unproved`.
+    /// The renewals that are to prove the tickets of `unproved`.
     pub(super) proofs: Repetition,
-    /// Client and store disagree on what stands under the lease, so it is renewed ticket by ticket.
+    /// Client and store disagree on the tickets under the lease, so it is renewed ticket by ticket.
     pub(super) by_ticket: bool,
-    /// It is the lease of one ticket that was asked for, which the store keeps apart. It is always
+    /// The lease has one ticket, which was asked for and which the store keeps apart. It is always
     /// renewed by name.
     pub(super) is_apart: bool,
 }
@@ -46,7 +46,8 @@ impl LeaseDesk {
         }
     }
 
-    /// When to renew the lease, or to prove what stands under it, if no answer comes before.
+    /// Returns when to renew the lease, or to prove the tickets under it, if no answer comes
+    /// before.
     pub(super) fn next_renewal(&self) -> Option<Micros> {
         let proofs = self.proofs.at.filter(|_| !self.unproved.is_empty());
         [self.due, self.renewals.at, proofs].into_iter().flatten().min()
@@ -59,19 +60,20 @@ impl LeaseDesk {
     }
 
     /// Returns whether to renew the lease in a call that goes out now. A lease that is due soon
-    /// goes along, so that a client's leases are renewed together.
+    /// goes along, so that all leases of a client are renewed together.
     pub(super) fn is_due(&self, now: Micros) -> bool {
         let soon = now + self.ttl / 12;
         self.renewals.is_overdue(now) || self.due.is_some_and(|due| due <= soon)
     }
 
-    /// Returns whether a renewal that was sent at `at` or later was answered. The failure of an
-    /// earlier one then means nothing.
+    /// Returns whether a renewal that was sent at `at` or later was answered. Then the failure of
+    /// an earlier one means nothing.
     pub(super) fn was_renewed_after(&self, at: Micros) -> bool {
         (at..Micros::MAX).contains(&self.proved_at)
     }
 
-    /// A renewal goes out. It need not be repeated if the lease lasts as long as the process.
+    /// Notes that a renewal goes out. It need not be repeated if the lease lasts as long as the
+    /// process.
     pub(super) fn renewal_is_sent(&mut self, now: Micros, pause: Micros) {
         self.due = None;
         if self.proved_at < Micros::MAX {
@@ -79,7 +81,7 @@ impl LeaseDesk {
         }
     }
 
-    /// A ticket stands under this lease. Nothing proves yet for how long.
+    /// Puts a ticket under this lease. Nothing proves yet for how long it holds.
     pub(super) fn hold(&mut self, ticket: Ticket) {
         self.held.insert(ticket);
         self.unproved.insert(ticket);
@@ -95,17 +97,17 @@ impl LeaseDesk {
         LeaseSchedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
     }
 
-    /// Returns whether renewing the lease in the call that asks for another permit under it saves a
-    /// renewal after the grant.
+    /// Returns whether it saves a call to renew the lease together with a request for another
+    /// permit under it. Otherwise the lease would need a renewal after the grant.
     pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
         !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
     }
 
-    /// Another for one of its tickets, which was asked for.
+    /// Makes a lease of its own for one of this lease's tickets, which was asked for.
     pub(super) fn part(&mut self, ticket: Ticket) -> Box<Self> {
         let mut apart = Box::new(Self::new(self.ttl));
         (apart.by_ticket, apart.is_apart, apart.users) = (true, true, 1);
-        // The store proved both at once, so the ticket loses nothing by standing apart.
+        // The store proved both leases at once, so the ticket loses nothing by standing apart.
         (apart.proved_at, apart.due) = (self.proved_at, self.due);
         if self.unproved.contains(&ticket) {
             apart.unproved.insert(ticket);

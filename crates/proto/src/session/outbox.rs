@@ -1,5 +1,5 @@
-//! Tickets with something to send, in the order in which it is to be sent. A call takes from the
-//! front what it has room for, so its cost does not grow with what waits behind.
+//! The tickets with something to send, in the order of sending. A call takes as many from the front
+//! as it has room for, so its cost does not grow with the number that waits behind them.
 
 use super::{
     few::Few,
@@ -7,16 +7,16 @@ use super::{
 };
 use crate::id::Ticket;
 
-/// Requests that free permits go before those that ask for some: they may let a request of the same
-/// client in.
+/// The order between requests. Requests that free permits go before those that ask for some,
+/// because they may let in a request of the same client.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Urgency {
     Leave,
     Request,
 }
 
-/// Within one urgency tickets are sent in the order in which they were asked for. No two tickets of
-/// a session have the same number.
+/// The order of sending. Within one urgency, tickets are sent in the order in which the program
+/// asked for them. No two tickets of a session have the same number.
 type OutboxKey = (Urgency, u64);
 
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ impl Outbox {
     }
 
     pub(super) fn remove(&mut self, record: &Record) {
-        // Its phase may have changed since it was put in.
+        // The phase of the record may have changed since it was put in.
         for urgency in [Urgency::Leave, Urgency::Request] {
             self.0.remove(&(urgency, record.number));
         }
@@ -41,7 +41,7 @@ impl Outbox {
         self.0.pop_first().map(|(_, ticket)| ticket)
     }
 
-    /// The tickets, from the front.
+    /// Returns the tickets, from the front.
     pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.0.values().copied()
     }

@@ -14,20 +14,20 @@ use crate::{
     time::{Micros, WAITER_TTL},
 };
 
-/// How far a ticket has come.
+/// The progress of a ticket.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Phase {
-    /// The store has not said yet how it stands.
+    /// The store has not answered the request yet.
     Asking,
-    /// In line, as far as the session knows.
+    /// The ticket is in line, as far as the session knows.
     Waiting,
-    /// Granted, as far as the session knows.
+    /// The ticket is granted, as far as the session knows.
     Held,
-    /// The program does not want it any more, and the store has not confirmed that it is over.
+    /// The program does not want the ticket any more, and the store has not confirmed its end.
     Leaving,
 }
 
-/// How a ticket leaves.
+/// The way in which a ticket leaves.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum TicketExit {
     Release,
@@ -35,11 +35,11 @@ pub(super) enum TicketExit {
     Detach,
 }
 
-/// Until when a grant is believed.
+/// The time for which the session believes in a grant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Validity {
     Until(Micros),
-    /// The store vouches for it as long as this process lives.
+    /// The store vouches for the grant as long as this process lives.
     Always,
 }
 
@@ -55,35 +55,36 @@ pub(super) struct StoreGrant {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) ticket: Ticket,
-    /// The order in which tickets were asked for.
+    /// The place in the order in which the program asked for tickets.
     pub(super) number: u64,
     pub(super) lease: LeaseId,
     pub(super) want: Want,
-    /// The ttl that was asked for, with which a permit is detached. The ttl in `want` is shorter if
-    /// the store cannot promise as much.
+    /// The ttl that the program asked for, with which a permit is detached. The ttl in `want` is
+    /// shorter if the store cannot promise as much.
     pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
     pub(super) exit: TicketExit,
-    /// The session attaches to the ticket, or has attached to it: it came from another client, or
-    /// from one that detached it.
+    /// The session attaches to the ticket, or has attached to it. The ticket came from another
+    /// client, or was detached.
     pub(super) is_attaching: bool,
-    /// A wakeup said that it is over before the answer came that says whether it was granted.
+    /// A wakeup said that the ticket is over before an answer said whether it was granted.
     pub(super) is_doubted: bool,
-    /// When a request about it was first sent. Without one the store cannot know of it.
+    /// When a request about the ticket was first sent. Until then the store cannot know of it.
     pub(super) sent_at: Option<Micros>,
     pub(super) granted: Option<StoreGrant>,
     pub(super) validity: Validity,
-    /// When to stop in an orderly way if nothing is heard.
+    /// When to stop in an orderly way if the store is not heard from.
     pub(super) danger_at: Micros,
     pub(super) is_delivered: bool,
     pub(super) in_danger: bool,
     pub(super) was_queued: bool,
-    /// Slots to give back while the rest is kept.
+    /// Slots to give back while the program keeps the rest.
     pub(super) giving: Slots,
-    /// Since when the store has left requests about it unanswered.
+    /// The time since which the store has left requests about the ticket unanswered.
     pub(super) silent_since: Option<Micros>,
-    /// The asks that the session has heard of, and how many of them the program was told.
+    /// The asks that the session has heard of.
     pub(super) asks: Vec<HandOverAsk>,
+    /// How many of these the program was told.
     pub(super) told_asks: usize,
     /// When to stop trying to leave: by then the store has ended the ticket by itself.
     pub(super) leave_by: Option<Micros>,
@@ -124,8 +125,8 @@ impl Record {
 
     /// Returns the same want under another ticket, as if the session had heard nothing of it.
     pub(super) fn asking_anew(self, ticket: Ticket, number: u64, lease: LeaseId) -> Self {
-        // What the program was told and how long it has waited belong to the want, and not to the
-        // ticket.
+        // The time that the program has waited, and the fact that it was told of its place in line,
+        // belong to the want and not to the ticket.
         let Self { want, full_ttl, was_queued, silent_since, .. } = self;
         let anew = Self::asking(ticket, number, lease, want);
         Self { full_ttl, was_queued, silent_since, ..anew }
@@ -135,13 +136,15 @@ impl Record {
         Self { is_attaching: true, ..Self::asking(ticket, number, lease, want) }
     }
 
-    /// One that the store granted after it had left, which is given back at once.
+    /// Makes the record of a ticket that the store granted after the program had left. It is given
+    /// back at once.
     pub(super) fn orphan(now: Micros, ticket: Ticket, number: u64, ttl: Micros) -> Self {
         let mut record = Self::asking(ticket, number, LeaseId::from(ticket), Want::plain(ttl));
         record.leave(now, TicketExit::Release);
         record
     }
 
+    /// Notes which slots to give back. If none would be left, the whole ticket is given back.
     pub(super) fn release(&mut self, now: Micros, slots: Option<Slots>) {
         let all = self.granted.as_ref().map(|granted| &granted.slots);
         match slots {
@@ -158,8 +161,8 @@ impl Record {
     pub(super) fn leave(&mut self, now: Micros, exit: TicketExit) {
         self.phase = Phase::Leaving;
         self.exit = exit;
-        // A ticket that is not known to be granted may wait, and a place can outlast the lease that
-        // it waits for.
+        // A ticket that is not known to be granted may wait, and a place can outlast the lease for
+        // which it waits.
         let place = if self.granted.is_none() { WAITER_TTL } else { 0 };
         self.leave_by = Some(now.saturating_add(self.want.ttl.max(place).saturating_mul(2)));
     }
@@ -187,14 +190,15 @@ impl Record {
         self.danger_at > now
     }
 
-    /// Takes note of what a renewal says was asked. Answers may come twice, and on a quorum each
-    /// node has its own list.
+    /// Notes the asks that a renewal tells of. Answers may come twice, and on a quorum each node
+    /// has its own list.
     pub(super) fn hear_asks(&mut self, asks: &[HandOverAsk]) {
         let new = asks.iter().filter(|ask| !self.asks.contains(ask)).cloned().collect::<Vec<_>>();
         self.asks.extend(new);
     }
 
-    /// The asks that the program was not told yet. It is told none before it has the permit.
+    /// Returns events for the asks that the program was not told yet. It is told none before it has
+    /// the permit.
     pub(super) fn untold_asks(&mut self) -> Vec<Event> {
         if !self.is_delivered || self.told_asks == self.asks.len() {
             return Vec::new();
@@ -204,8 +208,8 @@ impl Record {
         untold.map(|ask| Event::Asked { ticket: self.ticket, ask }).collect()
     }
 
-    /// The event to tell the program: first the grant, once a proof of it leaves time to work, and
-    /// after that each renewal.
+    /// Returns the event to tell the program: first the grant, once a proof of it leaves time to
+    /// work, and after that each renewal.
     pub(super) fn tell_belief(&mut self, is_safe: bool, is_proof: bool) -> Option<Event> {
         let (ticket, valid_until) = (self.ticket, self.valid_until());
         if self.is_delivered {
@@ -224,7 +228,7 @@ impl Record {
         }
     }
 
-    /// When something happens to this ticket if nothing is heard of it.
+    /// Returns when the ticket needs attention even if nothing is heard of it.
     pub(super) fn alarm_at(&self) -> Option<Micros> {
         match self.phase {
             Phase::Leaving => self.leave_by,
@@ -237,7 +241,7 @@ impl Record {
         }
     }
 
-    /// Returns whether there is something to tell the store.
+    /// Returns whether the store must be sent a request about the ticket.
     pub(super) fn wants_to_send(&self) -> bool {
         match self.phase {
             Phase::Asking | Phase::Leaving => true,

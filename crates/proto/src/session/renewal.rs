@@ -1,4 +1,4 @@
-//! What the session learns from the answers to renewals.
+//! Takes in the answers to renewals.
 
 use alloc::boxed::Box;
 
@@ -24,7 +24,7 @@ use crate::{
 pub(super) const MOST_MOVED: usize = Batch::MOST / 2 * Batch::MOST_TICKETS;
 
 impl Session {
-    /// The store has renewed a lease as a whole.
+    /// Takes in the renewal of a whole lease.
     pub(super) fn lease_is_renewed(
         &mut self,
         heard: Heard<'_>,
@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// The store has answered for each ticket how it stands.
+    /// Takes in a renewal by ticket: the store has answered for each ticket whether it holds.
     pub(super) fn tickets_are_renewed(
         &mut self,
         heard: Heard<'_>,
@@ -76,8 +76,8 @@ impl Session {
         }
     }
 
-    /// The store keeps a ticket that was asked for apart until its grant ends. So the session does,
-    /// too, and renews it by name: each answer tells all that was asked by then.
+    /// Keeps a ticket that was asked for apart until its grant ends, as the store does, and renews
+    /// it by name. Each such answer tells all asks made by then.
     fn hear_asks(
         &mut self,
         heard: Heard<'_>,
@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// The store does not have this ticket as held.
+    /// Takes in that the store does not count this ticket as held.
     fn take_loss(&mut self, heard: Heard<'_>, ticket: Ticket, loss: Loss) {
         let Heard { now, name, .. } = heard;
         let Some(record) = self.desk(name).records.get(&ticket) else { return };
@@ -118,9 +118,9 @@ impl Session {
         }
     }
 
-    /// Client and store disagree on what stands under a lease. Tickets that we hold move under a
-    /// new lease, one by one. Tickets that we know nothing of stay under the old lease, which is
-    /// not renewed any more.
+    /// Handles a disagreement of client and store about the tickets under a lease. Tickets that the
+    /// session holds move under a new lease, one by one. Tickets that it does not know stay under
+    /// the old lease, which is not renewed any more.
     pub(super) fn renew_by_ticket(&mut self, now: Micros, name: &Name, lease: LeaseId) {
         let held = self.desk(name).leases.get(&lease).map_or(0, |old| old.held.len());
         for _ in 0..held.div_ceil(MOST_MOVED) {
@@ -155,16 +155,16 @@ impl Session {
                 record.lease = fresh;
             }
         }
-        // The next permits join the new lease. Under the old one they would keep alive what nobody
-        // here knows of.
+        // The next permits join the new lease. Under the old one they would keep tickets alive that
+        // nobody here knows of.
         for shared in desk.shared_leases.values_mut().filter(|shared| shared.lease == lease) {
             *shared = SharedLease::new(fresh);
         }
         desk.leases.insert(fresh, new);
     }
 
-    /// A lease is valid for `valid_for`, counted from when its request was sent. Plans its next
-    /// renewal.
+    /// Plans the next renewal of a lease that is valid for `valid_for`, counted from when its
+    /// request was sent.
     pub(super) fn schedule_renewal(
         &mut self,
         heard: Heard<'_>,
@@ -176,8 +176,8 @@ impl Session {
         let Some(of) = self.desk(heard.name).leases.get_mut(&lease) else { return };
         of.by_ticket = of.is_apart;
         let length = valid_for.unwrap_or(of.ttl);
-        // With less than a ttl left, the answer is worth as much as a renewal that is older by the
-        // rest.
+        // A lease that is valid for less than its ttl is worth as much as one that was renewed that
+        // much earlier.
         of.proved_at =
             valid_for.map_or(Micros::MAX, |_| (heard.sent_at + length).saturating_sub(of.ttl));
         let certain = length.saturating_sub(config.margin(of.ttl));
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// Somebody asks for the permit of this ticket. A renewal of the ticket by name tells who.
+    /// Renews the ticket by name, because somebody asks for its permit. The answer tells who asks.
     pub(super) fn look_what_is_asked(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
@@ -211,8 +211,8 @@ impl Session {
         }
     }
 
-    /// The store has other places of this client than the session believes. Each ticket asks anew,
-    /// which tells how it stands.
+    /// Lets each waiting ticket ask anew, because the store has other places of this client than
+    /// the session believes. The answers tell whether the tickets hold or wait.
     pub(super) fn look_at_all_places(&mut self, name: &Name) {
         let desk = self.desk(name);
         desk.waiting().into_iter().for_each(|ticket| desk.send_again(ticket));

@@ -1,5 +1,5 @@
-//! When a lease is renewed, when the renewal is repeated, when to stop, and when the lease is lost.
-//! All layers go by this one schedule.
+//! The schedule of a lease: when it is renewed, when the renewal is repeated, when the holder has
+//! to stop, and when the lease is lost. All layers go by this schedule.
 //!
 //! ```text
 //!   sent                 renew   repeat  repeat  danger    TERM           KILL lost
@@ -7,9 +7,10 @@
 //!    0                                                                      certain
 //! ```
 //!
-//! All times count from the moment before the request was sent that proved the lease. `certain` is
-//! how long the lease then lasts for certain: what the store said, less the margin. The proof that
-//! nobody is alarmed while the store answers is in docs/internals/protocol.md, "One schedule".
+//! All times count from the moment before the session sent the request that proved the lease.
+//! `certain` is how long the lease then lasts at least: the time that the store promised, less the
+//! margin. The proof that nobody is alarmed while the store answers is in
+//! docs/internals/protocol.md, "One schedule".
 
 use crate::time::{MILLISECOND, Micros};
 
@@ -19,12 +20,12 @@ const TRIES: Micros = 3;
 const JITTER: Micros = 10;
 /// A permit is handed over on a proof that misses at most this part of the ttl.
 const FULL: Micros = 16;
-/// KILL comes this part of the ttl before the end, or [`MOST_SLACK`] before it.
+/// KILL comes this part of the ttl before the loss, or [`MOST_SLACK`] before it if that is less.
 const SLACK: Micros = 50;
 const MOST_SLACK: Micros = 50 * MILLISECOND;
 
-/// When what happens to a lease if the store is not heard from again. All times are microseconds
-/// from the moment before the request was sent that proved the lease.
+/// The schedule of a lease, as it is kept if the store is not heard from again. All times are
+/// microseconds from the moment before the session sent the request that proved the lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LeaseSchedule {
     ttl: Micros,
@@ -38,58 +39,58 @@ impl LeaseSchedule {
         Self { ttl, certain }
     }
 
-    /// The ttl.
+    /// Returns the ttl.
     #[must_use]
     pub fn ttl(&self) -> Micros {
         self.ttl
     }
 
-    /// When the lease is renewed, at the latest: after a third of the ttl, or after nine twentieths
-    /// of what is certain if that is earlier.
+    /// Returns when the lease is renewed, at the latest: after a third of the ttl, or after nine
+    /// twentieths of the certain time if that is earlier.
     #[must_use]
     pub fn renew(&self) -> Micros {
         (self.ttl / 3).min(self.certain / 20 * 9)
     }
 
-    /// When the lease is renewed by a client that drew this number from 0 to 1023.
+    /// Returns when the lease is renewed by a client that drew this number from 0 to 1023.
     pub(crate) fn renew_drawn(&self, draw: u64) -> Micros {
         let latest = self.renew();
         latest - latest / JITTER * draw / 1024
     }
 
-    /// How long a renewal may stay without an answer before it is repeated.
+    /// Returns how long a renewal may stay without an answer before it is repeated.
     #[must_use]
     pub fn repeat(&self) -> Micros {
         (self.danger() - self.renew()) / TRIES
     }
 
-    /// When the holder is warned, so that it can stop in an orderly way.
+    /// Returns when the holder is warned, so that it can stop in an orderly way.
     #[must_use]
     pub fn danger(&self) -> Micros {
         self.certain - self.warning()
     }
 
-    /// When the client takes the lease for lost. The store ends it a margin later.
+    /// Returns when the client takes the lease for lost. The store ends it a margin later.
     #[must_use]
     pub fn lost(&self) -> Micros {
         self.certain
     }
 
-    /// The time from danger to loss: a quarter of the ttl, or seven twentieths of what is certain
-    /// if that is less.
+    /// Returns the time from danger to loss: a quarter of the ttl, or seven twentieths of the
+    /// certain time if that is less.
     #[must_use]
     pub fn warning(&self) -> Micros {
         (self.ttl / 4).min(self.certain / 20 * 7)
     }
 
-    /// How long before the loss a holder is killed that did not stop.
+    /// Returns how long before the loss a holder is killed that has not stopped.
     #[must_use]
     pub fn slack(&self) -> Micros {
         (self.ttl / SLACK).min(MOST_SLACK)
     }
 
-    /// The most time that a guard leaves a holder between TERM and KILL: two thirds of the warning.
-    /// The first third belongs to the client itself.
+    /// Returns the most time that a guard leaves a holder between TERM and KILL: two thirds of the
+    /// warning. The first third belongs to the client itself.
     #[must_use]
     pub fn most_grace(&self) -> Micros {
         self.warning() / 3 * 2

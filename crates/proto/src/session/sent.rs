@@ -10,7 +10,7 @@ use crate::{
     time::Micros,
 };
 
-/// A call under way: what each of its requests was for.
+/// A call under way, with the purpose of each of its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     pub(super) at: Micros,
@@ -22,8 +22,8 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Returns whether it may change what stands under a lease. As long as nobody knows whether it
-    /// was executed, a renewal of that lease must name its tickets.
+    /// Returns whether the call may change which tickets stand under a lease. As long as nobody
+    /// knows whether it was executed, a renewal of that lease must name its tickets.
     pub(super) fn changes_leases(&self) -> bool {
         let is_renewal = |item: &BatchPart| {
             use BatchPart::{Lease, OneOff, Places, Proof, Tickets};
@@ -50,7 +50,8 @@ pub(super) enum BatchPart {
         lease: LeaseId,
         tickets: Vec<Ticket>,
     },
-    /// A proof of what a release in the same call may grant to a ticket of ours that waits.
+    /// A renewal that proves the grant which a release in the same call may give to a waiting
+    /// ticket of ours.
     Ahead {
         lease: LeaseId,
         ticket: Ticket,

@@ -1,7 +1,7 @@
 //! The series that a session draws its tickets from. A session has one series for each name and
-//! ttl: that of the lease that its permits share there. The series outlasts the desk for a while.
-//! So a program that takes one permit after the other costs the store one memory and not thousands
-//! (docs/decisions/0038-tickets-in-series.md).
+//! ttl, which is the series of the lease that its permits share there. The series outlasts the desk
+//! for a while. So a program that takes one permit after the other costs the store one memory and
+//! not thousands (docs/decisions/0038-tickets-in-series.md).
 
 use alloc::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     time::Micros,
 };
 
-/// How many names keep their series while nothing is wanted of them.
+/// The most names that keep their series while the program uses none of their permits.
 const MOST_KEPT: usize = 1024;
 
 /// The lease that permits of one ttl share at one name, and the last number drawn from its series.
@@ -40,11 +40,11 @@ impl SharedLease {
     }
 }
 
-/// The series of names of which nothing is wanted at the moment.
+/// The series of names of which the program wants nothing at the moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shelf {
     kept: BTreeMap<Name, (u64, ByTtl)>,
-    /// When each was put here, counted.
+    /// The names in the order in which they were put here, by a running number.
     order: BTreeMap<u64, Name>,
     count: u64,
 }
@@ -56,8 +56,7 @@ impl Shelf {
         shared
     }
 
-    /// Keeps the series of a name. If there is no room, the name that has been here longest makes
-    /// way.
+    /// Keeps the series of a name. If the shelf is full, the name that has been here longest goes.
     pub(super) fn put(&mut self, name: &Name, shared: ByTtl) {
         if shared.is_empty() {
             return;
@@ -73,7 +72,7 @@ impl Shelf {
         }
     }
 
-    /// Every name with its shared leases.
+    /// Returns every name with its shared leases.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Name, &ByTtl)> {
         self.kept.iter().map(|(name, (_, shared))| (name, shared))
     }

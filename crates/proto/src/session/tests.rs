@@ -155,7 +155,7 @@ fn a_permit_lost_by_one_of_many_does_not_keep_its_place_for_ever() {
     let waiter = net.acquire(1, want(1, 2, TTL));
     net.run_for(3 * TTL);
     assert!(net.holds(0, kept), "the other permit is renewed");
-    assert!(net.holds(1, waiter), "what the session does not know of runs out");
+    assert!(net.holds(1, waiter), "a permit that the session does not know of runs out");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_store_that_is_back_is_asked_at_once() {
     assert!(session.poll_call(now).is_some());
 }
 
-/// A session with a ticket in line.
+/// Returns a session with a ticket in line.
 fn waiting() -> (Session, Ticket) {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());

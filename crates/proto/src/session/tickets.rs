@@ -1,5 +1,5 @@
-//! The tickets of a session: where each is filed, under which lease, and when it has to be looked
-//! at.
+//! The tickets of a session: under which name and lease each is filed, and when the session has to
+//! look at it.
 
 use super::{Session, event::Event, record::Record, series::SharedLease};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Session {
-    /// A new ticket, and the lease that it will stand under.
+    /// Draws a new ticket. Returns the lease that it will stand under, too.
     pub(super) fn draw_ticket(&mut self, name: &Name, ttl: Micros) -> (LeaseId, Ticket) {
         self.desk(name);
         let Self { desks, source, .. } = self;
@@ -67,30 +67,31 @@ impl Session {
         }
     }
 
-    /// A later ticket of the same series reached the store before this one, or this one's place has
-    /// lapsed since. Nobody has ended the ticket, but it cannot be granted any more. So the session
-    /// asks for the same permits with another ticket.
+    /// Asks for the permits of a ticket with another ticket. Either a later ticket of the same
+    /// series reached the store before this one, or this one's place has lapsed since. Nobody has
+    /// ended the ticket, but it cannot be granted any more.
     pub(super) fn renumber(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get(&ticket).cloned() else { return };
         self.forget_quietly(name, ticket);
         let (lease, fresh) = self.draw_ticket(name, record.want.ttl);
         self.events.push_back(Event::Renumbered { from: ticket, to: fresh });
-        // The number is new, too. With the old one this ticket would be sent before tickets of its
-        // series that were drawn earlier, and would overtake them in turn.
+        // The new ticket gets a new number, too. With the old one it would be sent before tickets
+        // of its series that were drawn earlier, and would overtake them in turn.
         let number = self.next_number();
         self.add(now, name, record.asking_anew(fresh, number, lease));
     }
 
-    /// Takes a ticket out of everything it is filed in, and looks at its name again: with its last
-    /// ticket a name leaves the agenda.
+    /// Removes a ticket from all lists that have it, and plans its name again: a name leaves the
+    /// agenda with its last ticket.
     pub(super) fn forget(&mut self, name: &Name, ticket: Ticket) {
         if self.forget_quietly(name, ticket) {
             self.plan(name);
         }
     }
 
-    /// Does the same without a look at the name. Returns whether the ticket was filed here.
+    /// Removes a ticket as `forget` does, but does not plan the name again. Returns whether the
+    /// ticket was filed here.
     pub(super) fn forget_quietly(&mut self, name: &Name, ticket: Ticket) -> bool {
         self.tickets.remove(&ticket);
         let Some(record) = self.desk(name).remove(ticket) else { return false };

@@ -1,4 +1,5 @@
-//! Two planted mistakes, as they were: what a wakeup says is believed, on the age of the place.
+//! Two planted mistakes: the session believes a wakeup, and counts the grant from the last renewal
+//! of the place.
 
 use super::Session;
 use crate::{
@@ -9,14 +10,15 @@ use crate::{
 };
 
 impl Session {
-    /// When the places in line were last renewed, at the latest; before a grant clears that.
+    /// Returns how long ago the places in line were renewed, at most. A grant clears the time that
+    /// this is computed from, so the caller asks before it handles the grant.
     pub(super) fn place_age(&mut self, now: Micros, name: &Name) -> Micros {
         let third = self.config.waiter_ttl / 3;
         let due = self.desk(name).waiters_due.unwrap_or(now);
         third.saturating_sub(due.saturating_sub(now))
     }
 
-    /// Hands over what a wakeup granted, without a proof.
+    /// Hands over a permit that a wakeup granted, without a proof.
     pub(super) fn hand_over_unproved(
         &mut self,
         now: Micros,

@@ -1,4 +1,4 @@
-//! What the program wants of the session: permits, and an end to them.
+//! The calls of the program to the session: asking for permits, and ending them.
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Session {
-    /// Asks for permits. Events about the returned ticket say how it goes.
+    /// Asks for permits. Events about the returned ticket tell the outcome.
     pub fn acquire(&mut self, now: Micros, name: &Name, want: Want) -> Ticket {
         let longest = self.config.longest_lease;
         let (lease, ticket) = self.draw_ticket(name, want.ttl.min(longest));
@@ -27,8 +27,9 @@ impl Session {
         ticket
     }
 
-    /// Asks to become the holder of a ticket that another client, or this one, holds or has
-    /// detached. If this session holds the ticket, that grant ends at once, and an event says so.
+    /// Asks to become the holder of a ticket that another client holds, that was detached, or that
+    /// this session holds. If this session holds the ticket, that grant ends at once, and an event
+    /// says so.
     ///
     /// # Errors
     /// This session itself waits for the ticket or is giving it back.
@@ -42,17 +43,17 @@ impl Session {
         self.end_before_attach(name, ticket)?;
         let number = self.next_number();
         let longest = self.config.longest_lease;
-        // A series of its own, which the ledger remembers as spent: a late copy of this request is
-        // then refused.
+        // The lease has a series of its own, which the ledger remembers as spent. So the ledger
+        // refuses a late copy of this request.
         let lease = self.source.lease();
         self.add(now, name, Record::attaching(ticket, number, lease, want).within(longest));
         Ok(())
     }
 
-    /// Ends what this session itself has of a ticket that it is to attach to.
+    /// Ends this session's own hold of a ticket to which it is about to attach.
     ///
     /// # Errors
-    /// The ticket waits here, is being given back, or is one of another name.
+    /// The ticket waits here, is being given back, or belongs to another name.
     fn end_before_attach(&mut self, to: &Name, ticket: Ticket) -> Result<(), AcquireRefusal> {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return Ok(()) };
         if name != *to {
@@ -70,7 +71,7 @@ impl Session {
         Ok(())
     }
 
-    /// Gives back a ticket's permits, or these slots of them.
+    /// Gives back a ticket's permits, or only these slots of it.
     pub fn release(&mut self, now: Micros, ticket: Ticket, slots: Option<Slots>) {
         self.with(now, ticket, |record| record.release(now, slots));
     }
@@ -94,9 +95,9 @@ impl Session {
         self.with(now, ticket, |record| record.leave(now, TicketExit::Detach));
     }
 
-    /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an
-    /// operator's does. If the request asks a holder to hand over, the session draws the lease that
-    /// the ledger puts the ticket under.
+    /// Sends a request of any other kind about a name. With `as_nobody` the request carries no
+    /// inbox, like an operator's. If the request asks a holder to hand over, the session draws the
+    /// lease under which the ledger puts the ticket.
     pub fn one_off(
         &mut self,
         now: Micros,
@@ -114,7 +115,7 @@ impl Session {
         id
     }
 
-    /// Gives back and cancels everything.
+    /// Gives back all permits and cancels all waiting requests.
     pub fn close(&mut self, now: Micros) {
         let tickets: Vec<Ticket> = self.tickets.keys().copied().collect();
         for ticket in tickets {

@@ -1,4 +1,5 @@
-//! What a ledger keeps of a name besides its head: leases, tickets and memories of series.
+//! The records that a ledger keeps of a name besides its head: leases, tickets and memories of
+//! series.
 
 use alloc::{string::String, vec::Vec};
 
@@ -12,46 +13,46 @@ use crate::{
     time::{Micros, UNBOUNDED},
 };
 
-/// A lease: until when everything under it is believed in.
+/// A lease: the record that its tickets hold, or keep their places, until an instant.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lease {
     /// The id.
     pub id: LeaseId,
     /// The inbox of its owner, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
-    /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard
-    /// from since.
+    /// The length of the lease from each renewal. It is 0 while the lease was made for a waiter
+    /// that has not been heard from since its grant.
     pub ttl: Micros,
     /// The end on the ledger's clock.
     pub ends: Micros,
     /// When the lease ends on the store's clock. This end counts if the owner is known not to
     /// listen.
     pub ends_wall: Micros,
-    /// Tickets under it.
+    /// The number of tickets under the lease.
     pub members: u32,
     /// The sum of their digests, modulo 2^48.
     pub digest: u64,
-    /// How many of them are parked waiters.
+    /// The number of parked waiters among them.
     pub parked: u32,
 }
 
 /// A ticket that holds or waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
-    /// Which ticket.
+    /// The ticket.
     pub ticket: Ticket,
-    /// The lease it stands under now.
+    /// The lease under which the ticket stands now.
     pub lease: LeaseId,
-    /// Where its owner listens.
+    /// The inbox of its owner, if it has an owner that listens.
     pub inbox: Option<Inbox>,
-    /// Permits held or wanted.
+    /// The permits held or wanted.
     pub permits: u32,
-    /// The ttl it asked for. A lease that is made for it lasts so long, and its end is remembered
-    /// for so long.
+    /// The ttl that the request asked for. A lease that is made for the ticket lasts so long, and
+    /// the ticket's end is remembered for so long.
     pub ttl: Micros,
     /// When it was granted or enqueued, on the store's clock; only for display.
     pub since: Micros,
-    /// What it said of itself.
+    /// The client's description of itself.
     pub about: String,
     /// Whether the ticket holds or waits.
     pub standing: Standing,
@@ -64,13 +65,13 @@ pub enum Standing {
     Holding {
         /// The number of its grant.
         fence: Fence,
-        /// As many slots as permits.
+        /// The slots, as many as permits.
         slots: Slots,
     },
     /// The ticket waits.
     Waiting {
-        /// Smallest first; ties go to the smaller ticket. Arrival less priority times
-        /// [`AGING`](crate::time::AGING).
+        /// The place in the order of service, smallest first; ties go to the smaller ticket. It is
+        /// the arrival less the priority times [`AGING`](crate::time::AGING).
         rank: i64,
         /// The priority, for display.
         priority: i8,
@@ -78,9 +79,10 @@ pub enum Standing {
         lease: LeaseId,
         /// The margin of that lease.
         margin: Micros,
-        /// The slots that must be among those that it gets.
+        /// The slots that must be among those that the ticket gets.
         wishes: Slots,
-        /// Nobody listens at its inbox: it is not in the order of service until it is heard from.
+        /// Nobody listens at the waiter's inbox, so it is not in the order of service until it is
+        /// heard from.
         parked: bool,
     },
 }
@@ -89,20 +91,20 @@ pub enum Standing {
 /// its number is not above `last`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Memory {
-    /// Which series.
+    /// The series.
     pub series: Series,
     /// The highest number that was granted or came to an end.
     pub last: u32,
     /// Until when it is remembered, on the ledger's clock, once nothing of it is held.
     pub until: Micros,
-    /// Tickets of it that hold.
+    /// The number of its tickets that hold.
     pub open: u32,
-    /// Why numbers are over that were not simply released, ascending.
+    /// The causes of ended numbers that were not simply released, ascending by number.
     pub ends: Vec<(u32, Cause)>,
 }
 
 impl Lease {
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this record.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         [self.ttl, self.ends, self.ends_wall].iter().all(|time| *time <= UNBOUNDED)
@@ -113,7 +115,7 @@ impl Lease {
 }
 
 impl Entry {
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this record.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let standing = match &self.standing {
@@ -132,16 +134,16 @@ impl Entry {
 }
 
 impl Memory {
-    /// Causes that a series remembers at most; the lowest number's goes first.
+    /// The most causes that a series remembers. The lowest number's goes first.
     pub const MOST_ENDS: usize = 64;
 
-    /// Of a series that the store has just met.
+    /// Makes the memory of a series that the store has just met.
     #[must_use]
     pub const fn new(series: Series) -> Self {
         Self { series, last: 0, until: 0, open: 0, ends: Vec::new() }
     }
 
-    /// Returns whether the ledger can work with it.
+    /// Returns whether the ledger can work with this record.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_ordered = self.ends.windows(2).all(|two| two[0].0 < two[1].0);
@@ -153,8 +155,8 @@ impl Memory {
             && self.ends.iter().all(|(_, cause)| *cause != Cause::Released)
     }
 
-    /// Why a ticket with this number is over that neither holds nor waits; `None` if it may still
-    /// come.
+    /// Returns why a ticket with this number, which neither holds nor waits, is over; `None` if the
+    /// ticket may still come.
     #[must_use]
     pub fn cause(&self, number: u32) -> Option<Cause> {
         let listed = self.ends.binary_search_by_key(&number, |(number, _)| *number);
@@ -164,7 +166,7 @@ impl Memory {
         }
     }
 
-    /// Notes why a number is over. A release is not noted, because it is what is assumed.
+    /// Notes why a number is over. A release is not noted, because it is the default.
     pub(crate) fn note(&mut self, number: u32, cause: Cause) {
         let listed = self.ends.binary_search_by_key(&number, |(number, _)| *number);
         match (listed, cause) {

@@ -1,4 +1,5 @@
-//! How long a waiter may still wait, and what that rests on (docs/decisions/0048, 0081, 0083).
+//! Estimates how much longer a waiter waits, and says on what the estimate rests
+//! (docs/decisions/0048, 0081, 0083).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -10,32 +11,33 @@ use crate::{
     time::Micros,
 };
 
-/// How long it may still be.
+/// How much longer a waiter may wait.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Estimate {
-    /// It is served at the ledger's next step.
+    /// The waiter is served at the ledger's next step.
     Now,
-    /// About this long, if holds take as long as the last ones took.
+    /// The waiter is served after about this time, if holds take as long as the last ones took.
     ByHolds {
-        /// How long.
+        /// The remaining wait.
         wait: Duration,
-        /// How many holds it goes by: the fewer, the less it is worth.
+        /// The number of holds that the estimate is based on: the fewer, the less it is worth.
         seen: u32,
-        /// Half of them took no longer.
+        /// The median of their lengths.
         typical: Duration,
     },
-    /// When leases end that their holders do not renew.
+    /// The waiter is served when leases end that their holders do not renew.
     AtLeaseEnd {
-        /// How long.
+        /// The remaining wait.
         wait: Duration,
     },
-    /// Nobody admits anybody until the guard ends, and then it is free as far as the store knows.
+    /// The store admits nobody until the restart guard ends. Then the permits are free, as far as
+    /// the store knows.
     AfterGuard {
-        /// When it ends.
+        /// The time until the guard ends.
         wait: Duration,
     },
-    /// Nothing can be said.
+    /// No estimate can be made.
     CannotSay(Unsaid),
 }
 
@@ -43,34 +45,34 @@ pub enum Estimate {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Unsaid {
-    /// The name is paused; nobody knows until when.
+    /// The name is paused, and nobody knows until when.
     Paused,
-    /// The limit is 0; nobody knows until when.
+    /// The limit is 0, and nobody knows until when.
     LimitIsZero,
-    /// It will be refused.
+    /// The waiter will be refused, because it wants more than the limit.
     AboveLimit,
-    /// It is passed over until it is heard from.
+    /// The waiter is passed over until it is heard from.
     Unreachable,
-    /// It goes by which slot is given back, because somebody wishes for one by name.
+    /// A waiter wishes for a slot by name, so it matters which slot is given back next.
     SlotWishedFor,
-    /// The snapshot does not list all that hold.
+    /// The snapshot does not list all holders.
     NotAllListed,
     /// No hold of this name has ended yet, as far as anybody remembers.
     NoHoldEnded,
 }
 
-/// When leases end unless they are renewed.
+/// The moment at which leases end unless they are renewed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LeasesEnd {
-    /// When the last of them does.
+    /// The time until the last of them ends.
     pub within: Duration,
-    /// How many have to.
+    /// The number of leases that have to end.
     pub leases: u32,
 }
 
 impl Estimate {
-    /// How long it may still be; `None` where nothing can be said.
+    /// Returns how much longer it may take; `None` where no estimate can be made.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         match self {
@@ -83,16 +85,15 @@ impl Estimate {
     }
 }
 
-/// The estimates of all waiters that a snapshot lists, in their order: the line is gone through
-/// once.
+/// The estimates of all waiters that a snapshot lists, in their order, computed in one pass.
 pub(super) struct Estimates<'a> {
     seen: &'a Snapshot,
     past: &'a HoldLengths,
     play: LineGame<'a>,
     next: usize,
-    /// What those take that are served before the next one.
+    /// The permits that the waiters before the next one take.
     needed: u64,
-    /// One of them wishes for a slot by name.
+    /// One of these waiters wishes for a slot by name.
     is_by_name: bool,
 }
 
@@ -102,7 +103,7 @@ impl<'a> Estimates<'a> {
         Self { seen, past, play, next: 0, needed: 0, is_by_name: false }
     }
 
-    /// Of the waiter in this row alone.
+    /// Estimates for the waiter in this row alone.
     pub(super) fn of(seen: &'a Snapshot, past: &'a HoldLengths, at: usize) -> Estimate {
         let mut line = Self::new(seen, past);
         for ahead in &seen.waiters[..at] {
@@ -111,6 +112,8 @@ impl<'a> Estimates<'a> {
         line.estimate(&seen.waiters[at], at)
     }
 
+    /// Estimates for the next waiter of the line, and counts it among those ahead of the later
+    /// ones.
     fn estimate(&mut self, row: &WaiterRow, at: usize) -> Estimate {
         let played = self.join(row);
         if let Some(unsaid) = unsaid(self.seen, row) {
@@ -129,8 +132,8 @@ impl<'a> Estimates<'a> {
         }
     }
 
-    /// Counts it among those that will take permits, and says when it gets them; `None` if it gets
-    /// none.
+    /// Counts a waiter among those that will take permits. Returns when it gets them; `None` if it
+    /// gets none.
     fn join(&mut self, row: &WaiterRow) -> Option<Micros> {
         if row.unreachable || row.permits > self.seen.limit {
             return None;
@@ -140,7 +143,7 @@ impl<'a> Estimates<'a> {
         self.play.serve(row.permits)
     }
 
-    /// Whether it is served at the next step, with all ahead.
+    /// Returns whether the waiter is served at the next step, together with all waiters ahead.
     fn fits(&self, row: &WaiterRow, at: usize) -> bool {
         if !self.is_by_name {
             let free = self.seen.limit.saturating_sub(self.seen.held);
@@ -150,6 +153,7 @@ impl<'a> Estimates<'a> {
         named::reasons(self.seen, row, &line).is_empty() && self.seen.held <= self.seen.limit
     }
 
+    /// Makes an estimate from the simulation, and from the pace of the line if holds have ended.
     fn about(&self, row: &WaiterRow, played: Micros, guard: Duration) -> Estimate {
         if !self.play.is_by_holds() {
             return Estimate::AtLeaseEnd { wait: time(played).max(guard) };
@@ -159,8 +163,8 @@ impl<'a> Estimates<'a> {
         };
         let (in_line, came_in) = growth(self.seen);
         let at_its_pace = at_its_pace(self.seen, row, self.needed);
-        // The pace of the line counts as much as that many holds do. But a line that is younger
-        // than a hold takes has not moved yet, so it has no pace.
+        // The pace of the line counts for as many holds as the line has waiters. But a line that is
+        // younger than a hold takes has not moved yet, so it has no pace.
         let in_line = if came_in < typical || at_its_pace == 0 { 0 } else { in_line };
         let seen = count(self.past.count());
         let wait = weighed([(played, seen), (at_its_pace, in_line)]);
@@ -168,7 +172,7 @@ impl<'a> Estimates<'a> {
     }
 }
 
-/// The mean of two lengths with their weights.
+/// Returns the mean of two lengths by their weights.
 fn weighed(lengths: [(Micros, u32); 2]) -> Micros {
     let all: u128 = lengths.iter().map(|(_, weight)| u128::from(*weight)).sum();
     let sum: u128 =
@@ -187,6 +191,7 @@ impl Iterator for Estimates<'_> {
     }
 }
 
+/// Returns the reason why no estimate can be made for a waiter, if there is one.
 fn unsaid(seen: &Snapshot, row: &WaiterRow) -> Option<Unsaid> {
     let all_listed = seen.holders.len() == seen.holders_total as usize;
     let unsaid = [
@@ -203,29 +208,32 @@ fn in_line(seen: &Snapshot) -> impl Iterator<Item = &WaiterRow> {
     seen.waiters.iter().filter(|row| !row.unreachable)
 }
 
-/// How many stand in line, and how long ago the first of them came: all have come since.
+/// Returns how many waiters stand in line, and how long ago the first of them came. All have come
+/// since.
 fn growth(seen: &Snapshot) -> (u32, Micros) {
     let came_in = in_line(seen).map(|row| row.waiting_for).max().unwrap_or(0);
     (count(in_line(seen).count()), came_in)
 }
 
-/// How long the wait is if the line moves as fast as it grew. As many waiters come as go, or the
-/// line would be longer or shorter. 0 if the snapshot does not list the end of the line.
+/// Returns how long the wait is if the line moves as fast as it grew. A line that keeps its length
+/// serves as many waiters as come. 0 if the snapshot does not list the end of the line.
 fn at_its_pace(seen: &Snapshot, row: &WaiterRow, needed: u64) -> Micros {
     if seen.waiters.len() != seen.waiting_total as usize {
         return 0;
     }
     let all: u128 = in_line(seen).map(|row| u128::from(row.permits)).sum();
-    // Half of its own: it stands somewhere between the one before it and the one behind.
+    // Half of the waiter's own permits count: it stands somewhere between the waiter before it and
+    // the one behind it.
     let before = 2 * u128::from(needed) - u128::from(row.permits);
     let wait = u128::from(growth(seen).1) * before / (2 * all.max(1));
     Micros::try_from(wait).unwrap_or(Micros::MAX)
 }
 
 impl LeasesEnd {
-    /// Only where all that are ahead fit beside it: nobody knows what leases those will have.
+    /// Returns `None` unless all waiters ahead fit beside this one: nobody knows which leases those
+    /// will have.
     pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Option<Self> {
-        // Where not all holders are listed, the leases of those that are may be enough.
+        // Even if not all holders are listed, the leases of the listed ones may be enough.
         if unsaid(seen, row).is_some_and(|unsaid| unsaid != Unsaid::NotAllListed) {
             return None;
         }

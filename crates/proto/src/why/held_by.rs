@@ -13,11 +13,11 @@ use crate::{
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct HeldBy {
-    /// Which.
+    /// The ticket.
     pub ticket: Ticket,
-    /// How many permits.
+    /// The number of permits that it holds.
     pub permits: u32,
-    /// For how long.
+    /// How long it has held them.
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
@@ -25,13 +25,13 @@ pub struct HeldBy {
     pub not_renewed_for: Option<Duration>,
 }
 
-/// Those that hold.
+/// The holders that a waiter waits for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Holders {
-    /// In order of their grants.
+    /// The holders that the snapshot lists, in order of their grants.
     pub listed: Vec<HeldBy>,
-    /// How many more there are that the snapshot does not list.
+    /// The number of holders that the snapshot does not list.
     pub others: u32,
 }
 

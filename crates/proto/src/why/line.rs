@@ -4,37 +4,40 @@ use alloc::vec::Vec;
 
 use crate::snapshot::{Snapshot, WaiterRow};
 
-/// Those that are served before one waiter.
+/// The waiters that are served before a given one.
 pub(super) struct AheadOfWaiter<'a> {
-    /// In order; without those that are passed over because nobody listens there.
+    /// These waiters in their order, without those that are passed over because nobody listens at
+    /// their inboxes.
     pub(super) ahead: Vec<&'a WaiterRow>,
     pub(super) limit: u32,
     pub(super) free: u32,
 }
 
 impl<'a> AheadOfWaiter<'a> {
-    /// The line before the waiter in this row.
+    /// Returns the line before the waiter in this row.
     pub(super) fn before(seen: &'a Snapshot, at: usize) -> Self {
         let ahead = seen.waiters[..at].iter().filter(|row| !row.unreachable).collect();
         Self { ahead, limit: seen.limit, free: seen.limit.saturating_sub(seen.held) }
     }
 
-    /// Those ahead that will take permits: who wants more than the limit has become is refused.
+    /// Returns the waiters ahead that will take permits. A waiter that wants more than the limit is
+    /// now will be refused.
     pub(super) fn takers(&self) -> impl Iterator<Item = &'a WaiterRow> {
         self.ahead.iter().copied().filter(|row| row.permits <= self.limit)
     }
 
-    /// What it takes to serve all ahead and then this one.
+    /// Returns the number of permits that it takes to serve all waiters ahead and then this one.
     pub(super) fn needs(&self, row: &WaiterRow) -> u64 {
         self.takers().map(|row| u64::from(row.permits)).sum::<u64>() + u64::from(row.permits)
     }
 
-    /// Whether this one is served together with all that are ahead.
+    /// Returns whether this waiter is served together with all that are ahead.
     pub(super) fn fits(&self, row: &WaiterRow) -> bool {
         self.needs(row) <= u64::from(self.free)
     }
 
-    /// The one ahead at which serving stops although permits are left, and how many.
+    /// Returns the waiter ahead at which serving stops although permits are left, and how many are
+    /// left.
     pub(super) fn kept(&self) -> Option<(&'a WaiterRow, u32)> {
         let mut left = self.free;
         for row in self.takers() {

@@ -1,4 +1,5 @@
-//! Why a waiter waits where slots are wished for by name: `ledger/named.rs` read backwards.
+//! Explains why a waiter waits where slots are wished for by name. It applies the rules of
+//! `ledger/named.rs` in reverse.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -9,23 +10,25 @@ use crate::{
     snapshot::{Snapshot, WaiterRow},
 };
 
-/// Whether it matters to this waiter which slots are free, and not only how many.
+/// Returns whether it matters to this waiter which slots are free, and not only how many.
 pub(super) fn is_by_name(row: &WaiterRow, line: &AheadOfWaiter<'_>) -> bool {
     let wishes = |row: &WaiterRow| !row.wishes.is_empty();
     wishes(row) || line.takers().any(wishes)
 }
 
-/// The free slots, as those ahead leave them.
+/// The free slots that the waiters ahead leave.
 struct Left<'a> {
     open: Slots,
     permits: u32,
-    /// Slots that are free, and go to somebody ahead.
+    /// Slots that are free but go to a waiter ahead.
     awaited: Vec<(Slots, Ticket)>,
-    /// A waiter that wants more than there is, so that nobody passes it.
+    /// A waiter that wants more permits than are left, so that nobody passes it.
     stop: Option<&'a WaiterRow>,
 }
 
 impl<'a> Left<'a> {
+    /// Goes through the waiters ahead, and takes out of the free slots those that each gets or
+    /// keeps.
     fn by(seen: &Snapshot, line: &AheadOfWaiter<'a>) -> Self {
         let mut open = match seen.slot_names.count().checked_sub(1) {
             Some(last) => Slots::range(0, last),
@@ -47,7 +50,7 @@ impl<'a> Left<'a> {
             self.stop = Some(row);
             return;
         }
-        // One that has to wait keeps those of its wishes that are free, as in the ledger.
+        // A waiter that has to wait keeps the free slots among its wishes, as in the ledger.
         let mut slots = self.open.take(&row.wishes);
         if may_be_served {
             slots.extend(&self.open.split_lowest(row.permits - slots.count()));
@@ -61,7 +64,8 @@ impl<'a> Left<'a> {
     }
 }
 
-/// The reasons why the waiter is not served at the ledger's next step; empty if it is.
+/// Returns the reasons why the waiter is not served at the ledger's next step; none if it is
+/// served.
 pub(super) fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let left = Left::by(seen, line);
     let is_wish_there = left.open.contains(&row.wishes);
@@ -76,8 +80,8 @@ pub(super) fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>
         reasons.extend((free > 0).then_some(kept));
     }
     reasons.extend(row.wishes.iter().filter_map(|slot| held(seen, slot)));
-    // If all its wishes are free, it lacks any slot at all, and each that is kept for others
-    // matters.
+    // If all slots of its wishes are free, it lacks any slot at all, and each slot that is kept for
+    // others matters.
     let free_wishes = |slot: &u32| is_wish_there || row.wishes.contains(&one(*slot));
     for (slots, ticket) in &left.awaited {
         let awaited = slots.iter().filter(free_wishes).filter_map(|slot| {

@@ -1,4 +1,4 @@
-//! The line played through: who gets permits when, if holds take as long as they usually do.
+//! Simulates the line: which waiter gets permits when, if holds take as long as they usually do.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -10,25 +10,25 @@ use crate::{
     time::Micros,
 };
 
-/// A game of the line, in which waiters are served one after the other.
+/// A simulation of the line, in which waiters are served one after the other.
 pub(super) struct LineGame<'a> {
     past: &'a HoldLengths,
-    /// How many holds were taken to be like one that was seen.
+    /// The number of lengths that were taken from holds already seen.
     turn: u32,
-    /// When permits come back, how many, and whether that is a guess.
+    /// When permits come back, how many, and whether that time is a guess.
     ends: BinaryHeap<Reverse<(Micros, u32, bool)>>,
     free: i64,
     now: Micros,
-    /// What was said so far rests on a guess, and not only on the ends of leases that are not
+    /// Some time returned so far rests on a guess, and not only on the ends of leases that are not
     /// renewed.
     is_by_holds: bool,
-    /// Somebody waits for permits of holders that are not listed.
+    /// A waiter waits for permits of holders that are not listed.
     is_stuck: bool,
 }
 
 impl<'a> LineGame<'a> {
-    /// Goes by holds that have ended. If there are none, nobody knows when a holder ends that
-    /// renews its lease.
+    /// Starts a simulation by the lengths of holds that have ended. If there are none, nobody knows
+    /// when a holder ends that renews its lease.
     pub(super) fn new(seen: &Snapshot, past: &'a HoldLengths) -> Self {
         let ends = seen.holders.iter().zip(0..).map(|(row, turn)| {
             let (end, is_by_holds) = left(row, past, turn);
@@ -45,12 +45,12 @@ impl<'a> LineGame<'a> {
         }
     }
 
-    /// Whether somebody who was served so far waited for more than leases that are not renewed.
+    /// Returns whether a waiter served so far waited for more than leases that are not renewed.
     pub(super) fn is_by_holds(&self) -> bool {
         self.is_by_holds
     }
 
-    /// Serves the next in line, and says when that is.
+    /// Serves the next waiter in line, and returns when that is.
     pub(super) fn serve(&mut self, permits: u32) -> Option<Micros> {
         while !self.is_stuck && self.free < i64::from(permits) {
             match self.ends.pop() {
@@ -62,7 +62,8 @@ impl<'a> LineGame<'a> {
                 None => self.is_stuck = true,
             }
         }
-        // Whoever is served holds in turn, and those behind it wait for its end.
+        // Each waiter that is served becomes a holder in turn, and the waiters behind it wait for
+        // the end of its hold.
         let hold = self.past.one(self.turn).unwrap_or(Micros::MAX);
         self.turn += 1;
         self.free -= i64::from(permits);
@@ -71,9 +72,9 @@ impl<'a> LineGame<'a> {
     }
 }
 
-/// How long a holder will hold yet, and whether that is a guess. One that does not renew holds
-/// until its lease ends. One that has held longer than all others is taken to have two thirds of
-/// its time behind it.
+/// Returns how much longer a holder will hold, and whether that is a guess. A holder that does not
+/// renew its lease holds until the lease ends. A holder that has held longer than all others is
+/// assumed to have spent two thirds of its time.
 fn left(row: &HolderRow, past: &HoldLengths, turn: u32) -> (Micros, bool) {
     match (row.not_renewed_for(), row.valid_for) {
         (Some(_), Some(left)) => (left, false),

@@ -18,7 +18,8 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A holder of so many permits, for so long, with so much of its lease left.
+/// Returns a holder of so many permits, which has held for so long and has so much of its lease
+/// left.
 fn holder(number: u128, permits: u32, held: u64, left: Option<u64>) -> HolderRow {
     let mut slots = Slots::none();
     slots.insert(number as u32 * 10, number as u32 * 10 + permits - 1);
@@ -62,7 +63,7 @@ fn name(limit: u32, holders: Vec<HolderRow>, waiters: Vec<WaiterRow>) -> Snapsho
     }
 }
 
-/// Three holds have ended that took 10 s each.
+/// Returns the lengths of three holds that took 10 s each.
 fn past() -> HoldLengths {
     HoldLengths::of(vec![10 * SECOND; 3])
 }
@@ -74,7 +75,7 @@ fn told(seen: &Snapshot, number: u128) -> Waits {
     }
 }
 
-/// The estimate of somebody who goes by those.
+/// Returns an estimate that is based on those three holds.
 fn about(wait: u64) -> Estimate {
     Estimate::ByHolds { wait: seconds(wait), seen: 3, typical: seconds(10) }
 }
@@ -121,13 +122,13 @@ fn those_ahead_are_counted_with_what_they_want() {
     let told = told(&seen, 4);
     let ahead = Reason::Ahead { waiters: 2, permits: 4, first: ticket(2) };
     assert_eq!((told.position, &told.reasons[0]), (3, &ahead));
-    assert_eq!(told.reasons.len(), 2, "and who holds");
-    // 4 permits come back after 5 s; those ahead then hold them for 10 s.
+    assert_eq!(told.reasons.len(), 2, "the other reason is the holders");
+    // 4 permits come back after 5 s. The waiters ahead then hold them for 10 s.
     assert_eq!((told.estimate, told.leases_end), (about(15), None));
 }
 
 #[test]
-fn whoever_came_later_with_a_higher_priority_is_said_to_have_overtaken() {
+fn a_waiter_that_came_later_with_a_higher_priority_is_said_to_have_overtaken() {
     let raised = WaiterRow { priority: 7, waiting_for: 0, ..waiter(2, 1) };
     let earlier = WaiterRow { priority: 9, waiting_for: 99 * SECOND, ..waiter(3, 1) };
     let seen = name(1, vec![holder(1, 1, 1, None)], vec![raised, earlier, waiter(4, 1)]);
@@ -168,10 +169,10 @@ fn readers_wait_for_a_writer_that_holds() {
     let seen = Snapshot { kind: Some(Kind::RwLock), ..name(MOST_READERS, writer, line) };
     let held = Reason::WriterHolds { holders: Holders::new(&seen) };
     assert_eq!(told(&seen, 3).reasons, [held]);
-    assert_eq!(told(&seen, 4).estimate, about(6), "with the first");
+    assert_eq!(told(&seen, 4).estimate, about(6), "both readers are served at once");
 }
 
-/// A holder that promised to renew each time for 30 s.
+/// Adds to a holder the promise to renew its lease to 30 s.
 fn promising(row: HolderRow) -> HolderRow {
     HolderRow { about: crate::About::default().encode(), ..row }
 }
@@ -203,7 +204,7 @@ fn a_holder_that_does_not_renew_is_taken_to_hold_until_its_lease_ends() {
 }
 
 #[test]
-fn whoever_fits_with_all_ahead_is_about_to_be_served() {
+fn a_waiter_that_fits_with_all_ahead_is_about_to_be_served() {
     let line = vec![waiter(2, 1), waiter(3, 2), waiter(4, 1)];
     let seen = name(4, vec![holder(1, 1, 4, None)], line);
     for number in [2, 3] {
@@ -221,8 +222,9 @@ fn a_line_that_grew_slowly_is_taken_to_move_as_slowly() {
     };
     let line = vec![long(2, 1, 60), long(3, 2, 30), long(4, 1, 10)];
     let seen = name(2, vec![holder(1, 2, 4, None)], line);
-    // 4 permits were asked for in 60 s; three and a half go before it is done: 52.5 s. By the holds
-    // it is 26 s. Three are in line, and three holds have ended.
+    // Waiters have asked for 4 permits in 60 s. The waiter in question is served after three and a
+    // half of these: 52.5 s. By the holds it is 26 s. Three waiters are in line, and three holds
+    // have ended, so both count alike.
     assert_eq!(told(&seen, 4).estimate.wait(), Some(Duration::from_millis(39_250)));
     let lost = WaiterRow { unreachable: true, ..long(5, 9, 900) };
     let mut with_lost = seen.clone();
@@ -231,7 +233,7 @@ fn a_line_that_grew_slowly_is_taken_to_move_as_slowly() {
     assert_eq!(
         told(&with_lost, 4).estimate,
         told(&seen, 4).estimate,
-        "who is passed over is no matter"
+        "a waiter that is passed over makes no difference"
     );
     with_lost.waiting_total += 1;
     assert_eq!(told(&with_lost, 4).estimate, about(26), "not all are listed: by the holds alone");

@@ -9,7 +9,7 @@ pub(super) struct ScriptCall {
     pub(super) operation: ScriptKind,
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) arguments: Vec<Vec<u8>>,
-    /// How many bytes its answer may have.
+    /// How many bytes the answer may have.
     pub(super) room: usize,
 }
 
@@ -24,8 +24,8 @@ impl ScriptCall {
         self.with("EVALSHA", scripts.hash(self.operation))
     }
 
-    /// The script as a text. If it were loaded first, somebody's `SCRIPT FLUSH` could come in
-    /// between.
+    /// The script as a text. If it were loaded first, another client's `SCRIPT FLUSH` could remove
+    /// it before the call.
     pub(super) fn eval(&self, scripts: &Scripts) -> Cmd {
         self.with("EVAL", &scripts.source(self.operation))
     }

@@ -13,8 +13,8 @@ use seinpaal_store::StoreError;
 pub(in super::super) struct ExecutedOnNode(pub(super) Option<(Arc<ClusterNode>, NodeLink)>);
 
 impl Cluster {
-    /// Makes sure that as many replicas as are wanted have what was written at a node until now. If
-    /// too few have it, this is an error.
+    /// Makes sure that as many replicas as the URL asks for have everything that a node has written
+    /// until now. If too few replicas have it, this is an error.
     pub(in super::super) async fn confirm(&self, proof: ExecutedOnNode) -> Result<(), StoreError> {
         let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
         let count = self.replicas_of(proof).await?;
@@ -22,15 +22,15 @@ impl Cluster {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
             return Ok(());
         }
-        // If there are or were enough replicas, this is an outage, which may pass. Otherwise the
-        // URL asks for more than there are.
+        // Where there are or were enough replicas, too few now are an outage, which may pass.
+        // Otherwise the URL asks for more replicas than there are.
         let has_known_some = self.shared.map().most_replicas() >= wanted;
         let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
-    /// How many replicas have what was written at a node until now. Waits a while for as many as
-    /// are wanted.
+    /// Returns how many replicas have everything that a node has written until now. Waits a while
+    /// for as many as the URL asks for.
     pub(in super::super) async fn replicas_of(
         &self,
         proof: ExecutedOnNode,

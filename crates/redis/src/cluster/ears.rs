@@ -1,7 +1,8 @@
-//! At which names this client listens, where, and for how much longer.
+//! The names at which this client listens, where it hears each one, and for how much longer.
 //!
-//! A name is wanted from before its first acquire goes out until a while after its last ticket has
-//! ended. Only what the server says decides whether a name is heard. All else here is bookkeeping.
+//! A client wants to hear a name from before its first acquire goes out until a while after its
+//! last ticket has ended. Only the server's messages decide whether a name is heard. Everything
+//! else here is bookkeeping.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,7 +26,7 @@ pub(super) struct ListeningLink {
     pub(super) link: u64,
 }
 
-/// What is listened for, by channel.
+/// The channels that this client wants to hear, by their names.
 #[derive(Debug, Default)]
 pub(super) struct Ears(Mutex<HashMap<String, Ear>>);
 
@@ -34,7 +35,7 @@ struct Ear {
     hash_slot: u16,
     tickets: HashSet<Ticket>,
     at: Option<ListeningLink>,
-    /// It was heard at some time, so a gap may have swallowed wakeups.
+    /// Whether the channel was heard before. If so, wakeups may have been lost in the gap.
     was_heard: bool,
     used: Instant,
     lasts: Duration,
@@ -46,7 +47,8 @@ impl Ears {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wants to hear of these tickets. Returns where the channel is heard already, if anywhere.
+    /// Takes note that the client wants to hear of these tickets. Returns where the channel is
+    /// heard already, if anywhere.
     pub(super) fn want(
         &self,
         channel: &str,
@@ -56,8 +58,8 @@ impl Ears {
         self.want_more(channel, hash_slot, |ear| ear.tickets.extend(tickets))
     }
 
-    /// Wants to hear of a queue for so long from now on, at least. Returns where the channel is
-    /// heard already, if anywhere.
+    /// Takes note that the client wants to hear of a queue for at least so long from now on.
+    /// Returns where the channel is heard already, if anywhere.
     pub(super) fn want_for(
         &self,
         channel: &str,
@@ -98,8 +100,8 @@ impl Ears {
         }
     }
 
-    /// Takes note that the server says that this client listens. Returns whether something may have
-    /// been missed since the last time.
+    /// Takes note of the server's message that this client listens. Returns whether wakeups may
+    /// have been missed since it listened last.
     pub(super) fn listens(&self, channel: &str, at: ListeningLink) -> bool {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
@@ -108,7 +110,8 @@ impl Ears {
         is_back
     }
 
-    /// Takes note that the server says that this client listens no more. Returns whether it should.
+    /// Takes note of the server's message that this client no longer listens. Returns whether it
+    /// should.
     pub(super) fn listens_no_more(&self, channel: &str, link: u64) -> bool {
         let mut all = self.all();
         let ear = all.get_mut(channel).filter(|ear| ear.is_over(link));
@@ -164,8 +167,8 @@ impl Ear {
     }
 }
 
-/// For how long a batch may give its sender something to hear of at a queue; `None`: not at all. A
-/// place in line and a lease are renewed before they end.
+/// For how long a batch may give its sender a reason to listen at a queue, or `None` for not at
+/// all. A place in line and a lease last for their ttl, and each renewal of them counts anew.
 pub(super) fn listens_for(batch: &queue::Batch) -> Option<Duration> {
     let ttls = batch.requests.iter().filter_map(|request| match request {
         queue::Request::Pop(pop) => Some(pop.ttl),
@@ -197,7 +200,7 @@ pub(super) fn gained(batch: &Batch) -> Vec<Ticket> {
     batch.requests.iter().flat_map(of).collect()
 }
 
-/// The tickets of which the replies say that they neither hold nor wait any more, for the sender.
+/// The tickets that, by the replies, the sender neither holds nor waits with any more.
 pub(super) fn lost(batch: &Batch, replies: &Replies) -> Vec<Ticket> {
     let pairs = batch.requests.iter().zip(&replies.replies);
     pairs.flat_map(|(request, reply)| lost_by(request, reply)).collect()

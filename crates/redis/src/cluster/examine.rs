@@ -30,7 +30,8 @@ impl ClusterLinks {
         looks.flat_map(|look| look.advice.clone()).collect()
     }
 
-    /// Facts about the masters in the same way, each value once.
+    /// Facts about the masters, or about the node that was asked first. Each value stands there
+    /// once.
     pub(super) fn facts_about_nodes(&self) -> Vec<Fact> {
         let masters = self.looks_at_masters();
         let looks = masters.iter().chain(self.first_look.get().filter(|_| masters.is_empty()));

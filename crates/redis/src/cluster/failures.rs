@@ -1,4 +1,4 @@
-//! What was tried once for several callers who wait for each other, and failed.
+//! Failures that several callers share, because they waited for the same try.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -7,9 +7,9 @@ use std::sync::{
 
 use seinpaal_store::StoreError;
 
-/// The failures of something that callers try in turn, one behind the other. A failure answers all
-/// who came before it. If each tried by itself, the last would wait for as many tries as there are
-/// callers.
+/// The failures of a task that callers try in turn, one after the other. A failure answers every
+/// caller that came before it. If each caller tried by itself, the last would wait for as many
+/// tries as there are callers.
 #[derive(Debug, Default)]
 pub(super) struct SharedFailures {
     count: AtomicU64,
@@ -17,12 +17,12 @@ pub(super) struct SharedFailures {
 }
 
 impl SharedFailures {
-    /// How many there were. A caller looks before it waits for its turn.
+    /// The number of failures so far. A caller reads it before it waits for its turn.
     pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
-    /// The last failure, if there was one after the first `seen`.
+    /// The last failure, if it came after the first `seen`.
     pub(super) fn since(&self, seen: u64) -> Option<StoreError> {
         (self.count() > seen).then(|| self.last().clone()).flatten()
     }

@@ -17,8 +17,8 @@ pub(super) struct NodeAddress {
 }
 
 impl NodeAddress {
-    /// Reads `HOST:PORT` as in a redirection, where no host means the host that says so, and a
-    /// question mark a node whose host that one does not know.
+    /// Reads `HOST:PORT` as in a redirection. An empty host means the host that sent it, and a
+    /// question mark means that the sender does not know the host.
     pub(super) fn parse(text: &str, of: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':').filter(|(host, _)| *host != UNKNOWN)?;
         let host = if host.is_empty() { &of.host } else { host };
@@ -53,8 +53,8 @@ impl HashSlotMap {
             let [Value::Int(first), Value::Int(last), owners @ ..] = fields.as_slice() else {
                 return None;
             };
-            // The master stands first. If its address is not known, the hash slots have no owner,
-            // and not a replica in its place: another node's map may know more.
+            // The master stands first. If its address is not known, the hash slots have no owner. A
+            // replica must not take its place, and another node's map may know the address.
             if let Some(master) = owners.first().and_then(|master| node(master, of)) {
                 let range = (u16::try_from(*last).ok()?, master);
                 map.ranges.insert(u16::try_from(*first).ok()?, range);
@@ -106,8 +106,8 @@ impl HashSlotMap {
     }
 }
 
-/// Reads a node. One without a host is on the host that was asked. One with a question mark for a
-/// host is elsewhere, and then the cluster tells its IP address beside it.
+/// Reads a node. A node without a host is on the host that was asked. A node with a question mark
+/// for a host is elsewhere, and then the cluster tells its IP address beside it.
 fn node(owner: &Value, of: &NodeAddress) -> Option<NodeAddress> {
     let Value::Array(fields) = owner else { return None };
     let [host, Value::Int(port), rest @ ..] = fields.as_slice() else { return None };
@@ -128,7 +128,7 @@ fn host_in(value: &Value) -> Option<&str> {
     }
 }
 
-/// The IP address among what else is told of a node. The older protocol lists names and values in
+/// The IP address among the other fields of a node. The older protocol lists names and values in
 /// turn.
 fn ip(rest: &Value) -> Option<&Value> {
     let is_ip = |name: &Value| matches!(name, Value::BulkString(name) if name == b"ip");
@@ -141,7 +141,7 @@ fn ip(rest: &Value) -> Option<&Value> {
     }
 }
 
-/// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
+/// Reads the answer to `CLUSTER SLOTS`, and calls every query of the map.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(in super::super) fn fuzz_hash_slots(answer: &Value) {
     let of = NodeAddress { host: "h".into(), port: 1 };
@@ -199,7 +199,7 @@ mod tests {
         assert!(map.knows(&address(3)) && !map.knows(&address(9)));
     }
 
-    /// A node at an unknown host, and what is told beside that.
+    /// A node at an unknown host, with the other fields that the cluster tells.
     fn unnamed(port: i64, rest: Value) -> Value {
         Value::Array(vec![bulk("?"), Value::Int(port), bulk("id"), rest])
     }

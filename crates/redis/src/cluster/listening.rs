@@ -1,5 +1,5 @@
-//! Hears wakeups at the owner of each name where this client holds or waits, wherever the name
-//! moves.
+//! Hears wakeups at the owner of each name where this client holds or waits, and follows names
+//! whose hash slots move.
 
 use std::{
     collections::HashSet,
@@ -21,7 +21,7 @@ use super::{
 use crate::{keys::hash_slot_of, link::RESPONSE_TIMEOUT, wakeup};
 use seinpaal_store::{News, StoreError};
 
-/// How often links are tried while somebody waits, and how often idle subscriptions are given up.
+/// How often links are tried while a ticket waits, and how often idle subscriptions are given up.
 const ROUND: Duration = Duration::from_secs(5);
 /// How many subscriptions are made at the same time.
 const EARS_AT_ONCE: usize = 32;
@@ -36,8 +36,8 @@ pub(super) async fn keep(shared: Arc<ClusterLinks>) {
         }
         let began = Instant::now();
         if !shared.mend().await {
-            // A subscription that waited in vain has waited for this long already. One that was
-            // refused at once would otherwise be tried again and again.
+            // A try that timed out has used up this time already. A try that was refused at once
+            // would otherwise be repeated without a pause.
             sleep_until(began + RESPONSE_TIMEOUT).await;
             shared.hurry.notify_one();
         }
@@ -119,7 +119,8 @@ impl ClusterLinks {
 
     fn lose_wakeups(&self, node: &NodeAddress, link: u64) {
         if let Some(node) = self.nodes().get(node).cloned() {
-            // Whoever opens a link holds the lock meanwhile, and a callback cannot wait for it.
+            // A caller that opens a link holds the lock meanwhile, and a callback cannot wait for
+            // it.
             tokio::spawn(async move { node.forget_wakeups(link).await });
         }
     }
@@ -134,13 +135,13 @@ impl ClusterLinks {
             let channel = self.keys.channel_at(&wakeup.name, self.inbox);
             self.ears.release(&channel, &[wakeup.ticket]);
         }
-        // When the session is gone, nobody is left to be told, and sending fails.
+        // When the session is gone, sending fails, and no receiver is left to tell.
         let _ = self.news.send(News::Wakeup(wakeup));
     }
 
-    /// Listens again wherever it should and does not, and tells the session if it has missed
-    /// something. Returns whether it listens everywhere now. What is not heard at one node keeps
-    /// nothing from being heard at the others.
+    /// Subscribes again at every channel that should be heard and is not, and tells the session if
+    /// wakeups may have been missed. Returns whether all channels are heard now. A failure at one
+    /// node does not stop the subscriptions at the others.
     async fn mend(&self) -> bool {
         let deaf = self.ears.deaf(|hash_slot| self.map().owner(hash_slot).cloned());
         let mended = stream::iter(deaf)
@@ -155,7 +156,7 @@ impl ClusterLinks {
             .buffer_unordered(EARS_AT_ONCE);
         let is_whole = mended.fold(true, async |is_whole, is_mended| {
             if !is_mended {
-                // The others may take a while. The session need not wait for them.
+                // Other subscriptions may take a while, and the session need not wait for them.
                 self.tell_of_gaps();
             }
             is_whole && is_mended
@@ -172,10 +173,10 @@ impl ClusterLinks {
         }
     }
 
-    /// Closes the late links of each node at which all is heard that is to be heard there.
+    /// Closes the late links of each node at which no wanted channel is unheard.
     fn close_late_links(&self) {
-        // A link counts as late only once nothing is believed to be heard over it. So what these
-        // links heard is deaf after this, or another link hears it by now.
+        // A link is late only once no channel is recorded as heard over it. So each channel that
+        // these links heard is either deaf after this, or heard over another link by now.
         let nodes = self.all_nodes();
         let late: Vec<_> = nodes.iter().map(|node| (node, node.late_wakeups())).collect();
         let deaf = self.ears.deaf(|hash_slot| self.map().owner(hash_slot).cloned());
@@ -185,7 +186,7 @@ impl ClusterLinks {
             .collect();
         for (node, mut late) in late {
             if !deaf_at.contains(node.address()) {
-                // A late link may have said after all that it listens.
+                // A late link may have said since then that it listens after all.
                 late.retain(|link| !self.ears.uses(*link));
                 node.close_former_wakeups(&late);
             }

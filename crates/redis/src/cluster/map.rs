@@ -1,5 +1,5 @@
-//! The map of a cluster: which node owns a hash slot. The map is read again when a request shows
-//! that it is wrong.
+//! The map of a cluster: which node owns a hash slot. The map is read again when the answer to a
+//! request shows that the map is wrong.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -19,15 +19,15 @@ use crate::{
 };
 use seinpaal_store::StoreError;
 
-/// How long one node may take to show its map, since others know it as well.
+/// How long one node may take to show its map, since other nodes know the map as well.
 const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 /// How many bytes a map may have: each hash slot may be a range of its own, with three nodes that
 /// have long names.
 const MAP_ROOM: usize = 32 << 20;
 
 impl ClusterLinks {
-    /// Looks at the map anew, unless somebody has done so since the `seen`th look. A look that
-    /// fails while the caller waits for its turn answers it, too.
+    /// Reads the map anew, unless another caller has done so since the `seen`th look. A look that
+    /// fails while the caller waits for its turn is also the caller's answer.
     pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
         let failed = self.failed_looks.count();
         let _turn = self.looking.lock().await;
@@ -42,7 +42,8 @@ impl ClusterLinks {
 
     /// Asks one node after the other for its map, until one has shown it.
     async fn ask_all(&self, turn: u64) -> Result<(), StoreError> {
-        // Before anybody is asked, so that a doubt that comes up meanwhile stays.
+        // The doubt ends before the first node is asked, so that a doubt that comes up meanwhile
+        // stays.
         self.is_doubtful.store(false, Ordering::Relaxed);
         let mut worst = self.trouble("has no node that answers");
         for address in self.who_knows(turn) {
@@ -58,7 +59,7 @@ impl ClusterLinks {
         Err(worst)
     }
 
-    /// All nodes, beginning with another one each time, so that a node whose map is wrong is not
+    /// All nodes, beginning with a different node each time. So a node whose map is wrong is not
     /// believed for long.
     fn who_knows(&self, turn: u64) -> Vec<NodeAddress> {
         let (mut nodes, all) = {
@@ -88,7 +89,7 @@ impl ClusterLinks {
         }
         let mut hash_slots = redis::cmd("CLUSTER");
         hash_slots.arg("SLOTS");
-        // At first no other node is known that could be asked instead.
+        // On the first look no other node is known that could be asked instead.
         let longest_wait = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
         let answer = timeout(longest_wait, node.command(&hash_slots, MAP_ROOM))
             .await
@@ -106,8 +107,8 @@ impl ClusterLinks {
     }
 
     fn take_map(&self, map: HashSlotMap) {
-        // A node that has left the cluster needs no links. It is dropped when the nodes are
-        // unlocked again, because the end of a link may need them.
+        // A node that has left the cluster needs no links. It is dropped after the nodes are
+        // unlocked, because the end of a link may need the lock.
         let is_gone = |address: &NodeAddress, _: &mut Arc<ClusterNode>| !map.knows(address);
         let gone: Vec<_> = self.nodes().extract_if(is_gone).collect();
         drop(gone);
@@ -121,7 +122,7 @@ impl ClusterLinks {
     }
 }
 
-/// The error to tell of two: one that will not pass says more than that a node is unreachable.
+/// The graver of two errors: an error that will not pass says more than that a node is unreachable.
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
 }

@@ -1,9 +1,9 @@
-//! One node: a connection for commands and one for wakeups, each opened when first needed, and
-//! dropped when it is lost.
+//! One node: a connection for commands and one for wakeups. Each is opened when it is first needed,
+//! and dropped when it is lost.
 //!
-//! They are two because a server takes a subscription away unasked when a hash slot moves, and the
+//! There are two because a server ends a subscription unasked when a hash slot moves, and the
 //! client library takes that message for the answer to the oldest request under way. On the
-//! connection for wakeups nobody goes by which request an answer belongs to: see `listen`.
+//! connection for wakeups each answer is checked for its channel: see `listen`.
 
 mod links;
 
@@ -34,18 +34,18 @@ use crate::{
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// What came of a task.
+/// The outcome of a task.
 pub(super) enum TaskEnd {
     Done(AnswerFrom),
     /// Not executed: another node owns the hash slot.
     Moved(NodeAddress),
     /// Not executed: another node has the keys, for now.
     Ask(NodeAddress),
-    /// Not executed. It may be at another time, or at another node.
+    /// Not executed. A later try, or another node, may succeed.
     Later(StoreError),
     /// Refused for good, or executed with an error.
     Refused(StoreError),
-    /// Handed over, and never answered.
+    /// Handed over and never answered, so it may have been executed.
     Lost(StoreError),
 }
 
@@ -61,12 +61,12 @@ pub(super) enum NodeNews<'a> {
     Message(&'a [u8]),
     Listens(&'a [u8]),
     ListensNoMore(&'a [u8]),
-    /// The link did not answer in time. What it hears is still told.
+    /// The link did not answer in time. Messages that still come over it are passed on.
     Late,
     Lost,
 }
 
-/// A callback that is told over which link something was heard, and what.
+/// A callback that receives the link's number and the news that came over it.
 pub(super) type OnHeard = Arc<dyn Fn(u64, NodeNews<'_>) + Send + Sync>;
 
 /// The scripts for hash slots that are here, and for those that are on their way here.
@@ -83,14 +83,14 @@ pub(super) struct ClusterNode {
     on_heard: OnHeard,
     commands: LinkPlace,
     wakeups: LinkPlace,
-    /// Links that were late. Each stays open until what it heard is heard over another link. As
-    /// long as it is subscribed, the server does not pass its client over.
+    /// Links that were late. Each stays open until another link hears its channels. As long as a
+    /// link is subscribed, the server counts its client as present.
     former_wakeups: std::sync::Mutex<Vec<NodeLink>>,
     /// How often a link for commands was opened since the node last answered a script.
     tries: AtomicU64,
 }
 
-/// The place of a link. Whoever opens one holds the lock meanwhile.
+/// The place of a link. A caller that opens one holds the lock meanwhile.
 #[derive(Default)]
 struct LinkPlace {
     link: Mutex<Option<NodeLink>>,
@@ -138,7 +138,7 @@ impl ClusterNode {
         &self.address
     }
 
-    /// Where it is, for people.
+    /// The node's address, for people.
     pub(super) fn shown(&self) -> String {
         self.url.to_string()
     }
@@ -155,7 +155,7 @@ impl ClusterNode {
         })
     }
 
-    /// Looks at the node: whether it will do, what its clock shows, and what to change about it.
+    /// Looks at the node: whether it can be used, what its clock shows, and what advice there is.
     pub(super) async fn look(&self, subject: &LookedAt<'_>) -> Result<ServerFindings, StoreError> {
         let mut link = self.command_link().await?;
         match server::look(&mut link.connection, subject).await {
@@ -167,8 +167,8 @@ impl ClusterNode {
         }
     }
 
-    /// Runs a script. It is sent a second time only if the node did not know it, because then
-    /// nothing was executed.
+    /// Runs a script. It is sent a second time only if the node did not know the script, because
+    /// then nothing was executed.
     async fn evaluate(self: &Arc<Self>, call: &ScriptCall, asking: bool) -> TaskEnd {
         let mut link = match self.command_link().await {
             Ok(link) => link,
@@ -190,8 +190,8 @@ impl ClusterNode {
         }
     }
 
-    /// How many replicas have what this link wrote until now. Waits for as many as are wanted, for
-    /// a while.
+    /// Returns how many replicas have everything that this link has written until now. Waits a
+    /// while for as many as the URL asks for.
     pub(super) async fn replicas_of(
         &self,
         mut link: NodeLink,
@@ -206,8 +206,8 @@ impl ClusterNode {
         }
     }
 
-    /// Subscribes. `NodeNews::Listens` tells when it has, in order with the message that may end it
-    /// again.
+    /// Subscribes. `NodeNews::Listens` reports success, in order with the message that may end the
+    /// subscription again.
     async fn listen(&self, channel: &str) -> TaskEnd {
         let mut link = match self.wakeup_link().await {
             Ok(link) => link,
@@ -220,7 +220,7 @@ impl ClusterNode {
                 TaskEnd::Done(AnswerFrom { answer: Value::Nil, at: None })
             }
             Ok(Value::ServerError(refused)) => self.refusal(&refused),
-            // Answers are out of step, or there are none, so only a new link can be believed.
+            // The answers are out of step, or there are none. So only a new link can be believed.
             _ => {
                 self.lose_wakeups(link.id).await;
                 TaskEnd::Later(self.later("closed the connection"))
@@ -228,7 +228,7 @@ impl ClusterNode {
         }
     }
 
-    /// Gives a subscription up. A failure harms nobody, since nobody is left who wants to hear.
+    /// Gives a subscription up. A failure is harmless, since no ticket needs the channel any more.
     pub(super) async fn leave(&self, channel: &str) {
         let link = self.wakeups.link.lock().await.clone();
         if let Some(mut link) = link {
@@ -267,7 +267,7 @@ impl ClusterNode {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
             // After MOVED the next map tells the address, or another node's map does. After ASK no
-            // map does until the hash slot has moved.
+            // map tells it until the hash slot has moved.
             ("MOVED" | "ASK", None) => {
                 TaskEnd::Later(self.later("sends this request to a node whose address it lacks"))
             }

@@ -20,9 +20,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 const MOST_HOPS: u32 = 8;
 
 impl ClusterLinks {
-    /// Sends a task to the owner of the hash slot, until it was executed or refused. The first
-    /// try that fails after the time for an answer is the last. So the call may take longer than
-    /// that, because a try may read a map, open a connection, and wait for an answer.
+    /// Sends a task to the owner of the hash slot until it is executed or refused. The first try
+    /// that fails after the time for an answer is the last. So the call may take longer than that
+    /// time, because one try may read a map, open a connection, and wait for an answer.
     pub(super) async fn route(
         &self,
         hash_slot: u16,
@@ -64,7 +64,7 @@ impl ClusterLinks {
     pub(super) async fn owner(&self, hash_slot: u16) -> Result<NodeAddress, StoreError> {
         let looks = self.looks.load(Ordering::Relaxed);
         if self.is_doubtful.load(Ordering::Relaxed) {
-            // Without a newer map the one that we have must do.
+            // If no newer map can be read, the present one is used.
             let _ = self.look(looks).await;
         }
         let owner = self.map().owner(hash_slot).cloned();
@@ -100,7 +100,8 @@ impl ClusterLinks {
             TaskEnd::Ask(to) => Reaction::Hop(Some(to)),
             TaskEnd::Moved(to) => {
                 self.map().correct(hash_slot, to);
-                // What was heard at the old owner of the hash slot has to be heard at the new one.
+                // Channels that were heard at the hash slot's old owner have to be heard at the new
+                // one.
                 self.hurry.notify_one();
                 Reaction::Hop(None)
             }

@@ -27,7 +27,7 @@ fn silent() -> (TcpListener, Arc<ClusterLinks>) {
     (listener, Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone())))
 }
 
-/// How many connections were made to it.
+/// How many connections were made to the node.
 fn connections(listener: &TcpListener) -> usize {
     std::iter::from_fn(|| listener.accept().ok()).count()
 }

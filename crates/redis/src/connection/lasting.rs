@@ -14,7 +14,7 @@ pub(crate) struct Text<'a> {
 }
 
 impl Connection {
-    /// A connection that a task of the current runtime opens in its own time, and opens again
+    /// Makes a connection that a task of the current runtime opens in its own time, and opens again
     /// whenever it is lost.
     pub(crate) fn begin(options: ConnectOptions) -> Self {
         let shared = Arc::new(ConnectionState::new(options));
@@ -22,7 +22,7 @@ impl Connection {
         Self { shared, keeper, _watch: None }
     }
 
-    /// How the first try to connect went.
+    /// Waits for the first try to connect, and returns how it went.
     pub(crate) async fn first_try(&self) -> Result<(), StoreError> {
         let mut status = self.shared.status.subscribe();
         let tried = status.wait_for(|status| match status {
@@ -45,7 +45,8 @@ impl Connection {
         is_up
     }
 
-    /// Runs a script that is given as a text, as [`Connection::evaluate`] runs one of the ledger's.
+    /// Runs a script that is given as a text, as [`Connection::evaluate`] runs a script of the
+    /// ledger.
     pub(crate) async fn evaluate_text(
         &self,
         text: Text<'_>,

@@ -1,4 +1,4 @@
-//! Which link there is now, and what makes it come and go.
+//! The link of a connection, and the events that open, doubt and close it.
 
 use std::{
     sync::{
@@ -29,21 +29,21 @@ use crate::{
 pub(super) struct ConnectionState {
     pub(super) options: Arc<ConnectOptions>,
     pub(super) status: watch::Sender<Status>,
-    /// Changes whenever the server is said to have moved.
+    /// Changes whenever the sentinels say that the server has moved.
     pub(super) moves: watch::Sender<()>,
-    /// Rung when somebody needs a link that is not there, so that the next try comes sooner.
+    /// Rung when a caller needs a link that is not there, so that the next try comes sooner.
     pub(super) hurry: Notify,
     /// A ticket waits for a wakeup, so a silent link is tried.
     pub(super) is_awaited: AtomicBool,
-    /// The status may be `Doubted`. Answers look here first, which is cheaper than to look at the
-    /// status.
+    /// Whether the status may be `Doubted`. Answers check this first, which is cheaper than to look
+    /// at the status.
     pub(super) is_doubted: AtomicBool,
-    /// At some time there were as many replicas as are wanted.
+    /// Whether there were as many replicas as the URL asks for at any time so far.
     pub(super) had_replicas: AtomicBool,
     /// How many links were begun. The number of each is its id.
     pub(super) opened: AtomicU64,
     /// How often a link was tried since a script was last answered. A link that answers no script
-    /// is no success.
+    /// does not count as a success.
     pub(super) tries: AtomicU64,
 }
 
@@ -63,7 +63,7 @@ impl ConnectionState {
         }
     }
 
-    /// What link `id` calls when it is lost. It does not keep this state alive.
+    /// A callback for link `id` to call when the link is lost. It does not keep this state alive.
     pub(super) fn on_loss(self: &Arc<Self>, id: u64) -> OnLoss {
         let shared = Arc::downgrade(self);
         Arc::new(move || {
@@ -84,8 +84,8 @@ impl ConnectionState {
         }))
     }
 
-    /// The server has moved to this address. A link to another one is given up, an attempt under
-    /// way begins again, and the next one comes soon.
+    /// Takes note that the server has moved to this address. A link to another address is given up,
+    /// an attempt under way begins again, and the next attempt comes soon.
     pub(super) fn has_moved(&self, address: &RedisAddress) {
         let is_elsewhere = |link: &Link| link.site.address != *address;
         let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
@@ -103,7 +103,7 @@ impl ConnectionState {
         self.go_down(id, Last::Stays);
     }
 
-    /// Gives up this link, which is to a server that will not do.
+    /// Gives up this link, which leads to a server that cannot be used.
     pub(super) fn leave(&self, id: u64) {
         self.go_down(id, Last::Goes);
     }
@@ -121,7 +121,7 @@ impl ConnectionState {
         drop(closing);
     }
 
-    /// Has a new link opened beside this one, if this one was silent for so long.
+    /// Has a new link opened beside the present one, if that one was silent for so long.
     pub(super) fn doubt(&self, silence: Duration) {
         self.status.send_if_modified(|status| match status {
             Status::Up(id, link) if link.heard.was_silent_for(silence) => {
@@ -144,9 +144,9 @@ impl ConnectionState {
         });
     }
 
-    /// The link, or the next one if it comes soon. If this fails, nothing was sent.
+    /// Returns the link, or the next one if it comes soon. If this fails, nothing was sent.
     pub(super) async fn link(&self) -> Result<(u64, Link), StoreError> {
-        // Nearly always there is a link, and then nobody needs to subscribe.
+        // Nearly always there is a link, and then no subscription to the status is needed.
         if let Some((id, link)) = self.status.borrow().link() {
             return Ok((id, link.clone()));
         }
@@ -156,12 +156,12 @@ impl ConnectionState {
             Status::Down(outage, _) => outage.attempts,
         };
         self.hurry.notify_one();
-        // A failure from before this call is no answer to it.
+        // Only a failure that comes after this call began answers it.
         let changed = status.wait_for(|status| match status {
             Status::Up(..) | Status::Doubted(..) => true,
             Status::Down(outage, _) => outage.attempts > seen,
         });
-        // Too late or not, what the status says now is the answer.
+        // Whether or not the time ran out, the status as it is now gives the answer.
         let _ = timeout(RESPONSE_TIMEOUT, changed).await.map(drop);
         match &*self.status.borrow() {
             Status::Up(id, link) | Status::Doubted(id, link) => Ok((*id, link.clone())),
@@ -176,8 +176,8 @@ impl ConnectionState {
                 Err(error::of_server(&refused))
             }
             Ok(value) => {
-                // Of a bundle each batch has an answer of its own, and a demoted server refuses all
-                // of them.
+                // Each batch of a bundle has an answer of its own, and a demoted server refuses all
+                // of them. So the first answer is enough.
                 if let Value::Array(answers) = &value
                     && let Some(Value::ServerError(refused)) = answers.first()
                 {
@@ -192,8 +192,8 @@ impl ConnectionState {
         }
     }
 
-    /// Gives up a link to a server that was demoted. The next one may be to another server at the
-    /// same address.
+    /// Gives up a link to a server that was demoted. The next link may lead to another server at
+    /// the same address.
     pub(super) fn leave_a_replica(&self, id: u64, refused: &ServerError) {
         if refused.code() == "READONLY" {
             self.leave(id);

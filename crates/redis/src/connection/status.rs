@@ -1,5 +1,5 @@
-//! Which link a connection has now, and what keeps the server from taking its client for gone when
-//! it has none.
+//! The link of a connection as it is now. While there is none, the last link may stay open, so that
+//! the server does not take its client for gone.
 
 use crate::link::Link;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
@@ -8,9 +8,8 @@ pub(super) enum Status {
     Up(u64, Link),
     /// The link is silent, and a new one is being opened.
     Doubted(u64, Link),
-    /// Nothing is sent. The last link stays open until there is another if all that is known
-    /// against it is an answer that was late: as long as it is subscribed, the server does not pass
-    /// its client over.
+    /// Nothing is sent. If the last link was only late, it stays open until there is another: as
+    /// long as it is subscribed, the server counts its client as present.
     Down(LinkOutage, Option<Link>),
 }
 
@@ -26,9 +25,9 @@ impl Status {
         self.link().is_some_and(|(current, _)| current == id)
     }
 
-    /// Takes the link away, so that nothing is sent over it any more. Returns it if it is to close.
-    /// The caller drops it once the status is unlocked, because the end of a link may need the
-    /// status.
+    /// Takes the link away, so that nothing is sent over it any more. Returns the link if it is to
+    /// close. The caller drops it after the status is unlocked, because the end of a link may need
+    /// the status.
     #[must_use]
     pub(super) fn go_down(&mut self, outage: LinkOutage, last: Last) -> Option<Link> {
         let old = std::mem::replace(self, Self::Down(outage, None));
@@ -46,7 +45,7 @@ impl Status {
     }
 
     /// Takes note that another try to connect has failed, and returns whether that changes
-    /// anything. A link that is in doubt stays, because it is better than none.
+    /// anything. A link that is in doubt stays, because a doubtful link is better than none.
     pub(super) fn has_failed(&mut self, failed: LinkOutage) -> bool {
         let Self::Down(outage, _) = self else { return false };
         *outage = failed;
@@ -59,11 +58,12 @@ impl Status {
 pub(super) enum Last {
     /// The link stays, since it may only be late.
     Stays,
-    /// The server said that it is no good, or it is to the wrong server.
+    /// The link goes: the server said that it cannot be used, or the link leads to the wrong
+    /// server.
     Goes,
 }
 
-/// Why there is no link, and after how many failed attempts.
+/// The reason why there is no link, and the number of failed attempts.
 #[derive(Clone)]
 pub(super) struct LinkOutage {
     pub(super) attempts: u64,

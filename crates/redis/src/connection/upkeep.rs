@@ -1,4 +1,4 @@
-//! Opening a link, looking after it, and opening another in its place.
+//! Opens a link, looks after it, and opens another in its place.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -19,7 +19,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The pause between two tries keeps a caller waiting for no longer than this.
 const LONGEST_PAUSE_OF_CALLERS: Duration = Duration::from_millis(320);
-/// How often a link is tried while somebody waits for a wakeup. A half-open link says nothing by
+/// How often a link is tried while a ticket waits for a wakeup. A half-open link says nothing by
 /// itself.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
@@ -28,8 +28,8 @@ pub(super) async fn keep(shared: Arc<ConnectionState>) {
     loop {
         shared.until_lost_or_doubted().await;
         if shared.replace().await {
-            // The link has subscribed before it was put in place; what was published before that is
-            // lost.
+            // The new link subscribed before it was put in place. Wakeups that were published
+            // before that are lost, so the session has to look again.
             let _ = shared.options.news.send(News::LookAgain);
         }
     }
@@ -41,8 +41,8 @@ impl ConnectionState {
         if planted(Mistake::RedisDeafAfterACut) && id > 0 {
             let _ = link.commands.unsubscribe(self.options.keys.channel(self.options.inbox)).await;
         }
-        // Noted now, so that replicas which end before the first grant are an outage and not a
-        // mistake in the URL.
+        // The number is noted now, so that replicas that go away before the first grant are an
+        // outage and not a mistake in the URL.
         let replicated = self.options.endpoint.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
@@ -59,8 +59,8 @@ impl ConnectionState {
         loop {
             let id = self.opened.fetch_add(1, Ordering::Relaxed);
             tokio::select! {
-                // A move counts even if a link is there at the same time: it may be to the old
-                // server.
+                // A move counts even if a link is there at the same moment, because that link may
+                // lead to the old server.
                 biased;
                 Ok(()) = moves.changed() => {}
                 link = Link::open(&self.options, self.on_loss(id)) => return Ok((id, link?)),
@@ -90,8 +90,8 @@ impl ConnectionState {
         }
     }
 
-    /// Opens a link, however many tries that takes. The first try comes at once, unless the last
-    /// link answered nothing either.
+    /// Opens a link, after as many tries as that takes. The first try comes at once, unless the
+    /// last link answered nothing either.
     async fn reopen(self: &Arc<Self>) {
         let mut attempts = 0;
         loop {
@@ -104,8 +104,8 @@ impl ConnectionState {
         }
     }
 
-    /// Opens a link in place of one that is lost. Beside one that is in doubt, it stops if that one
-    /// answers after all. Returns whether there is a new link.
+    /// Opens a link in place of one that is lost or in doubt. If a link in doubt answers after all,
+    /// the opening stops. Returns whether there is a new link.
     async fn replace(self: &Arc<Self>) -> bool {
         let mut status = self.status.subscribe();
         let is_replaced = tokio::select! {
@@ -117,8 +117,8 @@ impl ConnectionState {
         is_replaced
     }
 
-    /// Waits between two tries, longer every time. If somebody calls, the wait ends early, but not
-    /// before callers have waited for as long as they can be kept waiting.
+    /// Waits between two tries, longer every time. A caller's request ends the wait early, but not
+    /// before the longest pause that callers can be made to wait.
     async fn pause(&self, tries: u64) {
         if tries == 0 {
             return;
@@ -140,13 +140,12 @@ pub(in super::super) fn pause_of_callers(tries: u64) -> Duration {
     }
 }
 
-/// The pause after so many tries, at least one, that failed: longer every time, and drawn, so that
-/// clients do not come back together.
+/// The pause after so many failed tries, at least one. It grows with every try, and is drawn at
+/// random so that clients do not all come back at the same moment.
 pub(in super::super) fn pause_after(tries: u64, longest: Duration) -> Duration {
     let doublings = u32::try_from(tries.min(8)).unwrap_or(8);
     let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(longest);
-    // Without random numbers all clients would come back at the same moment, which costs time and
-    // nothing else.
+    // Without random numbers all clients would come back at the same moment, which costs only time.
     let share = getrandom::u32().unwrap_or(0);
     most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }

@@ -34,7 +34,7 @@ pub(super) fn of_fault(fault: &TransportFault) -> ErrorAdvice {
         TransportFault::TooLarge(most) => ErrorAdvice(
             Misconfigured,
             format!(
-                "it answered with more than {most} bytes, which nobody asked for, and was cut off: is it a Redis, \
+                "it answered with more than {most} bytes that no request asked for, and was cut off: is it a Redis, \
                  and is there a proxy?"
             ),
         ),
@@ -68,7 +68,7 @@ fn of_connect(kind: std::io::ErrorKind) -> ErrorAdvice {
     ErrorAdvice(kind, advice.to_owned())
 }
 
-/// Each cause has words of its own: what is to be done differs.
+/// Each cause has words of its own, because the remedies differ.
 fn of_tls(error: &rustls::Error) -> ErrorAdvice {
     use rustls::Error as Tls;
     let advice = match error {
@@ -115,7 +115,7 @@ fn of_certificate(why: &CertificateError) -> ErrorAdvice {
     ErrorAdvice(Misconfigured, advice.to_owned())
 }
 
-/// The advice if the server ends TLS because of something that it saw of this client.
+/// The advice for a server that ends TLS because of something that it saw of this client.
 fn of_alert(alert: AlertDescription) -> ErrorAdvice {
     let advice = match alert {
         AlertDescription::CertificateRequired | AlertDescription::HandshakeFailure => {

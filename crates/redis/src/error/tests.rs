@@ -49,7 +49,7 @@ fn a_lost_connection_leaves_the_outcome_unknown() {
     assert_eq!(of_connecting(&lost, "redis://a:1/0").certainty(), NotExecuted);
 }
 
-/// As a server says it that was told to forget HELLO.
+/// The text of a server in which the command HELLO was renamed.
 const REPEATED: &str =
     "unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'ann' 's3cret' ";
 

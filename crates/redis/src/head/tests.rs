@@ -1,4 +1,4 @@
-//! The scripts know all fields, and the page about the store tells of them.
+//! The scripts know all fields of the ledger's heads, and the page about the store lists them.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

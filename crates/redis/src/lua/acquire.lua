@@ -1,4 +1,4 @@
--- acquire: takes permits, joins the queue, or says how an earlier try went.
+-- acquire: takes permits, joins the queue, or repeats the answer to an earlier try.
 -- keys   records order
 -- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl
 --        not_after about
@@ -9,7 +9,7 @@
 -- limit: `-` for none; or R, A, S or E (refuse, adopt, set, exact) and the number.
 -- enqueue: no, yes, or how many may wait at most.
 
--- Puts the packed form (ASK) into words.
+-- Writes the packed form (ASK) as words.
 function ledger.acquire_text(line)
   local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority,
     place_ttl, at = read(ASK, line, 9)
@@ -48,7 +48,8 @@ function ledger.parse_acquire(text)
   }
 end
 
--- Says how the ticket stands now. A wakeup about it would only repeat this reply, so it is dropped.
+-- Gives the ticket's present state as a reply. A wakeup about it would only repeat this reply, so
+-- it is dropped.
 function ledger.standing_of(ticket)
   for i = #ledger.wakeups, 1, -1 do
     if ledger.wakeups[i].ticket == ticket then table.remove(ledger.wakeups, i) end
@@ -69,7 +70,7 @@ function ledger.told(entry)
     ledger.limit_now(), left)
 end
 
--- Puts a waiter under the lease of its place and renews that.
+-- Puts a waiter under the lease of its place, and renews that lease.
 function ledger.stand_in_line(entry, want)
   local lease = ledger.join(entry, want.waiter_ttl, min(want.margin, floor(want.waiter_ttl / 2)))
   lease.ends = head.clock + want.waiter_ttl
@@ -86,8 +87,8 @@ function ledger.new_entry(want, lease)
   }
 end
 
--- Answers an acquire that was sent before. A waiter that is heard from again keeps its rank, and if
--- it was parked it comes back into the order of service.
+-- Answers an acquire that was sent before. A waiter that asks again keeps its rank. If it was
+-- parked, it returns to the order of service.
 function ledger.look(entry, want)
   if entry.fence and entry.inbox ~= ledger.me then return 'ended ' .. want.ticket .. ' attached' end
   if not entry.fence then
@@ -100,8 +101,8 @@ function ledger.look(entry, want)
   return ledger.standing_of(want.ticket)
 end
 
--- Gives the limit that this request states anew, if it may. Otherwise it gives nothing and, if
--- there is one, the refusal.
+-- Gives the limit that this request newly states, if it may state one. Otherwise gives nothing, and
+-- the refusal if there is one.
 function ledger.stating(want)
   if want.rule == '-' then return nil end
   local stored = head.pinned or head.stated
@@ -142,7 +143,7 @@ function ledger.grant_at_once(want, slots)
 end
 
 -- Puts a newcomer in line. Its rank is its arrival less ten seconds for each step of priority, so
--- nobody waits for ever.
+-- no waiter waits for ever.
 function ledger.enqueue(want, wishes)
   local entry = ledger.new_entry(want, want.waiter_lease)
   head.arrival = max(head.arrival + 1, head.clock)
@@ -201,7 +202,8 @@ ledger.operations.acquire = function(text)
   return function() return ledger.acquire(want) end
 end
 
--- A wish is an acquire behind the names of slots that must be among those that it gets.
+-- A wish is an acquire that begins with the names of slots. All of these slots must be among those
+-- that it gets.
 ledger.operations.wish = function(text)
   local wishes, rest = match(text, '^([^ ;:]+) acquire (.*)$')
   if not wishes then ledger.refuse('SEINPAALARGUMENT', 'wish cannot be read') end

@@ -4,12 +4,12 @@
 -- reply  asked queued ended unknown
 -- cost   HGET of head, entry and leases, one HSET, one PUBLISH
 --
--- What was asked stands behind what the holder says of itself. Each ask is the byte 29, for how
--- long the ticket had been held, the byte 30, and who asks and why.
+-- The asks stand behind the holder's description of itself. Each ask is the byte 29, the time for
+-- which the ticket had been held, the byte 30, and the asker with its reason.
 
 ledger.most_asks = 8
 
--- Gives the text with this ask behind the others, or nothing if it is there already.
+-- Gives the text with this ask added, or nothing if it has this ask already.
 function ledger.asked(about, ask, after)
   local said, asks = match(about, '^[^\29]*'), {}
   for held_for, kept in string.gmatch(sub(about, #said + 1), '\29(%d+)\30([^\29]*)') do
@@ -20,9 +20,9 @@ function ledger.asked(about, ask, after)
   return said .. table.concat(asks, '', max(#asks - ledger.most_asks + 1, 1))
 end
 
--- Puts the ticket under another lease, which differs from its own only in the id. So the next
--- renewal of the old lease finds that what stands there differs, and the holder renews by ticket,
--- which tells it what was asked.
+-- Puts the ticket under another lease, which differs from the old one only in its id. So the next
+-- renewal of the old lease finds a difference, and the holder renews by ticket. The answer to that
+-- renewal has the asks.
 function ledger.set_apart(entry, apart)
   local lease = ledger.lease_of(entry.lease)
   if lease and not ledger.lease_of(apart) then

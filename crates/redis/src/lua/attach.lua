@@ -5,7 +5,8 @@
 -- cost   HGET of head, entry, leases and memory, one HSET, ZREM and ZADD, one PUBLISH to the old
 --        holder
 
--- Gives the entry of a ticket that holds, or nothing and the reply about one that does not.
+-- Gives the entry of a ticket that holds. For any other ticket gives nothing, and the reply about
+-- it.
 function ledger.held_entry(ticket)
   local entry = ledger.entry_of(ticket)
   if entry and entry.fence then return entry end
@@ -13,13 +14,13 @@ function ledger.held_entry(ticket)
   return nil, cause and 'ended ' .. ticket .. ' ' .. cause or 'unknown ' .. ticket
 end
 
--- Remembers the attach as spent, so that a late copy of it cannot take the ticket back from the
--- next one to attach.
+-- Remembers the attach as spent, so that a late copy of it cannot take the ticket back from a later
+-- attach.
 function ledger.spend(want)
   if not ledger.entry_of(want.lease) then ledger.raise(want.lease, want.ttl, 0, 'attached') end
 end
 
--- An attach is a grant of its own. It ends the one before, and tells its holder.
+-- An attach is a grant of its own. It ends the earlier grant, and tells that grant's holder.
 function ledger.hand_over(entry, want, fence)
   local before = { ticket = entry.ticket, inbox = entry.inbox }
   ledger.part(entry)
@@ -32,7 +33,7 @@ function ledger.hand_over(entry, want, fence)
   if before.inbox ~= ledger.me then ledger.wake(before, 'ended ' .. entry.ticket .. ' attached') end
 end
 
--- Gives nothing if the ticket may be handed over or is the asker's already, and otherwise the
+-- Gives nothing if the ticket may be handed over or already belongs to the asker, and otherwise the
 -- refusal.
 function ledger.attach_refusal(entry, want)
   if entry.lease == want.lease and entry.inbox == ledger.me then return nil end
@@ -49,8 +50,8 @@ function ledger.attach(want)
   return ledger.told(entry)
 end
 
--- Each attach is a grant of its own. A late copy of this request changes nothing once somebody has
--- attached, also if that was the sender itself.
+-- Each attach is a grant of its own. A late copy of this request changes nothing once a client has
+-- attached, even if that client is the sender itself.
 function ledger.detach(ticket, fence, renew)
   local entry, refusal = ledger.held_entry(ticket)
   if refusal then return refusal end

@@ -15,8 +15,8 @@ local guarded_for = 0 -- microseconds; see guard
 local try, read = redis.pcall, struct.unpack
 local min, max, pack, format, call = math.min, math.max, struct.pack, string.format, redis.call
 
--- A renewal of a whole lease carries the sum of these numbers over its tickets. No linear function
--- of the ticket's number would do: other numbers in a row could have the same sum.
+-- A renewal of a whole lease carries the sum of these numbers over its tickets. A linear function
+-- of the ticket's number would not do, because other numbers in a row could have the same sum.
 local function digest_of(ticket, number)
   local mixed = ((number or tonumber(sub(ticket, 25), 16)) * 69069
     + tonumber(sub(ticket, 19, 24), 16)) % 16777216

@@ -1,10 +1,10 @@
--- bundle: executes batches about different names, each as if it had come by itself.
+-- bundle: executes batches about different names, each as if it had come alone.
 -- keys   those of each name, name after name
 -- args   names, and for each name: how many arguments its batch has, and these
 -- reply  the answer to each batch, in their order; a batch that fails has its error as answer
 -- cost   a step for each name
 --
--- The script of step stands before this piece, made a function of its keys and arguments.
+-- The script of step stands before this piece, as a function of its keys and arguments.
 
 local names, at, answers = tonumber(ARGV[1]), 2, {}
 local width, pcall, unpack = #KEYS / names, pcall, unpack

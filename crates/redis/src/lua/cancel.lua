@@ -1,4 +1,4 @@
--- cancel: gives up a ticket whatever has become of it, and refuses it should it still arrive.
+-- cancel: gives a ticket up in any state, and refuses it if it arrives later.
 -- keys   records order
 -- args   ticket remember attach
 -- reply  cancelled

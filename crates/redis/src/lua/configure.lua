@@ -1,4 +1,4 @@
--- configure: changes what is stored with the name: its limit, the names of its slots, or a pause.
+-- configure: changes a setting of the name: its limit, the names of its slots, or a pause.
 -- keys   records order
 -- args   what value
 -- reply  configured other-kind slots-in-use

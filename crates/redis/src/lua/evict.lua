@@ -1,4 +1,4 @@
--- evict: ends somebody's lease or place in the queue, and tells its client.
+-- evict: ends another client's lease or place in the queue, and tells that client.
 -- keys   records order
 -- args   ticket
 -- reply  evicted unknown

@@ -1,13 +1,13 @@
--- flush: writes what a script has changed: gives each record and entry its place, and sends all of
---   it together.
+-- flush: writes the changes of a script: gives each record and entry its place, and sends all
+--   changes together.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- cost   one HDEL, ZREM, HSET and ZADD, each only if there is something for it
 --
--- Removals go first. They free memory, and after one Redis lets a script write even when memory is
--- short. A script that only makes the name grow begins with the head instead, so that the server
--- refuses it whole.
+-- Removals go first. They free memory, and after one removal Redis lets a script write even when
+-- memory is short. A script that only makes the name grow begins with the head instead, so that the
+-- server refuses the whole script.
 
 function ledger.place(object, slot, member)
   local old = object[slot]
@@ -17,8 +17,8 @@ function ledger.place(object, slot, member)
   object[slot] = member
 end
 
--- Gives a lower bound, on the scale of passed, of when something of a record ends. Neither the
--- ledger's clock nor the wall clock advances by more than passed does.
+-- Gives a lower bound, on the scale of passed, of the first end in a record. Neither the ledger's
+-- clock nor the wall clock advances by more than passed does.
 function ledger.due_of(record)
   local lease, memory, left = record.lease, record.memory, UNBOUNDED
   if lease then left = min(lease.ends - head.clock, lease.ends_wall - now) end
@@ -26,8 +26,8 @@ function ledger.due_of(record)
   return left < UNBOUNDED and max(floor(head.passed + left), 0) or UNBOUNDED
 end
 
--- A listed bound may be too low, and never too high. The call that looks at one that is too low
--- corrects it, so a renewal leaves it.
+-- A listed bound may be too low, but never too high. A call that finds a bound too low corrects it,
+-- so a renewal leaves the bound as it is.
 function ledger.list(record, due)
   if not head.wide or due == UNBOUNDED then
     due = head.wide and record.listed or nil
@@ -42,12 +42,12 @@ function ledger.is_there(record)
   return record.lease or record.memory or next(record.tickets)
 end
 
--- Tells whether a ticket has its place in the record of its lease, where one read finds both.
+-- Tells whether a ticket may stand in the record of its lease, where one read finds both.
 function ledger.has_room(entry, record)
   if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then
     return false
   end
-  -- A renewal of the general path tells what was asked, and it looks at entries only.
+  -- A renewal of the general path reports asks, and it looks for them in entries only.
   if string.find(entry.about, '\29', 1, true) then return false end
   local lease = record.lease
   if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then
@@ -84,7 +84,7 @@ function ledger.house(entry)
   ledger.place(entry, 'by_rank', rank or nil)
 end
 
--- Takes a ticket out of the record of its series, the only one in which it can be.
+-- Takes a ticket out of the record of its series. It can be in no other record.
 function ledger.unlodge(entry)
   local record = ledger.record_of(ledger.series_of(entry.ticket))
   record.tickets[entry.ticket] = nil
@@ -119,8 +119,8 @@ function ledger.house_all()
   end
 end
 
--- Has the order list all rows, because there are many now. From then on a record keeps one ticket
--- only, so that renewing it stays cheap.
+-- Lists all rows in the order, because there are many now. From then on a record keeps only one
+-- ticket, so that renewing it stays cheap.
 function ledger.widen()
   ledger.load_all()
   head.wide = true
@@ -161,7 +161,8 @@ function ledger.collect(set, del)
   end
 end
 
--- Writes what is pending, and the head with it if that is asked for or must come first.
+-- Writes the pending changes, with the head if the caller wants that or if the head must come
+-- first.
 function ledger.flush(with_head)
   if not ledger.is_dirty and not with_head then return end
   local set, del = {}, {}

@@ -7,14 +7,14 @@
 -- cost   one HGET and one INFO, unless over has proved that the guard is over; one more INFO if the
 --        replication ID is new or the guard lasts, and then one HSET
 --
--- The field m of the marker has the line of the replication ID as INFO says it, then which start of
--- which server wrote it, how long the guard still lasts, and when that was counted. run_id is new
--- with every start and master_replid2 with every promotion; the marker keeps the first half of
--- each. The field o has that line alone once the guard is over, and nothing before. The piece over
--- looks for it in INFO.
+-- The field m of the marker has the line of the replication ID from INFO, then the start of the
+-- server that wrote it, the time that the guard still lasts, and when that time was counted. run_id
+-- is new with every start and master_replid2 with every promotion; the marker keeps the first half
+-- of each. The field o has that line alone once the guard is over, and nothing before. The piece
+-- over looks for the line in INFO.
 --
--- As on the ledger's clock, a call counts at most a fifth of the guard as passed, so that a step of
--- the server's clock cannot end it. The loader writes a number of microseconds in the place of
+-- As with the ledger's clock, a call counts at most a fifth of the guard as passed, so that a step
+-- of the server's clock cannot end it. The loader writes a number of microseconds in the place of
 -- GUARD_LENGTH.
 if not is_guard_over then
   local kept, replication = try('hget', KEYS[3], 'm'), try('info', 'replication')

@@ -1,4 +1,5 @@
--- inspect: reads everything about the name. It settles first, so it never shows what has run out.
+-- inspect: reads everything about the name. It settles first, so it never shows a row that has
+-- expired.
 -- keys   records order
 -- args   rows
 -- reply  snapshot

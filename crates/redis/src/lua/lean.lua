@@ -7,14 +7,14 @@
 -- cost   one TIME, one HGET, one HSET; PEXPIRE if the keys would expire too early; where tickets
 --        stand apart, one HGET and one HDEL more, but for a renewal
 --
--- The value has a form of forms in which head and record are one. What is not as simple as this
--- path needs breaks out of the block before anything is written. Then line and lean_renew try, and
--- in the end lean_words puts the requests into the words of the general path.
+-- The value has a form of forms in which head and record are one. A request or a state that is too
+-- complicated for this path breaks out of the block before anything is written. Then line and
+-- lean_renew try, and in the end lean_words writes the requests as words for the general path.
 -- PLAIN_*: a request that is likely to be plain. First its kind (1 an acquire, 2 a release, 3 a
 --   renewal, 4 a proof), now (below zero: take the server's clock), the fence seen, inbox and
---   series. Then of an acquire number digest permits limit kind ttl margin not_after, what
---   lean_words reads, and about; of a release number digest; of a renewal ttl margin members
---   digest; of a proof, which renews one ticket, number ttl margin.
+--   series. Then of an acquire number digest permits limit kind ttl margin not_after, the fields
+--   for lean_words, and about; of a release number digest; of a renewal ttl margin members digest;
+--   of a proof, which renews one ticket, number ttl margin.
 
 local ARGV = ARGV
 local line = ARGV[1]
@@ -22,17 +22,17 @@ local operation = line and string.byte(line) or 32
 is_packed = operation < 5
 if is_packed then
   local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
-  -- The other requests of a call start as the first does, and are read from TERMS_AT on.
+  -- The other requests of a call start like the first one, and are read from TERMS_AT on.
   local NEXT_ACQUIRE, NEXT_RELEASE = '<I4dI4I4Bddd', '<I4d'
-  -- All that follows the series in an acquire, and in a renewal, as lean_words reads it.
+  -- All fields that follow the series in an acquire and in a renewal, as lean_words reads them.
   local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
-  -- How long requests are, where in each the part after the series begins, and where about begins.
+  -- The lengths of requests, the place in each after the series, and the place where about begins.
   local RELEASE_SIZE, RENEW_SIZE, PROOF_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 93, 74, 172
   local TICKET_ABOUT, PACK_FIRST = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4ddddc0'
   local PACK_RENEWED, PACK_RENEWED_WHOLE = '<Bc56I4ddddddddd', '<Bc56I4dddddddddc0'
-  -- A lone value has at most so many tickets, and takes another one only up to so many bytes. In
-  -- its first so many grants the keys are set to expire early whenever nobody holds: such a name
-  -- may not be used again.
+  -- The most tickets of a lone value, and the most bytes up to which it takes another one. In its
+  -- first MOST_SHORT grants the keys are set to expire early whenever nobody holds, because such a
+  -- name may not be used again.
   local MOST_LONE, LONGEST_LONE, MOST_SHORT = 80, 6144, 16
   local struct, string, redis, key = struct, string, redis, KEYS[1]
   local try, read, pack, byte, sub, find =
@@ -41,13 +41,13 @@ if is_packed then
     local text = try('hget', key, 'h')
     head_text = text
     if not text or #text < IDLE_SIZE then break end
-    -- The causes and tickets are the part of text behind from, and then what this call has added.
+    -- The causes and tickets are the part of text after from, and then the additions of this call.
     -- held, top and free (the free slots below the top) stay nil until a request needs them.
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound,
       term, ends, ends_wall, members, digest, recent, left, from = byte(text)
     if form == LINE_VERSION then break end
     if form >= APART_VERSION and (ARGV[2] or operation ~= 3) then
-      -- All but the renewal of a whole lease need the tickets.
+      -- All requests but the renewal of a whole lease need the tickets.
       local apart = form == APART_VERSION and try('hget', key, 'a')
       if type(apart) ~= 'string' or #text ~= LONE_SIZE then break end
       text, form, is_apart = string.char(LONE_VERSION) .. sub(text, 2) .. apart, LONE_VERSION, true
@@ -70,7 +70,8 @@ if is_packed then
     else
       break
     end
-    -- There is seldom more than one free range. One is from low to high, several are the text free.
+    -- There is seldom more than one free range. One range is from low to high, and several are the
+    -- text free.
     local i, top, free, low, high, now, owner, given, start, granted, about, added, parts =
       1, held, ''
     while line do
@@ -106,8 +107,7 @@ if is_packed then
             read_now = now
           end
           local step = now - wall
-          -- A step back of the server's clock, or something that has run out, is for the general
-          -- path.
+          -- The general path handles a step back of the server's clock, and the end of a lease.
           if step < 0 or step >= left or not (seen <= MOST_FENCE_SEEN) then break end
           clock = clock + (step < bound and step or bound)
           if seen > fence then fence = seen end
@@ -115,7 +115,7 @@ if is_packed then
         end
 
         if operation == 2 and form == FIRST_VERSION then
-          -- The last number that was granted is that of the only ticket.
+          -- The only ticket has the last number that was granted.
           if number ~= last then break end
           if clock + term > till then till = clock + term end
           NOTE_HOLD{ recent, now - wall }
@@ -222,7 +222,7 @@ if is_packed then
           if clock + ttl > till then till = clock + ttl end
           -- The only request of a call, at a name that was idle, makes a value of the form FIRST.
           if i > 1 or ARGV[2] or held > 0 or fence ~= now or size > 0 then
-            -- Three parts of the value go before them.
+            -- Three parts of the value come before the added tickets.
             if not added then added, parts = { '', '', '' }, 3 end
             granted, parts = granted or { pack('<d', now) }, parts + 1
             added[parts] =
@@ -233,10 +233,10 @@ if is_packed then
           held, uses, members, digest = held + permits, uses < 255 and uses + 1 or uses,
             members + 1, (digest + mixed) % DIGESTS
         else
-          -- A renewal says how many tickets it believes it renews, and their digest.
+          -- A renewal names the number of tickets that it expects to renew, and their digest.
           if held == 0 or members ~= number or digest ~= mixed then break end
-          -- The order lists the record under a lower bound of its end. That still holds, unless the
-          -- lease ends earlier now.
+          -- The order lists the record under a lower bound of its end. The bound stays correct,
+          -- unless the lease ends earlier now.
           if form == CROWD_VERSION and now + ttl < ends_wall then break end
           term, ends, ends_wall = ttl, clock + ttl, now + ttl
         end

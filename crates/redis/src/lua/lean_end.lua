@@ -1,15 +1,16 @@
--- lean_end: writes the value that lean has made of the requests, and answers.
+-- lean_end: writes the value that lean has made, and answers.
 -- keys   records order
 -- args   as lean has them
 -- reply  what lean says
 -- cost   one HSET; PEXPIRE if the keys would expire too early; HDEL if the tickets stood apart
 
-    -- A fence far ahead of the clock makes the keys live longer: the general path does that.
+    -- A fence far ahead of the clock makes the keys live longer. The general path handles that.
     if line or fence - now > HALF_DAY then break end
     -- With restart-guard: over.
 
     local need, most, milliseconds, value, apart
-    -- A new string costs as much as it is long, so text is cut only if something went before it.
+    -- Making a string costs as much as it is long, so text is cut only if a part was taken from its
+    -- front.
     local rest = held and (from == 0 and text or sub(text, from + 1))
     if held ~= 0 then
       need = term + HALF_DAY
@@ -51,7 +52,7 @@
         deadline, term, ends, ends_wall, sub(text, LONE_MORE_AT))
     end
     local put = apart and try('hset', key, 'h', value, 'a', apart) or try('hset', key, 'h', value)
-    -- Most answer 0, and then their type is not asked for.
+    -- Most writes answer 0, and for them the check of the type is skipped.
     if put ~= 0 and type(put) == 'table' then break end
     if is_apart then try('hdel', key, 'a') end
     if milliseconds then

@@ -7,8 +7,8 @@
 --        ZADD; PEXPIRE if the keys would expire too early; where nobody else holds, one HDEL
 --
 -- Lean has read the head. Where nobody else holds or is remembered, head and record become one
--- value (CROWD), which lean renews from then on. What is not as simple breaks out before anything
--- is written.
+-- value (CROWD), which lean renews from then on. Any other case breaks out before anything is
+-- written.
 
   repeat
     local line, text = ARGV[1], head_text
@@ -67,7 +67,7 @@
     end
     local value, other, row
     if past == 1 and open == members and pinned < 0 and stated >= 0 and size < 256 then
-      -- Nobody else is here, so one value is to have all that a renewal changes.
+      -- The only session here gets one value with all fields that a renewal changes.
       value = pack(PACK_RENEWED, CROWD_VERSION, asker .. series, members, digest,
         clock, now, fence, bound, deadline, new_ttl, clock + new_ttl, now + new_ttl)
         .. pack(LONE_MORE, 0, last, till, byte(kind), stated, held, top, recent, ranges, size)

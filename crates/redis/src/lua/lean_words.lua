@@ -1,4 +1,4 @@
--- lean_words: puts requests that the lean path left into the words that the rest of the script
+-- lean_words: writes requests that the lean path left as the words that the rest of the script
 --   expects.
 -- keys   records order
 -- args   those of lean; from here on those of begin and of acquire, release and renew

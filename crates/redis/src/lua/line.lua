@@ -9,18 +9,18 @@
 --        the first waiter wants more than is free; PEXPIRE if the keys would expire too early
 --
 -- Lean has read the value. A request changes a few places of it: text is the value before the
--- request, and p1 to p8 are its parts after the request. What is not as simple breaks out before
--- anything is written.
--- The pieces up to line_end are one block. line_session finds whose request it is. line_acquire,
---   line_release and line_renew execute it. line_serve gives what is free to those who wait.
---   line_end writes and answers.
+-- request, and p1 to p8 are its parts after the request. Any case that is not as simple breaks out
+-- before anything is written.
+-- The pieces up to line_end are one block. line_session finds the session of a request.
+--   line_acquire, line_release and line_renew execute the request. line_serve gives free slots to
+--   waiters. line_end writes and answers.
 
   repeat
     local text, line = head_text, ARGV[1]
     if not text or #text < IDLE_SIZE then break end
     if byte(text) ~= LINE_VERSION then
-      -- A lone value becomes a line here when a second session comes, or when its own session has
-      -- to wait.
+      -- A lone value becomes a line here when a second session comes, or when a ticket of its own
+      -- session has to wait.
       local form, free, causes, tickets = byte(text), '', '', ''
       local uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term,
         digest, members, ends, ends_wall, top, recent
@@ -66,7 +66,7 @@
         .. pack(LINE_SESSION, sub(text, 2, 33), sub(text, 34, 57), members, digest, last, till,
         ends, ends_wall, size) .. free .. tickets .. causes
     end
-    -- What is one byte is read without a format.
+    -- Numbers of one byte are read without a format.
     local clock, wall, fence, bound, due, deadline, arrival, recent = read('<dddddddd', text, 2)
     local line_at, high, waiting, uses, places, kind, count, holders, ranges, tail, tail_high =
       byte(text, 66, 76)
@@ -90,7 +90,7 @@
     clock = clock + (step < bound and step or bound)
     if seen > fence then fence = seen end
     if now >= due then
-      -- Due is only a bound, so what ends first is looked up here.
+      -- Due is only a bound, so the first end is looked up here.
       local left = UNBOUNDED
       for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
         local members, _, _, till, ends, ends_wall = read('<BdI4ddd', text, at)
@@ -110,8 +110,8 @@
       due = now + left
     end
     if waiting > 0 and held < limit then
-      -- The first waiter wants more than is free. It holds up those behind it only as long as its
-      -- client listens; parking it is left to the general path.
+      -- The first waiter wants more permits than are free. It holds up the waiters behind it only
+      -- as long as its client listens. The general path parks it.
       local h = LINE_SIZE + 1 + (byte(text, line_at) - 1) * SESSION_SIZE
       local inbox = sub(text, h, h + 31)
       if LISTENERS and inbox ~= sub(who, 1, 32) then

@@ -85,9 +85,9 @@
                 at = at + LINE_WAITER_SIZE + its_size
               end
               -- A newcomer that is first by its rank and finds enough permits would be granted at
-              -- once: the general path does that.
+              -- once. The general path handles that.
               if not at or (before == line_at and permits <= limit - held) then break end
-              -- A waiter stands under the lease of its session's place, and standing in line renews
+              -- A waiter stands under the lease of its session's place, and joining the line renews
               -- that lease.
               local waits, sum, after, known = 0, 0, place, nil
               if is_waiting then

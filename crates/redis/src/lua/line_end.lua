@@ -1,4 +1,4 @@
--- line_end: writes the line, wakes those who were granted permits, and answers.
+-- line_end: writes the line, wakes the waiters that were granted permits, and answers.
 -- keys   records order
 -- args   as lean has them
 -- reply  what line says
@@ -10,7 +10,7 @@
     local is_idle, left, need, most, value, look, milliseconds =
       holders + waiting == 0, deadline - now, nil, nil, nil, -1, nil
     if is_idle then
-      -- The ledger's clock may run freely, and memories alone need the keys for a shorter time.
+      -- The ledger's clock may run freely, and the memories alone need the keys for a shorter time.
       bound, need = UNBOUNDED, till_then - clock
       for at = LINE_SIZE + 70, LINE_SIZE + 70 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
         local till = read('<d', text, at)
@@ -21,8 +21,9 @@
       if need <= ahead and ahead <= HALF_DAY + HALF_DAY then need = ahead + 1 end
       most = need + (given >= 0 and HALF_DAY or SECOND)
     else
-      -- What a lease has left may be all of its ttl, however long ago it was renewed: the ledger's
-      -- clock is slow where the store's makes steps. A line does not know the ttl of each lease.
+      -- A lease may have all of its ttl left, however long ago it was renewed, because the ledger's
+      -- clock is slow while the store's clock makes steps. A line does not know the ttl of each
+      -- lease.
       need = MAX_TTL + HALF_DAY
       most = need + HALF_DAY
     end
@@ -50,8 +51,8 @@
     local first = waiting > 0 and byte(value, line_at)
     local inbox_at = first and LINE_SIZE + 1 + SESSION_SIZE * (first - 1)
     if first and (first == mine or sub(value, inbox_at, inbox_at + 31) == sub(who, 1, 32)) then
-      -- The first waiter is to look in when the first lease ends: if the holder is gone, nobody
-      -- else comes by to notice.
+      -- The first waiter has to look in when the first lease ends. If the holder is gone, no other
+      -- client comes by to notice.
       look = bound
       if due - now < bound then
         for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do

@@ -57,8 +57,8 @@
               sub(text, tickets_at, at - 1), sub(text, after)
             line_at = line_at - (after - at) + #free - (tickets_at - free_at)
           else
-            -- The first waiter wants just what is given back, and nothing else is free: it gets the
-            -- same slots.
+            -- The first waiter wants just the permits that are given back, and nothing else is
+            -- free. So it gets the same slots.
             local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
             local inbox, its_series = read('<c32c24', text, h)
             channel = string.match(key, BEFORE_INBOX) .. INBOX .. inbox
@@ -72,8 +72,8 @@
             place = #text - tail - places * PLACE_SIZE + 1
             while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
             local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
-            -- A lease that is made for the waiter ends no later than its place would have, because
-            -- the client has not been heard from since.
+            -- A lease that is made for the waiter ends no later than its place would have ended,
+            -- because the client has not been heard from since.
             if members == 0 then
               ends, ends_wall = clock + ttl, now + ttl
               if place_ends < ends then ends = place_ends end

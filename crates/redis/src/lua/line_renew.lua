@@ -26,7 +26,8 @@
               at = at + LINE_TICKET_SIZE + size
             end
             if at >= line_at then break end
-            -- If somebody has asked this holder for its permits, the general path tells it so.
+            -- If another client has asked this holder for its permits, the general path reports the
+            -- ask.
             local asked = find(text, '\29', at + LINE_TICKET_SIZE, true)
             if asked and asked < at + LINE_TICKET_SIZE + size then break end
             local told = pack('<dI4I4', its_fence, slot, permits)

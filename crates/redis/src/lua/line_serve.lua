@@ -1,12 +1,13 @@
--- line_serve: waiters of a line get what is free, in order, as far as it goes. Then comes the next
---   request.
+-- line_serve: gives free slots to the waiters of a line, in order, as far as they go. Then comes
+-- the
+--   next request.
 -- keys   records order
 -- args   as lean has them
 -- reply  nothing
 -- cost   one PUBSUB for each waiter that is looked at
 --
--- The case where the first waiter takes just what is given back is in line_release, because it is
--- the usual one and this piece costs more
+-- The case in which the first waiter takes just the permits that are given back is in line_release.
+-- It is the usual case, and this piece costs more
 -- (docs/decisions/0092-who-waits-for-another-number-of-permits.md).
 
       if serves then
@@ -23,7 +24,7 @@
               local listeners = try('pubsub', LISTENERS, channel)[2]
               if not listeners or listeners == 0 then break end
             end
-            -- The limit was lowered: the general path ends this waiter.
+            -- The limit was lowered. The general path ends this waiter.
             if wanted > limit then break end
             is_done = true
             if wanted > limit - held then break end
@@ -47,7 +48,7 @@
             local place = #text - tail - places * PLACE_SIZE + 1
             while place < #text and byte(text, place) ~= heir do place = place + PLACE_SIZE end
             local waits, sum, place_ends, place_wall = read('<Bddd', text, place + 1)
-            -- As in line_release: the new lease ends no later than the place would have.
+            -- As in line_release, the new lease ends no later than the place would have ended.
             if members == 0 then
               ends, ends_wall = clock + ttl, now + ttl
               if place_ends < ends then ends = place_ends end

@@ -4,13 +4,13 @@
 -- reply  nothing
 -- cost   nothing
 
-    -- granted: whether this call might grant something, or tell somebody when to look in. from:
-    -- where the part of the old text begins that is written again. said: the answers to acquires
-    -- and proofs. till_then: until when the session that gave back is remembered.
+    -- granted: whether this call might grant permits, or tell a waiter when to look in. from: the
+    -- start of the part of the old text that is written again. said: the answers to acquires and
+    -- proofs. till_then: until when the session that gave permits back is remembered.
     local i, about, granted, from, said, channel, message, mine, till_then =
       1, nil, waiting > 0, nil, nil, nil, nil, nil, nil
-    -- serves: whether something is free that waiters might get. messages: the wakeups for them,
-    -- each behind its channel.
+    -- serves: whether slots are free that waiters might get. messages: the wakeups for these
+    -- waiters, each behind its channel.
     local serves, messages = false, nil
     local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
     while line do
@@ -33,7 +33,7 @@
             s = LINE_SIZE + 1 + (byte(text, place) - 1) * SESSION_SIZE
             if sub(text, s, s + 31) ~= asker then break end
           else
-            -- The session is new here, or nothing is left of it but a memory.
+            -- The session is new here, or only a memory of it is left.
             if operation ~= 1 then break end
             s = find(text, NOBODY .. series, LINE_SIZE + 1, true)
             if s then

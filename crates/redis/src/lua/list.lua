@@ -1,17 +1,17 @@
--- list: gives the totals of many names, and who is first in line there. It only reads: a name at
---   which something is to be done is left to inspect.
+-- list: gives the totals of many names, and the first waiters of each. It only reads: a name that
+--   has to be settled first is left to inspect.
 -- keys   records order
 -- args   now inbox fence_seen rows
 -- reply  snapshot unused look
--- cost   one HGET for each name; where somebody waits two ZRANGEBYLEX and one HMGET; where
+-- cost   one HGET for each name; where tickets wait two ZRANGEBYLEX and one HMGET; where
 --        something may have run out one HGETALL
 --
 -- The keys of the names follow each other. With the restart guard, the marker follows those of the
 -- first name.
 --
 -- There is an answer for each name, in their order: a snapshot as inspect gives it, without
--- holders; `unused`; or `look`, for a name at which inspect would do something first, or of which
--- too much would have to be read here.
+-- holders; `unused`; or `look`, for a name that inspect would settle first, or of which too much
+-- would have to be read here.
 
 local MOST_LISTED = 1024
 local rows_left, rows_wanted = MOST_LISTED, tonumber(ARGV[4] or '?')
@@ -20,8 +20,8 @@ if not now or not rows_wanted then
 end
 if #KEYS % 2 == 1 then table.remove(KEYS, 3) end
 
--- Tells whether a lease of a name with few rows may have ended by now. fields: what a line has in
--- the place of rows.
+-- Tells whether a lease of a name with few rows may have ended by now. fields: the rows of a line,
+-- which it does not have on the server.
 local function has_ended(key, clock, fields)
   local all = fields and {} or try('hgetall', key)
   if all.err then return true end
@@ -38,7 +38,7 @@ local function has_ended(key, clock, fields)
   return false
 end
 
--- Adds the waiters: first those that can be served. Gives false if they cannot be read.
+-- Adds the waiters, first those that can be served. Gives false if they cannot be read.
 local function add_waiters(answer, key, list, line, in_line)
   local fields, members = {}, {}
   for k = 1, line and min(#in_line, rows_wanted, rows_left) or 0 do members[k] = in_line[k] end
@@ -63,7 +63,7 @@ local function add_waiters(answer, key, list, line, in_line)
   return true
 end
 
--- Answers for a value that is head and record in one. Nobody waits there, and nothing is
+-- Answers for a value that is head and record in one. There are no waiters, and nothing is
 -- configured.
 local function told_alone(form, text)
   local clock, wall, kind, limit, held, holders, recent, ranges, left, ends, ends_wall, _

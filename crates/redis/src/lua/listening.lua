@@ -10,8 +10,8 @@ function ledger.channel_of(inbox)
   return ledger.channels .. inbox
 end
 
--- Tells whether a client listens at an inbox. The client that asks is there, whatever has become of
--- its inbox.
+-- Tells whether a client listens at an inbox. The client that asks is there, even if its inbox is
+-- not.
 function ledger.is_listening(inbox)
   if inbox == asker or not LISTENERS then return true end
   if ledger.listeners[inbox] == nil then

@@ -1,4 +1,4 @@
--- named: keeps the names of slots, and says who gets which of them.
+-- named: keeps the names of slots, and chooses the named slots of each grant.
 -- keys   records order
 -- args   none of its own
 -- reply  of an acquire, no-such-slot
@@ -7,7 +7,7 @@
 --
 -- The names stand in a field of their own, `s`, with commas between them, as `named.rs` writes
 -- them. A head of the format NAMED_VERSION says that there are names. Only this piece and the
--- pieces that call it know of them.
+-- pieces that call it use the names.
 
 ledger.most_looked = 256
 
@@ -19,7 +19,7 @@ function ledger.names_list()
   return ledger.names
 end
 
--- Gives the slots of a grant as the reply has them: with their names, if all of them have one.
+-- Gives the slots of a grant in the form of the reply: with their names, if all of them have one.
 function ledger.slots_told(slots)
   if not head.names then return slots end
   local told, names = {}, ledger.names_list()
@@ -112,8 +112,8 @@ function ledger.take_these(slots)
   return ledger.slots_text(slots)
 end
 
--- Gives the named slots that are free. `fit` takes slots out of it while the waiters are looked at
--- in their order.
+-- Gives the named slots that are free. While the waiters are looked at in their order, `fit` takes
+-- slots out of these.
 function ledger.room()
   local most = #ledger.names_list()
   local room = { open = {}, count = 0, permits = max(ledger.limit_now() - head.held, 0), at = 0 }
@@ -137,8 +137,8 @@ function ledger.take_of(room, slot, taken)
   if taken then taken[#taken + 1] = slot end
 end
 
--- Says what becomes of a waiter: it 'waits' for slots that it wishes for, which nobody behind it
--- gets; it 'stops' everybody behind it; or it 'takes' these slots.
+-- Decides about a waiter. It 'waits' for slots that it wishes for, and no waiter behind it gets
+-- them; it 'stops' every waiter behind it; or it 'takes' these slots.
 function ledger.fit(room, permits, wishes)
   local are_open = true
   for _, slot in ipairs(wishes) do are_open = are_open and room.open[slot] end
@@ -213,12 +213,13 @@ function ledger.serve_named()
       if what == 'takes' then ledger.grant_waiter(waiter, slots) end
     end
   end
-  -- Waiters at which this step did not look have moved up, so another call has to look at them.
+  -- Waiters beyond those that this step looked at have moved up, so another call has to look at
+  -- them.
   if #line == ledger.most_looked and ledger.work < work then ledger.has_backlog = true end
 end
 
--- Tells whether slots may get these names. While anybody holds or waits, names may only be added at
--- the end.
+-- Tells whether slots may get these names. While there are holders or waiters, names may only be
+-- added at the end.
 function ledger.may_be_called(names)
   if head.holders + head.waiting == 0 or not head.names then return true end
   return sub(names .. ',', 1, #head.names + 1) == head.names .. ','

@@ -1,17 +1,17 @@
--- pack: packs and unpacks the head, records and entries, and says when the keys expire.
+-- pack: packs and unpacks the head, records and entries, and computes when the keys expire.
 -- keys   records order
 -- args   now
 -- reply  nothing
 -- cost   nothing but time
 
--- stated, pinned: the limit that holders and waiters state, and the one that an operator has set.
--- passed: how far the store's clock has advanced in all; unlike that clock it never goes back, and
+-- stated, pinned: the limit that holders and waiters state, and the limit that an operator has set.
+-- passed: how far the store's clock has advanced in all. Unlike that clock it never goes back, and
 -- unlike the ledger's clock it is never held back. due: a lower bound, on the scale of passed, of
 -- the first end of a lease or a memory. longest: the longest ttl since the name was last idle.
--- memory: until when a series is remembered, at most. deadline: when the keys expire by themselves,
--- on the store's clock; 0 for never. rows: how many records and entries the hash has. wide: they
--- are so many that the order lists them. free: the free ranges below the top, ascending. spread:
--- they are so many that the order has them.
+-- memory: until when a series is remembered at most. deadline: when the keys expire by themselves,
+-- on the store's clock; 0 for never. rows: the number of records and entries in the hash. wide:
+-- whether they are so many that the order lists them. free: the free ranges below the top,
+-- ascending. spread: whether these are so many that the order has them.
 local function blank_head()
   return { UNTOUCHED_HEAD, wide = false, spread = false, free = {} }
 end
@@ -46,7 +46,7 @@ local function pack_head(h)
 end
 
 -- The ledger's clock advances by at most the bound. So a server's clock that jumps forward ends no
--- lease whose holder is alive, and one that jumps back delays nothing.
+-- lease whose holder is alive, and a clock that jumps back delays nothing.
 local function advance_clock(h)
   local passed = max(now - h.wall, 0)
   h.wall, h.passed = now, h.passed + passed
@@ -134,8 +134,8 @@ local function pack_entry(entry)
     entry.rank, entry.priority, entry.margin, entry.next_lease) .. entry.about
 end
 
--- Reads an entry. One with a fence holds, and one without waits. Gives nothing if the text is
--- damaged.
+-- Reads an entry. An entry with a fence is a holder, and an entry without one is a waiter. Gives
+-- nothing if the text is damaged.
 local function parse_entry(ticket, text)
   local is_holder, is_wisher = sub(text, 1, 1) == 'H', sub(text, 1, 1) == 'V'
   local ok, kind, parked, lease, inbox, permits, ttl, since, x, y, z, next_lease, at, after =
@@ -157,8 +157,8 @@ local function parse_entry(ticket, text)
   return entry
 end
 
--- For how long the head must outlive everything else, because its last fence is ahead of the clock:
--- a head that was forgotten earlier could grant that fence again.
+-- Gives for how long the head must outlive everything else because its last fence is ahead of the
+-- clock. A head that was forgotten earlier could grant that fence again.
 local function owed(h)
   local ahead = h.fence - now
   return ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
@@ -167,7 +167,8 @@ end
 -- Moves the deadline if it is too near or too far, and gives the milliseconds from now until the
 -- keys expire. The keys outlive every lease by half a day or more, so that no smaller step of the
 -- clock ends one. They outlive memories, and a fence that is ahead of the clock, by a second. Tests
--- that give the clock get half a day there, too, because the server expires keys by its own clock.
+-- that set the clock get half a day for these as well, because the server expires keys by its own
+-- clock.
 local function set_deadline(h, is_idle)
   local need = max(is_idle and h.memory - h.clock or h.longest + HALF_DAY, owed(h))
   local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)

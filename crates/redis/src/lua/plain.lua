@@ -5,16 +5,17 @@
 -- reply  nothing; the pieces up to plain_fold are the same block, and answer
 -- cost   one HMGET, or after lean one HGET
 --
--- The block makes no function, because making functions is most of what the general path costs.
--- What is not plain breaks out of the block before anything is written, and the rest of the script
--- begins anew, with functions. Plain means: nothing has run out, the name is not paused, and each
--- request is about a ticket that stands, or is to stand, under the lease with the id of its series.
+-- The block makes no function, because making functions is most of the cost of the general path. A
+-- case that is not plain breaks out of the block before anything is written, and the rest of the
+-- script begins anew, with functions. A state is plain if nothing has expired, the name is not
+-- paused, and each request is about a ticket that stands, or is to stand, under the lease with the
+-- id of its series.
 -- plain_read reads the head, finds the first waiter where something is free, and reads the record
 --   of each request. plain_acquire, plain_release, plain_renew and plain_grant execute it.
 --   plain_end writes. plain_fold makes a line of few rows, and answers.
 --
--- A record is read into locals. When a request is about another record, the changed one goes into
--- `saved`.
+-- A record is read into locals. When the next request is about another record, the changed record
+-- goes into `saved`.
 
 repeat
   local inbox, seen, first = asker ~= '' and asker or NOBODY,

@@ -1,4 +1,4 @@
--- plain_acquire: a newcomer gets its permits, or stands in line where too few are free.
+-- plain_acquire: a newcomer gets its permits, or stands in line if too few are free.
 -- keys   records order
 -- args   those of acquire
 -- reply  queued
@@ -20,8 +20,8 @@
           if pinned < 0 then kind = '-' end
         end
         if kind ~= '-' and kind ~= asked_kind then break end
-        -- `going` is the limit that applies, and `stated` the one that is kept. A limit that has to
-        -- be refused or changed is for the general path.
+        -- `going` is the limit that applies, and `stated` the limit that is kept. The general path
+        -- handles a limit that has to be refused or changed.
         limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
         local going = (rule == '-' or pinned >= 0 or stated >= 0) and limit or asked_limit
         if (rule == 'R' and pinned < 0 or rule == 'E') and going ~= asked_limit then break end
@@ -31,8 +31,8 @@
         if permits <= going - held and waiting == 0 then
           is_granted = true
         else
-          -- The newcomer stands in line under the lease of its session's place, and that renews the
-          -- lease.
+          -- The newcomer stands in line under the lease of its session's place, and joining renews
+          -- that lease.
           local place, most_waiting = sub(line, at + 32, at + 63),
             most == UNBOUNDED and most or min(most, MOST_WAITING)
           if waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then
@@ -89,7 +89,8 @@
           local _, front_rank = read('>c1I8', front or member)
           if front and front ~= member and front_rank == rank + RANK_BIAS then break end
           if not front or rank + RANK_BIAS < front_rank then
-            -- The newcomer passes the line and fits: it would be granted at once.
+            -- The newcomer passes the line and fits, so it would be granted at once. The general
+            -- path handles that.
             if permits <= going - held then break end
             front, front_inbox = member, inbox
           end

@@ -1,4 +1,4 @@
--- plain_end: checks what is left to check, writes and wakes.
+-- plain_end: makes the last checks, writes and wakes.
 -- keys   records order
 -- args   now inbox
 -- reply  nothing
@@ -6,7 +6,8 @@
 
   if i <= #ARGV then break end
 
-  -- Nobody holds or waits: the ledger's clock may run freely, and no stated limit or kind stays.
+  -- Without holders and waiters the ledger's clock may run freely, and no stated limit or kind
+  -- stays.
   local is_idle = holders + waiting == 0
   if is_idle then
     bound, longest, stated, top, free = UNBOUNDED, 0, -1, 0, ''
@@ -40,9 +41,9 @@
     end
   end
   -- Where the record is the only row, it and the head become one value. A pinned name has no
-  -- deadline, so it does not. The only row has the series of its lease, nothing in it is parked,
+  -- deadline, so it stays rows. The only row has the series of its lease, nothing in it is parked,
   -- and no ticket has an entry by itself. A name that is held without a stated limit, as after an
-  -- unpin, stays rows, because a value always states one.
+  -- unpin, also stays rows, because a value always states a limit.
   local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0
     and not (set or add or remove)
     and (not saved or (next(saved) == field and not next(saved, field)))
@@ -91,9 +92,9 @@
     set[#set + 1] = call('cluster', 'myid') .. ' 0'
   end
 
-  -- The server may refuse the first write, and then the general path says so. For want of memory it
-  -- refuses only a call that does nothing but grow: after a removal, Redis lets every write of the
-  -- script pass. After the first write there is no way back.
+  -- The server may refuse the first write, and then the general path reports that. For lack of
+  -- memory it refuses only a call that does nothing but grow: after a removal, Redis lets every
+  -- write of the script pass. After the first write the call cannot be undone.
   local failed = try('hset', records, unpack(set))
   if type(failed) == 'table' then
     if is_growth or type(try('hdel', records, '-')) == 'table' then break end
@@ -110,7 +111,7 @@
       and (milliseconds or not had_order) then
     try('pexpire', order, milliseconds or format('%d', max(floor((deadline - now) / 1000), 1)))
   end
-  -- A wakeup is only a hint. Where this user may not publish, waiters look again in time.
+  -- A wakeup is only a hint. If this user may not publish, waiters look again in time.
   for k = 1, messages and #messages or 0, 2 do try(PUBLISH, messages[k], messages[k + 1]) end
   if refused then
     return redis.error_reply('SEINPAALTORN ' .. string.gsub(refused.err, '[\r\n]', ' '))

@@ -2,10 +2,10 @@
 -- keys   records order
 -- args   none
 -- reply  done
--- cost   if the rows may be few one HGETALL, and if somebody waits one ZRANGEBYLEX; if they are few
---        one HSET, one HDEL, and one ZREM if somebody waits
+-- cost   if the rows may be few one HGETALL, and if tickets wait one ZRANGEBYLEX; if they are few
+--        one HSET, one HDEL, and one ZREM if tickets wait
 --
--- The rows are written already, so nothing is lost where this piece breaks out.
+-- The rows are written already, so breaking out of this piece loses nothing.
 
   repeat
     if not is_packed or folds or rows > MOST_FOLDED or flags > 0 or deadline <= 0

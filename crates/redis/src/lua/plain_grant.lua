@@ -1,5 +1,5 @@
--- plain_grant: grants the first waiter what is free, and does what every grant and every change of
---   a record needs.
+-- plain_grant: grants free slots to the first waiter, and does the work that every grant and every
+--   change of a record needs.
 -- keys   records order
 -- args   none of its own
 -- reply  granted
@@ -37,8 +37,8 @@
             place_listed, 0)
         end
         del[#del + 1], rows, waiting = 't' .. heir, rows - 1, waiting - 1
-        -- A lease that is made for the waiter ends no later than its place would have, because the
-        -- client has not been heard from since.
+        -- A lease that is made for the waiter ends no later than its place would have ended,
+        -- because the client has not been heard from since.
         ttl, about, number, bound = term, sub(heir_text[1], at), tonumber(sub(heir, 25), 16),
           min(bound, margin)
         if #about > 255 then break end
@@ -50,7 +50,7 @@
         is_granted, heir = true, nil
       end
 
-      -- This is done for every grant, at once or from the line.
+      -- This part is done for every grant, at once or from the line.
       if is_granted then
         if top == held or held == 0 then
           if is_spread then break end

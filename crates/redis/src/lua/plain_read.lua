@@ -3,7 +3,7 @@
 -- keys   records order
 -- args   those of acquire, release and renew
 -- reply  nothing
--- cost   one HGET for each record; where something is free and somebody waits, one ZRANGEBYLEX, one
+-- cost   one HGET for each record; where slots are free and tickets wait, one ZRANGEBYLEX, one
 --        HMGET and one PUBSUB
 
   if lone_head then
@@ -33,15 +33,15 @@
     flags % 4 >= 2, flags >= 4
   local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
 
-  -- The record of the request, and what this call is to write besides it and the head.
+  -- The record of the request, and the other writes of this call besides it and the head.
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by,
     listed, size
   local causes, tickets, is_there, is_changed, is_read
   local saved, set, del, add, remove, messages, has_taken_free = lone_field
     and { [lone_field] = lone_record }
-  -- front: who is first in line, if that is known, and false for nobody. is_blocked: the first
-  -- waiter wants more than is free. heir: the waiter that gets what is free. handed: how many have
-  -- got something.
+  -- front: the first waiter in line, if it is known, and false for none. is_blocked: whether the
+  -- first waiter wants more than is free. heir: the waiter that gets the free slots. handed: how
+  -- many waiters have got slots.
   local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies =
     nil, nil, false, false, nil, nil, 0, {}
   -- of_first: the field of the first request's record. If the first waiter is served before that
@@ -50,8 +50,8 @@
 
   while i <= #ARGV or (waiting > 0 and held < limit and not is_blocked) do
     if waiting > 0 and held < limit and not is_blocked then
-      -- Something is free: the first waiter gets it. If it wants more, it holds up the line as long
-      -- as its client listens.
+      -- Slots are free, and the first waiter gets them. If it wants more, it holds up the line as
+      -- long as its client listens.
       local line_up = has_queued and {}
         or try('zrangebylex', order, '[q', '(r', 'limit', handed, '2')
       local ticket, to, wanted, _ = line_up[1] and sub(line_up[1], 10), nil, nil, nil

@@ -38,8 +38,8 @@
             remove[#remove + 1] = 'm' .. sub(field, 2) .. ticket
           end
         end
-        -- If another client keeps the ticket, it must be told or the release refused: that is for
-        -- the general path.
+        -- If another client keeps the ticket, that client must be told or the release refused. The
+        -- general path does that.
         if keeper ~= inbox or what < 3 or open < 1 then break end
         if is_wide then
           remove = remove or {}

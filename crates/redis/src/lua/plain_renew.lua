@@ -1,5 +1,6 @@
--- plain_renew: extends a lease, or says of some tickets of a record that they are held and extends
---   their lease.
+-- plain_renew: extends a lease, or confirms that some tickets of a record are held and extends
+-- their
+--   lease.
 -- keys   records order
 -- args   those of renew
 -- reply  renewed tickets

@@ -5,8 +5,7 @@
 -- cost   one HGET for each record; one ZRANGEBYLEX for each look at the order, after writing what
 --        is pending
 --
--- A name with few rows has only its waiters in the order. What ends first is found by reading all
--- its rows.
+-- A name with few rows has only its waiters in the order. Reading all its rows finds the first end.
 
 local MOST_LOADED = 512
 
@@ -69,7 +68,7 @@ function ledger.load_all()
 end
 
 -- Loads the records whose bound is not after till, and some more, so that not every call has to.
--- Records with a bound that is too low are corrected.
+-- Bounds that are too low are corrected.
 function ledger.load_listed(till, least)
   local after, count = '[e', 0
   while count < max(MOST_LOADED, least) do
@@ -101,7 +100,7 @@ function ledger.load_member(member)
   end
 end
 
--- Reads all records of which something may end by then.
+-- Loads all records in which a lease or a memory may end by then.
 function ledger.load_until(till, least)
   least = least or 0
   if ledger.loaded_till and till <= ledger.loaded_till and least == 0 then return end
@@ -119,7 +118,7 @@ function ledger.sharpen()
   end
 end
 
--- Gives the records for which find gives a time, in the order of those times.
+-- Gives the records that have a time by find, in the order of those times.
 function ledger.sorted(find)
   local list = {}
   for id, record in pairs(ledger.records) do
@@ -243,8 +242,9 @@ function ledger.holders_listed(rows)
   return members
 end
 
--- The memory of a series has the last number that was granted or ended, until when it is kept, how
--- many tickets of the series hold, and why those numbers ended that were not simply released.
+-- The memory of a series has the last number that was granted or ended, the time until which it is
+-- kept, the number of tickets of the series that hold, and the causes of the numbers that were not
+-- simply released.
 
 function ledger.series_of(ticket)
   return sub(ticket, 1, 24) .. '00000000'

@@ -5,8 +5,8 @@
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALOOM SEINPAALFAILED
 -- cost   nothing, or what had to be written when the error came
 
--- A script that was ended by an error cannot take back what it has written. It writes the rest, and
--- the answer says that the state may be torn.
+-- A script that was ended by an error cannot take back its writes. It writes the rest, and the
+-- answer says that the state may be torn.
 function ledger.refusal_of(raised)
   if ledger.has_written then pcall(ledger.flush, true) end
   if type(raised) == 'table' and raised.refusal then

@@ -7,7 +7,7 @@
 --
 -- slots: all, or text like 0-2,5.
 
--- The request names slots, and not how many, so it is safe to send twice.
+-- The request names slots, and not their number, so it is safe to send twice.
 function ledger.release_some(entry, some)
   local kept, taken = ledger.slots_take(ledger.slots_of(entry.slots), some)
   if #kept == 0 then

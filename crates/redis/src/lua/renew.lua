@@ -1,4 +1,4 @@
--- renew: extends a lease, if client and server agree on what stands under it, or by ticket.
+-- renew: extends a lease if client and server agree on its tickets, or extends it ticket by ticket.
 -- keys   records order
 -- args   lease ttl margin whom
 -- reply  renewed differs gone tickets
@@ -45,8 +45,8 @@ function ledger.renew_ticket(ticket, renew)
   local asks = match(entry.about, '\29.*$')
   if entry.inbox == ledger.me and entry.lease ~= renew.lease and asks then
     -- A ticket with an ask stays under a lease of its own until its grant ends. Otherwise a late
-    -- copy of an earlier renewal could put it back under the session's lease, whose renewal does
-    -- not tell asks.
+    -- copy of an earlier renewal could put it back under the session's lease, and renewals of that
+    -- lease do not report asks.
     local apart = ledger.lease_of(entry.lease)
     if apart then ledger.extend(apart, renew, ledger.me) end
     renew.holds_apart = true
@@ -56,8 +56,8 @@ function ledger.renew_ticket(ticket, renew)
   elseif ledger.me then
     return 'attached'
   else
-    -- Another client keeps the lease and renews it at its own pace, so the asker only learns what
-    -- is left.
+    -- Another client keeps the lease and renews it at its own pace, so the asker only learns how
+    -- long the lease still lasts.
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end

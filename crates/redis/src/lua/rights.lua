@@ -1,13 +1,13 @@
--- rights: finds out what this user may not do, without doing it.
+-- rights: finds the commands that this user may not run, without running them.
 -- keys   none, so that any node of a cluster can be asked
 -- args   key channel publish listeners word...
 -- reply  a list of words
 -- cost   nothing: a server of 7.0 or newer is asked, and an older one is told to do what cannot
 --        succeed
 --
--- The key is one that nobody writes. To an old server each command goes with the right number of
--- arguments, one of which is nonsense: the server looks at the permission, and nothing happens. A
--- command that only reads finds nothing there.
+-- No client writes the key. To an old server each command goes with the right number of arguments,
+-- one of which is nonsense: the server checks the permission, and nothing happens. A command that
+-- only reads finds nothing there.
 local key, channel, publish, listeners = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local tries = {
   { 'time' }, { 'exists', key }, { 'type', key },

@@ -7,7 +7,8 @@
 function ledger.send(command, key, list)
   for from = 1, #list, 1000 do
     call(command, key, unpack(list, from, min(from + 999, #list)))
-    -- This is noted only after the command: if the server refuses the first one, nothing is torn.
+    -- The write is noted only after the command: if the server refuses the first one, nothing is
+    -- torn.
     ledger.has_written = true
   end
 end

@@ -1,5 +1,6 @@
--- settle: ends what has run out and serves the queue. At the end of a script it forgets what is
---   old.
+-- settle: ends leases that have run out, and serves the queue. At the end of a script it forgets
+-- old
+--   memories.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
@@ -44,7 +45,7 @@ function ledger.limit_now()
   return head.pinned or head.stated or 1
 end
 
--- A limit that nobody pinned ends with the last holder and waiter, even while tickets are
+-- A limit that no operator pinned ends with the last holder and waiter, even while tickets are
 -- remembered.
 function ledger.drop_terms()
   if head.holders + head.waiting > 0 then return end
@@ -92,7 +93,7 @@ function ledger.leave(entry)
   end
 end
 
--- Notes why a number ended. One that was released has no note.
+-- Notes the cause of a number's end. A number that was released has no note.
 function ledger.note(ends, number, cause)
   local at = #ends + 1
   while at > 1 and ends[at - 1][1] >= number do at = at - 1 end
@@ -101,8 +102,8 @@ function ledger.note(ends, number, cause)
   if #ends > MOST_ENDS then table.remove(ends, 1) end
 end
 
--- From now on no ticket of this series up to this number is granted. opened: 1 for a grant, -1 for
--- its end, 0 otherwise.
+-- Makes sure that no ticket of this series up to this number is granted from now on. opened: 1 for
+-- a grant, -1 for its end, 0 otherwise.
 function ledger.raise(ticket, ttl, opened, cause)
   local series, number = ledger.series_of(ticket), ledger.number_of(ticket)
   local memory = ledger.memory_of(series)
@@ -172,7 +173,7 @@ function ledger.expire_by_wall()
   end
 end
 
--- No time passes within a call, so what is due was due when the call began.
+-- No time passes within a call, so only leases that were due when the call began are due.
 function ledger.expire()
   if not ledger.is_due or head.holders + head.waiting == 0 then return end
   ledger.load_until(head.passed)
@@ -247,8 +248,8 @@ function ledger.park(entry)
   end
 end
 
--- A lease that is made for a waiter ends no later than its place would have, because the client has
--- not been heard from since.
+-- A lease that is made for a waiter ends no later than its place would have ended, because the
+-- client has not been heard from since.
 function ledger.grant_waiter(entry, slots)
   local place = ledger.lease_of(entry.lease)
   local ends, ends_wall = place.ends, place.ends_wall

@@ -27,7 +27,7 @@ function ledger.slots_count(slots)
   return count
 end
 
--- Adds a range, and joins it with those that it touches. The ranges stay ascending.
+-- Adds a range, and joins it with the ranges that it touches. The ranges stay ascending.
 function ledger.slots_insert(slots, first_slot, last_slot)
   local joined, kept = { first_slot, last_slot }, {}
   for _, range in ipairs(slots) do
@@ -42,7 +42,7 @@ function ledger.slots_insert(slots, first_slot, last_slot)
   return kept
 end
 
--- Gives what is left of `slots` without `others`, and the slots that both have.
+-- Gives the slots of `slots` that are not in `others`, and the slots that both have.
 function ledger.slots_take(slots, others)
   local kept, taken = {}, {}
   for _, range in ipairs(slots) do
@@ -60,8 +60,8 @@ function ledger.slots_take(slots, others)
   return kept, taken
 end
 
--- Few free ranges stand in the head. Once there are many, all stand in the order, until nothing is
--- held.
+-- A few free ranges stand in the head. Once there are many, all of them stand in the order, until
+-- no slot is held.
 function ledger.push_free_slots(first_slot, last_slot)
   ledger.is_dirty = true
   if not head.spread then

@@ -5,7 +5,7 @@
 -- cost   one HGET, and what settling costs
 
 ledger.operations = {}
--- The inbox of the client that asks; nothing for an operator, who has none.
+-- The inbox of the client that asks, or nothing for an operator, who has none.
 ledger.me = asker ~= '' and asker or nil
 
 function ledger.ttl_of(text, what)
@@ -28,7 +28,7 @@ function ledger.start()
   ledger.settle()
 end
 
--- Says how a ticket that is not here has ended, or false if nothing is known of it.
+-- Gives the cause of the end of a ticket that is not here, or false if the ledger does not know it.
 function ledger.cause_of(ticket)
   local memory, number = ledger.memory_of(ledger.series_of(ticket)), ledger.number_of(ticket)
   if not memory or number > memory.last then return false end
@@ -38,12 +38,12 @@ function ledger.cause_of(ticket)
   return 'released'
 end
 
--- A client may end its own grants and any waiting ticket. An operator may end all.
+-- A client may end its own grants and any waiting ticket. An operator may end any ticket.
 function ledger.may_end(entry)
   return not entry.fence or not ledger.me or entry.inbox == ledger.me
 end
 
--- Gives a ticket back. If another client has it, that client is told.
+-- Gives a ticket back. If another client has it, tells that client.
 function ledger.release_all(entry, cause)
   if cause == 'released' and entry.fence then
     NOTE_HOLD{ head.recent, now - entry.since }

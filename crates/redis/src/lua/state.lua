@@ -1,4 +1,4 @@
--- state: says what is kept of one name, and reads its head.
+-- state: describes the data of one name, and reads its head.
 -- keys   records order
 -- args   now inbox fence_seen
 -- reply  nothing; the pieces after this one build on it
@@ -6,17 +6,18 @@
 -- cost   one HGET; for a name without a head one EXISTS
 --
 -- records is a hash with these fields:
---   h: the head. a: what stands apart from it (see forms). s: the names of the slots, if they have
---     names. n: in a cluster, the node where the name is at home, and until when it settles there.
+--   h: the head. a: the rest of a value whose tickets stand apart (see forms). s: the names of the
+--     slots, if they have names. n: in a cluster, the node where the name is at home, and until
+--     when it settles there.
 --   rLEASE: a record, which has a lease, the memory of the series whose number 0 is the lease's id,
 --     and tickets of both.
 --   tTICKET: an entry, which is a waiter, or a holder for which no record has room.
 --
--- order is a sorted set. All scores are 0, and a member is a letter and then numbers of eight bytes
--- or ids:
+-- order is a sorted set. All scores are 0. A member is a letter and then numbers of eight bytes or
+-- ids:
 --   q RANK TICKET: a waiter. k RANK TICKET: a parked waiter.
 --   f FIRST LAST: free slots, if the name is spread.
---   e DUE LEASE, if the name is wide: a record, by a lower bound of when something of it ends.
+--   e DUE LEASE, if the name is wide: a record, by a lower bound of its first end.
 --   m LEASE TICKET, if the name is wide: an entry. g FENCE TICKET: a holder.
 --   z: in a cluster, so that the key is always there.
 --
@@ -24,9 +25,9 @@
 -- Redis formats numbers slowly and, above 2^31, not always as integers.
 
 -- Functions and state are fields of this table. Whenever a function captures a local, Lua walks the
--- list of all locals that are captured so far, and a hundred of them would cost more than
--- everything else that a call does. The table is the local that is captured most, so it stands
--- last, where the walk begins.
+-- list of all locals that are captured so far, and a hundred of them would cost more than the rest
+-- of the call. The table is the local that most functions capture, so it stands last, where the
+-- walk begins.
 local ledger = {
   records = {}, entries = {}, dirty_records = {}, dirty_entries = {}, gone = {}, placed = {},
   is_dirty = false,
@@ -71,8 +72,8 @@ function ledger.unreadable(text)
   ledger.corrupt('the head of the name')
 end
 
--- A key of somebody else is never taken for ours. Without a head, nothing may be there but an order
--- whose records were evicted or deleted, and that order is dropped.
+-- A key of another program is never taken for ours. Without a head, nothing may be there but an
+-- order whose records were evicted or deleted, and that order is dropped.
 function ledger.start_afresh()
   ledger.is_fresh = true
   head = blank_head()
@@ -92,7 +93,7 @@ function ledger.has_order()
   return ALWAYS_LISTED or head.waiting > 0 or head.wide or head.spread
 end
 
--- A line has no rows on the server, so all that it has counts as changed, and is written as rows.
+-- A line has no rows on the server, so all its data counts as changed, and is written as rows.
 function ledger.read_line(text)
   local is_whole, line_head, fields = pcall(unfold_line, text)
   if not is_whole then ledger.corrupt('the head of the name') end

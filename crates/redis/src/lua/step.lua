@@ -34,7 +34,8 @@ function ledger.is_blank()
   return head.holders + head.waiting + head.past == 0 and not head.pinned and not head.paused
 end
 
--- Nobody holds or waits: the ledger's clock may run freely, and slots start from the bottom again.
+-- Prepares the name for a time without holders and waiters: the ledger's clock may run freely, and
+-- slots start from the bottom again.
 function ledger.rest()
   head.bound, head.longest = UNBOUNDED, 0
   ledger.drop_terms()
@@ -45,7 +46,7 @@ function ledger.rest()
   if head.wide and head.rows <= MOST_ROWS / 2 then ledger.narrow() end
 end
 
--- Takes the rows out of the order, because so few are left that reading all is cheap.
+-- Takes the rows out of the order, because they are so few that reading all of them is cheap.
 function ledger.narrow()
   ledger.flush()
   ledger.load_all()
@@ -87,7 +88,7 @@ function ledger.keep(is_idle)
 end
 
 function ledger.finish()
-  -- This comes last, so that it never takes a waiter's share of the work.
+  -- Forgetting comes last, so that it never takes a waiter's share of the work.
   ledger.forget()
   local look = ledger.look_in()
   local is_idle = head.holders == 0 and head.waiting == 0

@@ -6,7 +6,7 @@
 --        that name
 -- cost   an acquire for each name
 --
--- The scripts of acquire and cancel stand before this piece, each made a function of its keys and
+-- The scripts of acquire and cancel stand before this piece, each as a function of its keys and
 -- arguments.
 
 local names, at, calls = tonumber(ARGV[1]), 2, {}
@@ -19,8 +19,8 @@ for i = 1, names do
   at = at + count + 2
 end
 
--- Gives the arguments of a call, with its acquire or with another request in its place. It copies
--- them, because a script may change its own.
+-- Gives the arguments of a call, with its acquire or with another request in its place. They are
+-- copied, because a script may change its arguments.
 local function arguments(call, line)
   local copy = {}
   for i, argument in ipairs(call.args) do copy[i] = argument end

@@ -1,12 +1,13 @@
--- unfold: makes the head and the record, as rows have them, from a value that is both.
+-- unfold: makes the head and the record, in the form of rows, from a value that is both.
 -- keys   records order
 -- args   none
 -- reply  lone_head lone_field lone_record: the head, and field and text of the record; nothing if
 --        the text is not such a value or is damaged
 -- cost   where the tickets stand apart one HGET
 --
--- This piece stands twice in a script: once in plain, as it is, because a function that knows so
--- many names is dear to make, and once in a function for the general path.
+-- This piece stands twice in a script: once in plain, as it is, and once in a function for the
+-- general path. In plain it is no function, because making a function with so many names costs
+-- much.
 
 local lone_head, lone_field, lone_record
 local form, apart, its_flags, its_rows, its_listed, ahead =

@@ -25,8 +25,8 @@ local function unfold_line(text)
       read(LINE_SESSION, text, LINE_SIZE + 1 + (k - 1) * SESSION_SIZE)
     sessions[k] = { inbox, series }
     if till > 0 then
-      -- A line does not keep the ttl of a lease. What is left of the lease is enough: the keys are
-      -- needed for so long.
+      -- A line does not keep the ttl of a lease. The time that the lease has left is enough,
+      -- because the keys are needed for no longer.
       local is_held, ttl = members > 0, max(ends - clock, 0)
       fields['r' .. series .. '00000000'] = pack(RECORD, is_held and 3 or 1, last, till,
         members, ttl, ends, ends_wall, members, digest, 0, is_held and inbox or NOBODY, 0, causes)

@@ -5,7 +5,7 @@
 -- reply  nothing
 -- cost   nothing
 --
--- This node cannot tell who listens, so everybody is taken to listen.
+-- This node cannot tell which clients listen, so every client counts as listening.
 local PUBLISH, LISTENERS, BEFORE_INBOX, INBOX = 'spublish', false, '^.*$', ':inbox:'
 local SETTLING, ALWAYS_LISTED = false, true
 

@@ -4,9 +4,9 @@
 -- reply  nothing
 -- cost   nothing
 --
--- The pieces wire_* say how a script publishes a wakeup and counts the listeners of an inbox. The
--- channel of an inbox is what BEFORE_INBOX matches in the key of the records, then INBOX, then the
--- inbox.
+-- The pieces wire_* define how a script publishes a wakeup and counts the listeners of an inbox.
+-- The channel of an inbox is the part of the records' key that BEFORE_INBOX matches, then INBOX,
+-- then the inbox.
 --
 -- Every client that listens is connected to this one server, so an inbox without a listener belongs
 -- to a client that is gone: there is no time of settling.

@@ -14,8 +14,8 @@
 -- l e z: string, hash, list, set, sorted set; - any or the same; n none); whether the command
 -- counts (i and f: the value; j and g: a field of a hash); and w if it writes.
 --
--- Nothing is written before the id, and nothing of the group until every command has been looked
--- at.
+-- Nothing is written before the id, and no command of the group is executed until all of them have
+-- been checked.
 
 local TYPES = { s = 'string', h = 'hash', l = 'list', e = 'set', z = 'zset', n = 'none' }
 local id, not_after = KEYS[3], tonumber(ARGV[4] or '?')
@@ -27,8 +27,8 @@ local function plain_error(reply)
   return (string.gsub(string.gsub(reply.err, '^%-', ''), '[\r\n]', ' '))
 end
 
--- Decides as the ledger would, rule by rule: a lease that another client renews counts by the wall
--- clock, too.
+-- Decides as the ledger would, rule by rule: a lease that another client renews also has to hold by
+-- the wall clock.
 local function is_held(head, ticket, fence)
   local id = sub(ticket, 1, 24) .. '00000000'
   local found = call('hmget', records, 'r' .. id, 't' .. ticket)
@@ -79,7 +79,7 @@ local function is_integer(text)
   return text == '0' or (#text <= 20 and match(text, '^%-?[1-9]%d*$'))
 end
 
--- Says why a command that counts cannot work, if it cannot.
+-- Gives the reason why a command that counts cannot work, or nothing.
 local function not_a_number(command, letter, value)
   if value then
     -- The group itself has put this value there.
@@ -94,7 +94,7 @@ local function not_a_number(command, letter, value)
   return not is_number and 'the value is not a number'
 end
 
--- Gives the first command that cannot work, and why.
+-- Gives the first command that cannot work, and the reason.
 local function misfit(list)
   local types, is_changed, values = {}, {}, {}
   for i, command in ipairs(list) do
@@ -131,7 +131,7 @@ local function write()
   local lifetime = format('%d', floor((not_after - now) / 1000) + 1000)
   local before = call('get', id)
   if before then
-    -- This is a write, so that waiting for replicas covers a repeated request, too.
+    -- This is a write, so that waiting for replicas also covers a repeated request.
     call('pexpire', id, lifetime)
     return cmsgpack.unpack(before)
   end

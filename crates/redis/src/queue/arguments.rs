@@ -1,5 +1,5 @@
-//! What the script of queues is given: the requests one after the other, and then payloads as they
-//! are. `lua/queue/forms.lua` has the formats.
+//! The arguments of the script of queues: the requests one after the other, and then the payloads
+//! unchanged. `lua/queue/forms.lua` has the formats.
 
 use redis::{RedisWrite, ToRedisArgs};
 use seinpaal_proto::{
@@ -31,8 +31,8 @@ impl ToRedisArgs for Argument<'_> {
     }
 }
 
-/// Refuses a batch that no session sends, before its payloads travel. The script refuses too many
-/// requests and a payload that is too long as well, but not too many bytes in all.
+/// Refuses a batch that no session sends, before its payloads travel. The script also refuses too
+/// many requests and a payload that is too long, but it does not check the sum of all payloads.
 pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     let payloads = batch.requests.iter().filter_map(|request| match request {
         Request::Push(push) => Some(push.payload.len()),
@@ -87,7 +87,7 @@ fn put(line: &mut Vec<u8>, request: &Request) {
     }
 }
 
-/// Puts a push. How it is due, its group and its key follow if it has any of them.
+/// Puts a push. The due time, the group and the key follow if the push has any of them.
 fn put_push(line: &mut Vec<u8>, push: &Push) {
     let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
     line.push(if is_plain { 1 } else { 5 });
@@ -130,13 +130,14 @@ fn put_text(line: &mut Vec<u8>, text: &str) {
     line.extend(text.bytes());
 }
 
-/// The length of a text. One that does not fit becomes the largest, which the script cannot read.
+/// The length of a text. A length that does not fit becomes the largest number, which the script
+/// refuses.
 fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// A delivery as it is listed behind the head of a queue. A number that is not exact becomes one
-/// that no delivery has.
+/// A delivery as it is listed behind the head of a queue. A number that Lua cannot hold exactly
+/// becomes one that no delivery has.
 fn listed(Delivery { id, fence }: Delivery) -> [u8; 16] {
     let [id, fence] = [id.0, fence.0].map(|number| u128::from(number.min(MOST_EXACT)));
     (id << 64 | fence).to_be_bytes()
@@ -160,7 +161,7 @@ fn words(request: &Request) -> String {
         Request::Configure(Configure::Resume) => "configure resume ".into(),
         Request::Inspect { rows } => format!("inspect {rows}"),
         Request::List { after, rows } => format!("list {rows} {after}"),
-        // `put` packs these. The script would refuse the word.
+        // `put` packs these requests. The script would refuse the word.
         Request::Push(_) | Request::Pop(_) | Request::Renew(_) => "packed".into(),
     }
 }
@@ -175,7 +176,7 @@ fn finish_line(Delivery { id, fence }: Delivery, how: &How) -> String {
         How::Fail { delay, reason } => {
             format!("fail {id} {fence} {} {}", delay.min(&MOST_EXACT), reason.as_str())
         }
-        // `put` packs it.
+        // `put` packs an acknowledgement.
         How::Acknowledge => "packed".into(),
     }
 }

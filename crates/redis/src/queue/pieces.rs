@@ -1,6 +1,6 @@
 //! The script of queues, from its pieces.
 
-/// The script of queues, without how wakeups travel.
+/// The script of queues, without the piece that says how wakeups travel.
 pub(crate) const QUEUE: &str = concat!(
     include_str!("../lua/queue/forms.lua"),
     include_str!("../lua/queue/straight.lua"),

@@ -41,7 +41,7 @@ fn done_of(value: &Value) -> Option<Replies> {
     })
 }
 
-/// Reads the reply to a request. A value that cannot be read comes back, to be shown.
+/// Reads the reply to a request. A value that cannot be read is returned as the error, to be shown.
 fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
     let Value::Array(parts) = answer else {
         return said(&answer, request).ok_or(answer);
@@ -56,8 +56,8 @@ fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
     read.ok_or(Value::Array(parts))
 }
 
-/// Reads a reply in words. A number of the request that is not exact on the server is told as it
-/// was asked.
+/// Reads a reply in words. The reply repeats numbers from the request, so a number that is not
+/// exact on the server comes back as it was asked.
 fn said(answer: &Value, request: &Request) -> Option<Reply> {
     let mut words = ReplyWords::of(answer)?;
     let reply = match request {
@@ -73,7 +73,7 @@ fn said(answer: &Value, request: &Request) -> Option<Reply> {
     })
 }
 
-/// Reads the reply to a renewal. A delivery that is lost is told by its place in the request.
+/// Reads the reply to a renewal. A lost delivery is named by its place in the request.
 fn renewed(mut words: ReplyWords<'_>, deliveries: &[Delivery]) -> Option<Reply> {
     let valid_for = Some(words.number()?);
     let places = words.rest().split(',').filter(|place| !place.is_empty());
@@ -142,7 +142,7 @@ fn work(mut words: ReplyWords<'_>) -> Option<WorkRow> {
     Some(WorkRow { id, fence, attempt, group, by, about, worked, valid_for })
 }
 
-/// Reads a page of items: where the next page begins, and the rows.
+/// Reads a page of items: the place where the next page begins, and the rows.
 fn items(words: &ReplyWords<'_>, rest: &[Value]) -> Option<Reply> {
     let next = match words.rest() {
         "-" => None,
@@ -158,7 +158,7 @@ fn item_row((line, payload): (&Value, &Value)) -> Option<ItemRow> {
     let (id, attempt, most) = (ItemId(words.number()?), words.parsed()?, words.parsed()?);
     let priority = priority(&mut words)?;
     let (pushed, length, said) = (words.number()?, words.parsed()?, words.word()?);
-    // The texts are last, behind their lengths, because they may hold anything.
+    // The texts stand last, behind their lengths, because they may contain any character.
     let sizes: [usize; 3] = [words.parsed()?, words.parsed()?, words.parsed()?];
     let (group, rest) = words.rest().split_at_checked(sizes[0])?;
     let (about, rest) = rest.split_at_checked(sizes[1])?;

@@ -1,5 +1,6 @@
 //! The answers of the straight path: the time alone, the time with the number of the first item
-//! that was pushed, or what was popped. `lua/queue/straight*.lua` say what the path takes.
+//! that was pushed, or the items that were popped. `lua/queue/straight*.lua` say which requests the
+//! path takes.
 
 use redis::Value;
 use seinpaal_proto::{
@@ -10,8 +11,8 @@ use seinpaal_proto::{
 
 use crate::reply::exact;
 
-/// Returns whether an answer is that of the straight path. Any other is a list that begins with a
-/// word.
+/// Returns whether an answer is one of the straight path. Any other answer is a list that begins
+/// with a word.
 pub(super) fn is_straight(answer: &Value) -> bool {
     match answer {
         Value::Array(parts) => matches!(parts.first(), Some(Value::Int(_))),
@@ -20,7 +21,7 @@ pub(super) fn is_straight(answer: &Value) -> bool {
     }
 }
 
-/// The replies: what was asked, with what the answer adds.
+/// The replies, made of the requests and the numbers in the answer.
 pub(super) fn read(answer: &Value, requests: &[Request]) -> Option<Replies> {
     let (now, replies) = match answer {
         Value::Int(now) => {
@@ -36,7 +37,7 @@ pub(super) fn read(answer: &Value, requests: &[Request]) -> Option<Replies> {
     (now <= UNBOUNDED).then_some(Replies { now, replies, backlog: false, look_in: None })
 }
 
-/// The replies if everything was done. Items that were pushed have numbers from `first` on.
+/// The replies if every request was executed. Items that were pushed have numbers from `first` on.
 fn done(requests: &[Request], first: u64) -> Option<Vec<Reply>> {
     let reply = |(request, number): (&Request, u64)| {
         Some(match request {
@@ -62,16 +63,16 @@ fn popped(parts: &[Value], requests: &[Request]) -> Option<(u64, Vec<Reply>)> {
     });
     let items = pairs.collect::<Option<Vec<_>>>()?;
     let mut replies = done(before, 0)?;
-    // 0 for no items is what the general path says, too.
+    // The general path also answers 0 if there are no items.
     let valid_for = Some(if items.is_empty() { 0 } else { pop.ttl });
     replies.push(Reply::Popped { items, valid_for, left: u64::try_from(*left).ok()? });
     Some((u64::try_from(*now).ok()?, replies))
 }
 
-/// How many bytes `POPPED` has before what the item's maker says of it.
+/// How many bytes `POPPED` has before the text that describes the item.
 const ABOUT: usize = 33;
 
-/// An item that was popped and has no group, as `POPPED` says.
+/// An item that was popped and has no group, in the format `POPPED`.
 fn item(told: &[u8], payload: &[u8]) -> Option<Popped> {
     let id = u64::from_be_bytes(*told.first_chunk()?);
     let counted = |at: usize| Some(u32::from_le_bytes(*told.get(at..)?.first_chunk()?));

@@ -1,4 +1,4 @@
-//! What the files say about themselves is true.
+//! Checks that the headers of the files of queues are true.
 
 use super::pieces::QUEUE;
 
@@ -17,7 +17,7 @@ const PIECES: [(&str, &str); 24] = pieces![
     "refusal", "queue/step"
 ];
 
-/// What a header says in this field. Its further lines are indented as far as its first.
+/// The text of a field in a header. Its further lines are indented as far as its first.
 fn field(source: &str, field: &str) -> Option<String> {
     let start = format!("-- {field} ");
     let mut lines = source.lines().take_while(|line| line.starts_with("--"));

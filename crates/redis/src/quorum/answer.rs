@@ -10,7 +10,7 @@ use crate::reply::{ReplyWords, number, reply};
 pub(super) struct NodeAnswer {
     /// The node's clock.
     pub(super) now: Micros,
-    /// The node has work left over.
+    /// Whether the node has work left over.
     pub(super) backlog: bool,
     pub(super) guard: NodeGuard,
     /// One reply for each line, in their order.
@@ -18,7 +18,7 @@ pub(super) struct NodeAnswer {
     pub(super) state: NodeState,
 }
 
-/// Each node's answer to one line. `None`: it has not answered.
+/// Each node's answer to one line, or `None` if the node has not answered.
 pub(super) type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 /// How far a node is to be trusted.
@@ -27,9 +27,9 @@ pub(super) struct NodeGuard {
     /// The `run_id` of the server, which is new with every start.
     pub(super) run: String,
     pub(super) word: GuardWord,
-    /// The guard that is stored there.
+    /// The length of the guard that is stored there.
     pub(super) stored: Micros,
-    /// For how much longer it admits nobody.
+    /// For how much longer the node admits nobody.
     pub(super) left: Micros,
 }
 
@@ -45,10 +45,10 @@ pub(super) enum GuardWord {
     Differs,
 }
 
-/// The settings at a node, and which of the asker's waiters may look again.
+/// The settings at a node, and the waiters of the asker that may look again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct NodeState {
-    /// The greatest fence that it has voted for.
+    /// The greatest fence that the node has voted for.
     pub(super) fence: u64,
     pub(super) stated: Register<Option<u32>>,
     pub(super) pinned: Register<Option<u32>>,
@@ -57,7 +57,8 @@ pub(super) struct NodeState {
     pub(super) looks: Vec<Ticket>,
 }
 
-/// A value with the version that was given with it. Version 0: nobody has set it on purpose.
+/// A value with the version that was given with it. A value with version 0 was never set on
+/// purpose.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Register<T> {
     pub(super) version: u64,
@@ -71,7 +72,7 @@ pub(super) enum NodeReply {
     Took(Vote),
     /// No vote.
     Not(NodeRefusal),
-    /// A setting was taken over, and this is the limit there now.
+    /// A setting was taken over, and this is the limit that the node has now.
     Set(u32),
     /// A setting was not taken over, because the node has this later version of it.
     Stale(u64),
@@ -84,7 +85,7 @@ pub(super) struct Vote {
     pub(super) ticket: Ticket,
     pub(super) fence: u64,
     pub(super) slots: Slots,
-    /// The time that is left of its lease there.
+    /// The time that is left of the ticket's lease there.
     pub(super) left: Micros,
     /// The other holders. Their slots are told only if some are above the limit.
     pub(super) others: NodeHolders,
@@ -95,7 +96,7 @@ pub(super) struct Vote {
 pub(super) struct NodeRefusal {
     pub(super) ticket: Ticket,
     pub(super) why: RefusedFor,
-    /// The greatest fence that it has voted for.
+    /// The greatest fence that the node has voted for.
     pub(super) fence: u64,
     pub(super) held: u32,
     pub(super) waiting: u32,
@@ -108,7 +109,7 @@ pub(super) enum RefusedFor {
     Paused,
     /// The node may have forgotten a lease.
     Guarded,
-    /// Others wait there already.
+    /// Other tickets wait there already.
     Late,
     TooManyWaiting,
     /// The node has voted for a greater fence.
@@ -121,7 +122,7 @@ pub(super) enum RefusedFor {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct NodeHolders {
     pub(super) known: Vec<(u64, Slots)>,
-    /// There are more holders than the node lists.
+    /// Whether there are more holders than the node lists.
     pub(super) is_cut: bool,
 }
 
@@ -221,7 +222,7 @@ fn holders(text: &str) -> Option<NodeHolders> {
 }
 
 impl NodeReply {
-    /// The cause of the ticket's end, if the node says that it is over.
+    /// The cause of the ticket's end, if the node says that the ticket has ended.
     pub(super) fn ended(&self) -> Option<Cause> {
         match self {
             Self::Plain(Reply::Ended { cause, .. }) => Some(*cause),
@@ -229,7 +230,8 @@ impl NodeReply {
         }
     }
 
-    /// The kind of lock that the name is at this node, if the node says that it is another.
+    /// The kind of lock that the node has under this name, if it is not the kind that was asked
+    /// for.
     pub(super) fn other_kind(&self) -> Option<Kind> {
         match self {
             Self::Plain(Reply::OtherKind { stored, .. }) => Some(*stored),

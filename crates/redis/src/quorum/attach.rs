@@ -1,6 +1,6 @@
-//! An attach that is put to the vote. It is pure: it only counts what the nodes have answered.
+//! An attach that is put to the vote. This module is pure: it only counts the nodes' answers.
 //!
-//! Each node gives the ticket the same new fence, if it has voted for none as great. A majority
+//! Each node gives the ticket the same new fence, unless it has voted for one as great. A majority
 //! that did so for the same slots is the grant. From then on no majority can have the old fence.
 
 use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, SlotNames, Slots};
@@ -37,7 +37,7 @@ impl Transfer {
         let plain = |is: fn(&Reply) -> bool| {
             replies().filter(|reply| matches!(reply, NodeReply::Plain(reply) if is(reply))).count()
         };
-        // A node that has not heard of the ticket says so. If enough nodes do, no majority has the
+        // A node that does not know the ticket says so. If enough nodes do, no majority has the
         // ticket.
         let unknown = plain(|reply| matches!(reply, Reply::Unknown { .. }));
         match causes.first() {
@@ -58,8 +58,8 @@ impl Transfer {
         }
     }
 
-    /// The grant, if a majority gave the same slots. It lasts for as long as the votes of a
-    /// majority do.
+    /// The grant, if a majority gave the same slots. It lasts as long as the votes of a majority
+    /// last.
     fn grant(&self, answers: NodeAnswers<'_>, majority: usize) -> Option<Grant> {
         let votes: Vec<&Vote> = answers
             .iter()

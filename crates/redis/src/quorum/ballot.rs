@@ -1,5 +1,5 @@
-//! One request for permits, put to the vote. It is pure: it only counts what the nodes have
-//! answered.
+//! One request for permits, put to the vote. This module is pure: it only counts the nodes'
+//! answers.
 //!
 //! ```text
 //!   propose: ticket, slots (or any), fence ──▶ every node votes, or says why not
@@ -30,7 +30,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
     pub(super) want: Acquire,
-    /// The slots to vote for. `None`: whatever slots each node has to give.
+    /// The slots to vote for, or `None` if each node may choose.
     pub(super) slots: Option<Slots>,
     pub(super) fence: u64,
     /// How many proposals there were before.
@@ -40,19 +40,19 @@ pub(super) struct Ballot {
 /// The result of a ballot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum BallotVerdict {
-    /// More answers may change it.
+    /// More answers may change the result.
     Open,
     /// A majority voted for these slots, each for at least this long.
     Granted { slots: Slots, left: Micros, limit: u32 },
-    /// Nothing was granted, and the caller is told this.
+    /// Nothing was granted, and this is the reply to the caller.
     Refused(Reply),
-    /// Nothing was granted, but as far as the answers tell there is room: another proposal may
-    /// succeed. `free`: slots that nobody is known to have.
+    /// Nothing was granted, but by the answers there is room, and another proposal may succeed.
+    /// `free`: the slots that no answer knows a holder of.
     Again { fence_above: u64, is_outbid: bool, free: Slots },
 }
 
 impl Ballot {
-    /// Counts the votes. `is_over`: no more answers will come.
+    /// Counts the votes. `is_over` says that no more answers will come.
     pub(super) fn count(&self, answers: NodeAnswers<'_>, is_over: bool) -> BallotVerdict {
         let nodes = answers.len();
         let majority = if planted(Mistake::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
@@ -72,8 +72,8 @@ impl Ballot {
         self.refuse(answers, majority, &settings)
     }
 
-    /// The limit to go by. If none is in force, because all nodes have turned this proposal down or
-    /// those who stated one have gone, it is the limit that this request states.
+    /// The limit that decides. No limit is in force if all nodes have refused this proposal, or if
+    /// the tickets that stated one have gone. Then it is the limit that this request states.
     fn limit(&self, settings: &QuorumSettings) -> u32 {
         let stated = self.want.limit.map(|rule| rule.limit.get());
         settings.pinned.or(settings.stated).or(stated).unwrap_or(1)
@@ -87,9 +87,9 @@ impl Ballot {
         }
     }
 
-    /// A majority voted for the same slots. Something that only counting over all nodes shows may
-    /// still forbid the grant: a limit or a pause that some nodes do not know yet, or slots above a
-    /// limit that was lowered.
+    /// Decides after a majority voted for the same slots. A fact that only a count over all nodes
+    /// shows may still forbid the grant: a limit or a pause that some nodes do not know yet, or
+    /// slots above a limit that was lowered.
     fn elect(
         &self,
         votes: &[&Vote],
@@ -107,24 +107,25 @@ impl Ballot {
             return self.refuse(answers, majority, settings);
         }
         let mut left: Vec<Micros> = chosen.iter().map(|vote| vote.left).collect();
-        // Longest first: a majority keeps the slots for as long as its shortest vote, which is the
-        // last of these.
+        // The longest come first: a majority keeps the slots for as long as its shortest vote, and
+        // that is the vote at this place.
         left.sort_unstable_by(|a, b| b.cmp(a));
         BallotVerdict::Granted { slots, left: left[majority - 1], limit }
     }
 
-    /// Adds up the grants that the nodes know of. Every majority has a node that knows of a grant,
-    /// so none is missed.
+    /// Adds up the grants that the nodes know of. Every majority has a node that knows of a given
+    /// grant, so none is missed.
     fn is_overfull(&self, limit: u32, answers: NodeAnswers<'_>) -> bool {
         let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
         let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
-        // Nodes tell slots with a vote only if some are above the limit. Otherwise the majority for
-        // slots below it is enough.
+        // A node lists slots with a vote only if some are above the limit. Otherwise the majority
+        // for slots below the limit is enough.
         if !votes.clone().any(has_slots) {
             return false;
         }
         match self.grants(answers) {
-            // Some lists were cut, so nobody can say that there is room. Refusing is safe.
+            // Some lists were cut, so the answers cannot prove that there is room. A refusal is
+            // safe.
             None => true,
             Some(grants) => {
                 let others: u32 = grants.iter().map(|grant| grant.permits).sum();
@@ -133,8 +134,8 @@ impl Ballot {
         }
     }
 
-    /// The other grants and tries that all answers together know of. `None` if they are too many to
-    /// list.
+    /// The other grants and tries that the answers together list. `None` if a list was cut because
+    /// there are too many.
     fn grants(&self, answers: NodeAnswers<'_>) -> Option<Vec<RivalGrant>> {
         let lists: Vec<&NodeHolders> =
             answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();
@@ -154,8 +155,8 @@ impl Ballot {
         )
     }
 
-    /// Permits that others hold or may hold. A grant counts if it has a majority, or could have one
-    /// with the votes of the nodes that did not answer.
+    /// The permits that others hold or may hold. A grant counts if it has a majority, or could have
+    /// one with the votes of the nodes that did not answer.
     fn held(&self, answers: NodeAnswers<'_>, majority: usize) -> Option<u32> {
         let silent = answers.iter().filter(|answer| answer.is_none()).count();
         let grants = self.grants(answers)?;
@@ -169,7 +170,7 @@ impl Ballot {
     }
 }
 
-/// Another grant or try, and how many nodes know of it.
+/// Another grant or try, and the number of nodes that know of it.
 struct RivalGrant {
     votes: usize,
     permits: u32,

@@ -1,4 +1,5 @@
-//! Puts a batch to all nodes: everything in one call, and what that call did not decide once more.
+//! Puts a batch to all nodes: all its requests in one call, and the undecided ones in further
+//! calls.
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,8 +43,8 @@ impl Quorum {
             .map(|request| nowhere(request).or_else(|| decided.next().flatten()).ok_or(request));
         let replies: Vec<Reply> = replies.map(undecided).collect::<Result<_, _>>()?;
         self.note(batch, &replies);
-        // The nodes have told which waiters of this client may go next, and the turn at the name is
-        // still ours.
+        // The nodes have said which waiters of this client may go next, and this call still has the
+        // turn at the name.
         self.poll_in_turn(&batch.name, given.looks).await;
         Ok(Replies { now: given.now, replies, backlog: given.backlog, look_in: None })
     }
@@ -57,8 +58,8 @@ impl Quorum {
         }
     }
 
-    /// The proposal for a request. If the ticket was granted already, it is the same as then, so
-    /// that it finds the same grant.
+    /// The proposal for a request. A ticket that was granted already is proposed with the same
+    /// slots and fence, so that the proposal finds the same grant.
     fn ballot(&self, name: &Name, want: &Acquire) -> Ballot {
         let known =
             self.table().held(name, want.ticket).map(|held| (held.slots.clone(), held.fence));
@@ -91,7 +92,7 @@ impl Quorum {
         Ok(given)
     }
 
-    /// Makes one call to all nodes about everything that is open. Returns whether to go on at once.
+    /// Makes one call to all nodes about every open matter. Returns whether to go on at once.
     async fn round(
         self: &Arc<Self>,
         header: &CallHeader<'_>,
@@ -115,7 +116,7 @@ impl Quorum {
         Ok(hurry)
     }
 
-    /// Judges all that is open. What is not decided stays open. Returns whether to go on at once.
+    /// Judges every open matter. An undecided matter stays open. Returns whether to go on at once.
     fn judge_all(
         &self,
         header: &CallHeader<'_>,
@@ -201,8 +202,8 @@ impl Quorum {
         }
     }
 
-    /// How long to wait: a fifth of the shortest ttl, so that a node that does not answer costs
-    /// nobody a lease.
+    /// How long to wait: a fifth of the shortest ttl, so that a node that does not answer does not
+    /// cost a holder its lease.
     fn longest_wait(&self, open: &[OpenMatter]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.want.ttl),
@@ -220,7 +221,7 @@ impl Quorum {
 }
 
 /// Returns whether no answer that is still to come can matter. Only a grant is decided before all
-/// nodes have answered, or have had time to. A call about nothing wants a majority, too.
+/// nodes have answered or their time is over. A call without a matter also waits for a majority.
 fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     open.iter().all(|item| match &item.matter {
         Matter::Take(ballot) => {
@@ -231,8 +232,8 @@ fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     }) && !open.is_empty()
 }
 
-/// The nodes keep no names for slots, so a client that wishes for a slot is told that there is
-/// none.
+/// The refusal of a client that wishes for slots by their names, because the nodes keep no names
+/// for slots.
 fn nowhere(request: &Request) -> Option<Reply> {
     match request {
         Request::Acquire(want) if !want.wishes.is_empty() => {
@@ -242,7 +243,7 @@ fn nowhere(request: &Request) -> Option<Reply> {
     }
 }
 
-/// Refuses, before anything is sent, what a single server must decide.
+/// Refuses requests that a single server must decide, before anything is sent.
 fn refuse_unfit(batch: &Batch) -> Result<(), StoreError> {
     match batch.requests.iter().find_map(why_unfit) {
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! Facts and advice about the nodes, for people, and what the ledgers of each say against
-//! themselves.
+//! Facts and advice about the nodes, for people, and the contradictions that the ledgers of each
+//! node have.
 
 use seinpaal_proto::Name;
 use seinpaal_store::{
@@ -17,7 +17,7 @@ use super::{
 use crate::script::line;
 
 impl Quorum {
-    /// Advice about each node that answers, and about those that do not.
+    /// Advice about each node that answers, and about the nodes that do not.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let of_nodes = self.nodes.iter().flat_map(|node| node.connection.advice());
         // The quorum's own guard takes care of what nodes may forget.
@@ -36,7 +36,7 @@ impl Quorum {
         advice
     }
 
-    /// Facts about the nodes, each value once.
+    /// Facts about the nodes. Each value stands there once.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let up = self.nodes.iter().filter(|node| node.connection.is_up()).count();
         let answering = Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()));

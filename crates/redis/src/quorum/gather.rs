@@ -1,4 +1,4 @@
-//! One call to all nodes at once, and how long to wait for whom.
+//! One call to all nodes at the same time, and the wait for their answers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ const MAJORITY_TIMEOUT: Duration = Duration::from_millis(1000);
 /// How long the others may take, once a majority has answered.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// A call to all nodes, and what they have answered.
+/// A call to all nodes, with their answers so far.
 pub(super) struct Gathering {
     nodes: Vec<Arc<QuorumNode>>,
     slots: Vec<NodeTurn>,
@@ -33,21 +33,21 @@ enum NodeTurn {
     Waiting,
     Answered(NodeAnswer),
     Failed(StoreError),
-    /// It has answered, and is the same server as a node that answered before it. One server has
-    /// one vote.
+    /// The node has answered, and is the same server as a node that answered before it. One server
+    /// has one vote.
     Twin(StoreError),
 }
 
 impl Gathering {
-    /// Sends these lines to every node to which there is a connection, or to all nodes if those are
+    /// Sends these lines to every node that is connected, or to all nodes if the connected ones are
     /// no majority.
     pub(super) fn send(nodes: &[Arc<QuorumNode>], envelope: &Envelope, lines: &[String]) -> Self {
         let up: Vec<bool> = nodes.iter().map(|node| node.connection.is_up()).collect();
         let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;
         let (sender, inbound) = mpsc::unbounded_channel();
         let slots = nodes.iter().zip(up).enumerate().map(|(index, (node, is_up))| {
-            // Opening a link may take longer than the call. Without a majority there is nothing to
-            // lose by trying.
+            // Opening a link may take longer than the call. Without a majority the call has nothing
+            // to lose by trying.
             if has_majority && !is_up {
                 return NodeTurn::Unsent;
             }
@@ -65,7 +65,7 @@ impl Gathering {
         Self { nodes: nodes.to_vec(), slots, inbound, began: Instant::now() }
     }
 
-    /// Waits for answers until they are enough, or for a majority and then a little for the others.
+    /// Waits until the answers are enough, or for a majority and then a little for the other nodes.
     pub(super) async fn wait(&mut self, is_enough: impl Fn(&Self) -> bool, limit: Duration) {
         let majority_timeout = MAJORITY_TIMEOUT.min(limit);
         let mut until = self.began + majority_timeout;
@@ -73,8 +73,8 @@ impl Gathering {
         while self.is_worth_waiting() && !is_enough(self) {
             if !has_majority && self.answered() > self.nodes.len() / 2 {
                 has_majority = true;
-                // From the answer that made the majority: the grace is for nodes that are a little
-                // slower than that.
+                // The grace counts from the answer that made the majority. It is for nodes that are
+                // a little slower.
                 until = Instant::now() + GRACE.min(majority_timeout);
             }
             match timeout_at(until, self.inbound.recv()).await {
@@ -88,8 +88,8 @@ impl Gathering {
         }
     }
 
-    /// Takes an answer, unless another node has given one in the same run of a server. A name may
-    /// lead elsewhere with every connection, so each call looks.
+    /// Takes an answer, unless another node has answered with the same run of a server. A host name
+    /// may lead to another server with every connection, so each call checks this.
     fn take(&mut self, index: usize, answer: NodeAnswer) {
         let run = &answer.guard.run;
         // A server that hides its run is not known to be another's twin.
@@ -104,7 +104,7 @@ impl Gathering {
         };
     }
 
-    /// Fails if two nodes are one server.
+    /// Fails if two nodes are the same server.
     pub(super) fn refuse_twins(&self) -> Result<(), StoreError> {
         let twin = self.slots.iter().find_map(|slot| match slot {
             NodeTurn::Twin(error) => Some(error.clone()),
@@ -113,8 +113,8 @@ impl Gathering {
         twin.map_or(Ok(()), Err)
     }
 
-    /// Returns whether an answer is still worth waiting for: a node has not answered that is not
-    /// known to be slow, or without which there is no majority.
+    /// Returns whether an answer is still worth waiting for. It is if a node has not answered and
+    /// either is not known to be slow or is needed for a majority.
     fn is_worth_waiting(&self) -> bool {
         let has_majority = self.answered() > self.nodes.len() / 2;
         self.nodes.iter().zip(&self.slots).any(|(node, slot)| {
@@ -152,7 +152,7 @@ impl Gathering {
         if self.answered() > self.nodes.len() / 2 { Ok(()) } else { Err(self.error()) }
     }
 
-    /// The error if there is no majority. The call is certain not to be executed only if that is
+    /// The error if there is no majority. The call is certainly not executed only if that is
     /// certain of every node.
     fn error(&self) -> StoreError {
         let errors = || {
@@ -164,7 +164,7 @@ impl Gathering {
         let is_certain = |slot: &NodeTurn| match slot {
             NodeTurn::Unsent => true,
             NodeTurn::Failed(error) => error.certainty() == Certainty::NotExecuted,
-            // A node that answered has executed it, and one that is silent may have.
+            // A node that answered has executed the call, and a silent node may have.
             NodeTurn::Waiting | NodeTurn::Answered(_) | NodeTurn::Twin(_) => false,
         };
         let is_certain = self.slots.iter().all(is_certain);

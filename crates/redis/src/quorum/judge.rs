@@ -18,8 +18,8 @@ use super::{
 /// The end of a matter.
 pub(super) enum MatterEnd {
     Done(Reply),
-    /// The matter is not decided, and is tried once more; `true`: at once. After the last try the
-    /// caller is told that the outcome is unknown.
+    /// The matter is not decided, and is tried once more; with `true` at once. After the last try
+    /// the caller hears that the outcome is unknown.
     Again(Matter, bool),
 }
 
@@ -65,9 +65,9 @@ impl Quorum {
                 fixes.add(answers, is_done, &ballot_line("mend", &ballot));
                 let grant = ballot.granted(slots.clone(), left, limit);
                 let held = HeldGrant { want: ballot.want, slots, fence: ballot.fence };
-                // A repeated request is answered with the grant that stands in the table. The grant
-                // of another client is left out: that client renews it and gives it back elsewhere,
-                // so nothing would ever take it out of this table.
+                // A repeated request is answered with the grant that stands in the table. A grant
+                // of another client is left out, because that client renews it and gives it back
+                // elsewhere. So no event would ever remove it from this table.
                 if header.inbox.is_none_or(|inbox| inbox == self.inbox) {
                     self.table().grant(header.name, held);
                 }
@@ -99,13 +99,13 @@ impl Quorum {
         at_once: bool,
     ) -> MatterEnd {
         let permits = ballot.want.permits.get();
-        // At once, the next proposal comes in the place of these votes: a node gives up an older
+        // If the next proposal comes at once, it replaces these votes: a node gives up an older
         // vote for a ticket when it takes a newer one.
         if !at_once {
             fixes.give_way(answers, &ballot);
         }
         // The second proposal asks for any slots once more, since nodes with equal state choose
-        // alike. Later ones name slots, from a place that is drawn.
+        // alike. Later ones name slots, from a random place on.
         ballot.slots = free
             .filter(|_| !at_once && ballot.tries > 0)
             .and_then(|free| self.some_of(&free, permits));
@@ -140,8 +140,9 @@ impl Quorum {
     ) -> MatterEnd {
         match settings::count(answers) {
             SettingVerdict::Decided(reply) => MatterEnd::Done(reply),
-            // Also after the last try, which leaves the matter open: some nodes may have the
-            // change, so nobody may be told that it is in force, or that it is not.
+            // The error stays the same after the last try, which leaves the matter open. Some nodes
+            // may have the change, so the caller must hear neither that it is in force nor that it
+            // is not.
             SettingVerdict::Again(version) => {
                 self.see_fence(version);
                 MatterEnd::Again(Matter::Set(settings), true)

@@ -1,4 +1,4 @@
-//! The matters of a call to all nodes, and what comes of them.
+//! The matters of a call to all nodes, and their ends.
 
 use seinpaal_proto::{Inbox, Name, Reply, Request, Ticket, time::Micros};
 
@@ -25,7 +25,7 @@ pub(super) enum Matter {
     Plain(Request),
 }
 
-/// The name that a call is about, and what the batch says besides its requests.
+/// The name that a call is about, and the fields of the batch besides its requests.
 pub(super) struct CallHeader<'a> {
     pub(super) name: &'a Name,
     pub(super) inbox: Option<Inbox>,
@@ -42,7 +42,7 @@ pub(super) struct Yield {
 }
 
 impl Yield {
-    /// Takes what a node says besides its answers to the lines.
+    /// Takes the parts of a node's answer that belong to no line.
     pub(super) fn hear(&mut self, answer: &NodeAnswer) {
         self.now = self.now.max(answer.now);
         self.backlog |= answer.backlog;

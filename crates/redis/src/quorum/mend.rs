@@ -1,6 +1,6 @@
-//! Puts nodes right after a decision: votes in vain are taken back, and a grant is written down
-//! where it is missing. Nobody waits for that, since on each connection it comes after what it puts
-//! right.
+//! Corrects nodes after a decision: votes in vain are taken back, and a grant is written to nodes
+//! that lack it. No caller waits for a correction, because each connection keeps its order: a later
+//! call of this client comes to the node after it.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use super::{
 use crate::script::acquire_line;
 
 impl Quorum {
-    /// Writes down what a majority has just renewed where it is missing: at a node that came back
-    /// without its memory, or that missed the grant.
+    /// Writes grants that a majority has just renewed to the nodes that lack them. A node lacks a
+    /// grant if it came back without its memory, or if it missed the grant.
     pub(super) fn mend_renewed(
         &self,
         header: &CallHeader<'_>,
@@ -32,8 +32,8 @@ impl Quorum {
         line: usize,
         fixes: &mut Fixes,
     ) {
-        // A renewal in nobody's name only looks: it extends no lease, and so nothing is to be
-        // written down under its lease and its ttl.
+        // A renewal without an inbox only looks. It extends no lease, so nothing may be written
+        // under its lease and ttl.
         let (Request::Renew(renew), Some(_)) = (request, header.inbox) else { return };
         let missing: Vec<usize> = at(gathering, line)
             .enumerate()
@@ -44,7 +44,8 @@ impl Quorum {
             return;
         }
         for held in self.renewed(header.name, renew, reply) {
-            // With the lease as it was just renewed, which the node may lack as well.
+            // The line has the lease as it was just renewed, because the node may lack the lease as
+            // well.
             let want = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.want };
             let ballot = Ballot { want, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {
@@ -54,7 +55,8 @@ impl Quorum {
     }
 
     /// All grants of this session that a renewal has extended. A node renews a lease as a whole
-    /// only if it has every ticket, so a part of them would not make it a node that renews.
+    /// only if it has every ticket. So all of them are sent: a part would not make the node renew
+    /// again.
     fn renewed(&self, name: &Name, renew: &Renew, reply: &Reply) -> Vec<HeldGrant> {
         let table = self.table();
         match (&renew.whom, reply) {
@@ -87,7 +89,7 @@ impl Quorum {
         self.fix(&self.envelope(header), gathering, fixes);
     }
 
-    /// Sends what is to be put right, and waits for nobody.
+    /// Sends the corrections, and waits for none of them.
     pub(super) fn fix(&self, envelope: &Envelope, gathering: &Gathering, fixes: Fixes) {
         for (index, lines) in fixes.lines.into_iter().enumerate() {
             if lines.is_empty() || !gathering.was_sent(index) {
@@ -95,8 +97,8 @@ impl Quorum {
             }
             let (node, envelope) = (Arc::clone(&self.nodes[index]), envelope.clone());
             tokio::spawn(async move {
-                // All calls at once, so that nothing which this client sends later, such as the end
-                // of a ticket, overtakes one of them.
+                // All calls are sent at the same time, so that no later request of this client,
+                // such as the end of a ticket, overtakes one of them.
                 let calls = lines.chunks(MOST_LINES).map(|some| node.ask(&envelope, some));
                 for error in join_all(calls).await.into_iter().filter_map(Result::err) {
                     tracing::debug!(target: crate::TARGET, %error, "not put right");
@@ -116,8 +118,8 @@ impl Fixes {
         Self { lines: vec![Vec::new(); nodes] }
     }
 
-    /// Adds a line for every node whose answer does not show it done, and for every node that has
-    /// not answered.
+    /// Adds a line for every node whose answer does not show the decision, and for every node that
+    /// has not answered.
     pub(super) fn add(
         &mut self,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
@@ -155,7 +157,7 @@ fn misses(reply: &NodeReply) -> bool {
 /// A line for a ballot: `take`, `mend` or `yield`.
 pub(super) fn ballot_line(word: &str, ballot: &Ballot) -> String {
     let slots = ballot.slots.as_ref().map_or_else(|| "any".to_owned(), ToString::to_string);
-    // A limit that is to be set is set by a line of its own.
+    // A limit that the request sets has a line of its own.
     let limit = ballot.want.limit.map(|rule| match rule.on_mismatch {
         OnMismatch::Set => LimitRule { on_mismatch: OnMismatch::Adopt, ..rule },
         _ => rule,

@@ -20,7 +20,7 @@ use crate::{
 };
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// The pieces of the node script: those of the ledger, and behind them a node's own, which replace
+/// The pieces of the node script: those of the ledger, and after them the node's own, which replace
 /// the service of the queue and other functions.
 const PIECES: &str = concat!(
     include_str!("../lua/wire_single.lua"),
@@ -48,7 +48,7 @@ const PIECES: &str = concat!(
 /// The node script, with the fields of a head in their places.
 static SOURCE: LazyLock<String> = LazyLock::new(|| head::NAMES.expand(PIECES));
 
-/// How many bytes an answer may have. Besides what was asked, it may list tickets of the name.
+/// How many bytes an answer may have. Besides the replies, it may list tickets of the name.
 const NODE_ROOM: usize = 32 << 20;
 
 /// One server of the quorum.
@@ -58,8 +58,8 @@ pub(super) struct QuorumNode {
     keys: Keys,
     /// The hash of the node script.
     hash: String,
-    /// Whether the node let its last caller wait in vain. Nobody waits for such a node until it
-    /// answers again.
+    /// Whether the last caller waited for this node in vain. No caller waits for such a node until
+    /// it answers again.
     is_silent: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Envelope {
     pub(super) inbox: Option<Inbox>,
     pub(super) fence_seen: u64,
     pub(super) now: Option<Micros>,
-    /// The arguments of `guard`: its length, and how it is begun.
+    /// The arguments of `guard`: its length, and how to begin it.
     pub(super) guard: String,
 }
 
@@ -100,7 +100,7 @@ impl QuorumNode {
         let text = Text { hash: &self.hash, source: &SOURCE };
         let arguments = arguments(envelope, lines);
         let value = self.connection.evaluate_text(text, &keys, &arguments, NODE_ROOM).await?;
-        // An answer, even one that cannot be read, shows that the node is worth waiting for.
+        // Any answer, even one that cannot be read, shows that the node is worth waiting for.
         self.is_silent.store(false, Ordering::Relaxed);
         NodeAnswer::read(&value, lines.len()).ok_or_else(|| {
             let shown: String = format!("{value:?}").chars().take(200).collect();
@@ -109,7 +109,7 @@ impl QuorumNode {
         })
     }
 
-    /// The names at this node that begin with `prefix`. One may come twice, or be gone by now.
+    /// The names at this node that begin with `prefix`. A name may come twice, or be gone by now.
     pub(super) async fn names(&self, prefix: &str) -> Result<Vec<Name>, StoreError> {
         let (server, pattern) = (Scanned::One(&self.connection), self.keys.pattern(prefix));
         let (mut names, mut cursor) = (Vec::new(), Some(0));
@@ -138,7 +138,8 @@ fn arguments(envelope: &Envelope, lines: &[String]) -> Vec<String> {
         format!("guard {}", envelope.guard),
     ];
     arguments.extend_from_slice(lines);
-    // Last, so that each answer also tells how the name stands after all that was asked.
+    // `state` is the last line, so that each answer also tells how the name stands after all
+    // requests.
     arguments.push("state ".to_owned());
     arguments
 }

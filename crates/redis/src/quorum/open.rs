@@ -1,4 +1,4 @@
-//! Connects, and has the tasks that run as long as a client is connected.
+//! Connects to the nodes, and starts the tasks that run as long as a client is connected.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -41,7 +41,7 @@ impl QuorumStore {
         news: NewsSender,
         now: Option<Arc<AtomicU64>>,
     ) -> Result<Arc<Self>, StoreError> {
-        // A channel for each node, so that what is heard tells who said it.
+        // Each node has a channel of its own, so that news tells which node it came from.
         let channels = url.nodes.iter().map(|_| mpsc::unbounded_channel());
         let (senders, inbounds): (Vec<_>, Vec<_>) = channels.unzip();
         let quorum = Arc::new(Quorum::begin(url, inbox, news, now, senders)?);
@@ -91,7 +91,7 @@ impl Quorum {
         })
     }
 
-    /// Waits for a majority of the nodes, and a little for the others.
+    /// Waits for a majority of the nodes, and a little longer for the other nodes.
     async fn connect(&self) -> Result<(), StoreError> {
         let first = |node: &Arc<QuorumNode>| {
             let node = Arc::clone(node);
@@ -124,14 +124,14 @@ impl Quorum {
     }
 
     /// Looks at every node's marker, and begins the guard where it is missing. If no node has a
-    /// marker, all of them are new, and need not abstain for what they could have forgotten before
-    /// they were started. Returns the latest of the nodes' clocks.
+    /// marker, all of them are new to the store, and the guard of each counts from the start of its
+    /// server. Returns the latest of the nodes' clocks.
     async fn begin_guard(&self) -> Result<Reading, StoreError> {
-        // First a look, since only all nodes together tell whether they are new.
+        // The first call only looks, because only all nodes together show whether they are new.
         let seen = self.mark("look").await?;
         let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();
         let how = if is_new == self.nodes.len() { "new" } else { "go" };
-        // Before the call, since a reading has to be younger than this instant.
+        // This instant is taken before the call, because the reading has to be younger than it.
         let asked_at = boottime::now();
         let begun = self.mark(how).await?;
         let guarded = |answer: &&NodeAnswer| answer.guard.left > 0;
@@ -152,7 +152,8 @@ impl Quorum {
     }
 
     async fn mark(&self, how: &str) -> Result<Vec<Option<NodeAnswer>>, StoreError> {
-        // Every call is about some name. This one asks nothing about it, so nothing is kept there.
+        // Every call names some name. This call has no request about the name, so nothing is stored
+        // under it.
         let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
         let guard = format!("{} {how}", self.guard);
         let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
@@ -176,7 +177,7 @@ impl Quorum {
         ))
     }
 
-    /// Takes news that a node sent unasked.
+    /// Takes news that a node sent without being asked.
     fn hear(&self, node: usize, news: News) {
         match news {
             News::LookAgain => {
@@ -184,7 +185,7 @@ impl Quorum {
                 self.hint.notify_one();
                 let _ = self.news.send(News::LookAgain);
             }
-            // A node grants nothing by itself. The fence 0 says that the ticket's turn may have
+            // A node grants nothing by itself. The fence 0 means that the ticket's turn may have
             // come.
             News::Wakeup(Wakeup {
                 name,
@@ -207,7 +208,7 @@ impl Quorum {
         }
     }
 
-    /// The names that any node has, once a majority of the nodes has listed its own.
+    /// The names that any node has. Waits until a majority of the nodes has listed its names.
     pub(super) async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
         let mut scans: FuturesUnordered<_> = self
             .nodes
@@ -232,8 +233,8 @@ impl Quorum {
     }
 }
 
-/// The latest of the nodes' clocks, which replies give, too. A deadline by it is over at no node
-/// before its time.
+/// The latest of the nodes' clocks, which replies also give. A deadline by this clock has passed at
+/// no node too early.
 fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
     answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
 }
@@ -245,7 +246,7 @@ async fn hear(quorum: Weak<Quorum>, node: usize, mut inbound: mpsc::UnboundedRec
     }
 }
 
-/// Asks again for the tickets that wait: when a hint comes, and now and then.
+/// Asks again for the tickets that wait: when a hint comes, and from time to time.
 async fn ask_again(quorum: Weak<Quorum>) {
     loop {
         let Some(alive) = quorum.upgrade() else { return };

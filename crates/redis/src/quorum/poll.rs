@@ -12,14 +12,14 @@ use super::{
 use seinpaal_store::News;
 
 impl Quorum {
-    /// Asks again for the tickets that wait here, and tells those that are granted.
+    /// Asks again for the tickets that wait here, and sends a wakeup to those that are granted.
     pub(super) async fn poll(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
         let desk = self.desk(name);
         let _turn = desk.lock().await;
         self.poll_in_turn(name, tickets).await;
     }
 
-    /// As [`poll`](Self::poll), if it is the caller's turn at the name already.
+    /// As [`poll`](Self::poll), for a caller that has the turn at the name already.
     pub(super) async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
         let not_after = self.not_after();
         let wants: Vec<Acquire> = {
@@ -61,7 +61,7 @@ impl Quorum {
                 self.table().forget(name, ticket);
                 What::Ended(cause)
             }
-            // It was not decided, or it still waits: its next turn is drawn anew.
+            // The request was not decided, or still waits. Its next turn is drawn at random.
             _ => {
                 self.table().wait(name, want, self.share());
                 return;

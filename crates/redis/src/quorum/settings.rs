@@ -1,7 +1,7 @@
 //! The settings of a name by a majority, as pure functions.
 //!
-//! Each setting is a register with a version. A change counts once a majority has it. So every
-//! majority that is asked later has a node that knows it, and the latest version counts. If a
+//! Each setting is a register with a version. A change is in force once a majority has it. So every
+//! majority that is asked later has a node that knows the change, and the latest version wins. If a
 //! majority knows of no version at all, a version at a single node is the rest of a change that
 //! never counted, or of one that all other nodes have rightly forgotten with the name.
 
@@ -9,18 +9,18 @@ use seinpaal_proto::Reply;
 
 use super::answer::{NodeAnswer, NodeAnswers, NodeReply, NodeState, Register};
 
-/// What the answers to a change of a setting say.
+/// The verdict of the nodes on a change of a setting.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum SettingVerdict {
     Decided(Reply),
-    /// Neither a majority that has the change nor one that refuses it. The change is tried once
-    /// more, with a version above this one.
+    /// No majority has the change, and none refuses it. The change is tried once more, with a
+    /// version above this one.
     Again(u64),
 }
 
-/// Counts the nodes that have taken a change over. The name is of another kind if a majority says
-/// so, because no majority can take the change over then. Fewer nodes may have an old vote that is
-/// yet to be taken back.
+/// Counts the nodes that have taken a change over. If a majority says that the name is of another
+/// kind, it is, because no majority can take the change over then. Fewer nodes may only have an old
+/// vote that is yet to be taken back.
 pub(super) fn count(answers: NodeAnswers<'_>) -> SettingVerdict {
     let majority = answers.len() / 2 + 1;
     let given = || answers.iter().flatten();
@@ -32,7 +32,7 @@ pub(super) fn count(answers: NodeAnswers<'_>) -> SettingVerdict {
         NodeReply::Plain(reply @ Reply::OtherKind { .. }) => Some(reply),
         _ => None,
     });
-    // Of as many refusals as a majority, the last is there.
+    // The refusal at this place exists only if a majority refuses.
     if let Some(refusal) = refusals.nth(majority - 1) {
         return SettingVerdict::Decided(refusal.clone());
     }
@@ -54,7 +54,7 @@ pub(super) struct QuorumSettings {
 }
 
 impl QuorumSettings {
-    /// The settings that the answers of the nodes tell.
+    /// Reads the settings from the answers of the nodes.
     pub(super) fn of<'a>(
         answers: impl Iterator<Item = &'a NodeAnswer> + Clone,
         majority: usize,
@@ -65,23 +65,23 @@ impl QuorumSettings {
         Self { stated: stated.flatten(), pinned: pinned.flatten(), paused: paused.flatten() }
     }
 
-    /// The limit to go by.
+    /// The limit that decides.
     pub(super) fn limit(&self) -> u32 {
         self.pinned.or(self.stated).unwrap_or(1)
     }
 }
 
-/// The value of a register that counts. `None`: no node has one.
+/// The value of a register that is in force, or `None` if no node has one.
 fn in_force<'a, T: Clone + Default + Eq + 'a>(
     answers: impl Iterator<Item = &'a NodeAnswer> + Clone,
     majority: usize,
     register: impl Fn(&NodeState) -> &Register<T>,
 ) -> Option<T> {
-    // A node that has lost its memory does not vote for "never set".
+    // A node that has lost its memory cannot testify that a setting was never made.
     let is_unset =
         |answer: &&NodeAnswer| register(&answer.state).version == 0 && answer.guard.left == 0;
     if answers.clone().filter(is_unset).count() >= majority {
-        // Without a version, a limit was only stated in passing, by the acquires there.
+        // A limit without a version was only stated by acquires.
         let values = answers.filter(|answer| register(&answer.state).version == 0);
         return most_common(values.map(|answer| &register(&answer.state).value));
     }
@@ -90,7 +90,7 @@ fn in_force<'a, T: Clone + Default + Eq + 'a>(
     latest.map(|register| register.value.clone())
 }
 
-/// The most common value, apart from the one that says nothing.
+/// The most common value. The default value means nothing, and is left out.
 fn most_common<'a, T: Clone + Default + Eq + 'a>(values: impl Iterator<Item = &'a T>) -> Option<T> {
     let values: Vec<&T> = values.filter(|value| **value != T::default()).collect();
     let count = |value: &&&T| values.iter().filter(|other| *other == *value).count();
@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    /// However often it is tried: nodes that refuse, and nodes that do not answer, are no majority
-    /// that has the change.
+    /// The change is never in force, however often it is tried: nodes that refuse it and nodes that
+    /// do not answer are no majority that has it.
     #[test]
     fn a_change_without_a_majority_is_never_said_to_be_in_force() {
         let set = Some(NodeReply::Set(3));

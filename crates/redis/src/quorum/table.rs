@@ -11,7 +11,7 @@ use seinpaal_proto::{
 };
 use tokio::time::Instant;
 
-/// For how many tickets the ends are counted. Beyond that, counting begins anew.
+/// For how many tickets ends are counted. Beyond that number the counting begins anew.
 const MOST_ENDS: usize = 10_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
@@ -22,7 +22,8 @@ type TicketKey = (Name, Ticket);
 pub(super) struct TicketTable {
     held: HashMap<TicketKey, HeldGrant>,
     waiting: BTreeMap<TicketKey, WaitingRequest>,
-    /// The nodes that have said that a ticket is over since a majority last proved that it is not.
+    /// The nodes that have said that a ticket has ended, since a majority last proved that it has
+    /// not.
     ends: HashMap<TicketKey, BTreeSet<usize>>,
     arrivals: u64,
 }
@@ -71,7 +72,7 @@ impl TicketTable {
         self.held.insert(key, held);
     }
 
-    /// Takes note that a ticket waits, to be asked for again before long.
+    /// Takes note that a ticket waits, and has it asked for again before long.
     pub(super) fn wait(&mut self, name: &Name, want: &Acquire, share: f64) {
         self.arrivals += 1;
         let arrival = self.arrivals;
@@ -81,10 +82,11 @@ impl TicketTable {
         // At most 5 doublings, because pauses of more than 2 s are cut below in any case.
         let pause = FIRST_PAUSE * 2u32.pow(place.polls.min(5));
         place.polls += 1;
-        // Drawn anew each time, so that clients which lost to each other do not meet again.
+        // The pause is drawn at random each time, so that clients that lost to each other do not
+        // meet again.
         place.due = Instant::now() + pause.min(LONGEST_PAUSE).mul_f64(0.5 + share);
-        // The deadline was for the first sending. A place is asked for again for as long as its
-        // client wants it.
+        // The deadline was for the first sending. The table asks again for as long as the client
+        // wants the place.
         place.want = Acquire { not_after: None, ..want.clone() };
     }
 
@@ -94,8 +96,8 @@ impl TicketTable {
         self.waiting.remove(&key);
     }
 
-    /// Takes note that a ticket has changed hands. What is heard of its end from now on is about
-    /// the grant that it has now.
+    /// Takes note that a ticket has changed hands. Ends that nodes report from now on are about its
+    /// present grant.
     pub(super) fn hand_over(&mut self, name: &Name, ticket: Ticket) {
         self.forget(name, ticket);
         self.ends.remove(&(name.clone(), ticket));
@@ -112,12 +114,12 @@ impl TicketTable {
         self.waiting.values_mut().for_each(|place| place.due = Instant::now());
     }
 
-    /// When to ask next.
+    /// The instant of the next question.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.waiting.values().map(|place| place.due).min()
     }
 
-    /// Tickets of one name that are due, those that have waited longest first.
+    /// Tickets of one name that are due. The tickets that have waited longest come first.
     pub(super) fn due(&self, most: usize) -> Option<(Name, Vec<Ticket>)> {
         let now = Instant::now();
         let first = self.waiting.iter().filter(|(_, place)| place.due <= now);
@@ -130,8 +132,8 @@ impl TicketTable {
         Some((name.clone(), tickets))
     }
 
-    /// Takes note that a node said that a ticket is over. Returns `true` once, when a majority has
-    /// said so since the ticket was last proved.
+    /// Takes note that a node said that a ticket has ended. Returns `true` once, when a majority
+    /// has said so since the ticket was last proved.
     pub(super) fn ends(
         &mut self,
         name: &Name,
@@ -146,8 +148,9 @@ impl TicketTable {
         nodes.insert(node) && nodes.len() == majority
     }
 
-    /// Takes note that a majority has just renewed a lease with all its tickets. What single nodes
-    /// have said before of their ends counts no more: such a node was silent, or lost its memory.
+    /// Takes note that a majority has just renewed a lease with all its tickets. Earlier reports of
+    /// single nodes that a ticket has ended no longer count: such a node was silent, or lost its
+    /// memory.
     fn prove_all(&mut self, name: &Name, lease: LeaseId) {
         let (held, waiting) = (&self.held, &self.waiting);
         let is_under = |key: &TicketKey| {
@@ -157,7 +160,7 @@ impl TicketTable {
         self.ends.retain(|key, _| key.0 != *name || !is_under(key));
     }
 
-    /// Takes note of what a batch has changed.
+    /// Takes note of the changes that a batch has made.
     pub(super) fn note(&mut self, batch: &Batch, request: &Request, reply: &Reply) {
         let name = &batch.name;
         match (request, reply) {
@@ -206,7 +209,7 @@ impl TicketTable {
     }
 }
 
-/// The cause of a ticket's end, if the reply says that it is over for good.
+/// The cause of a ticket's end, if the reply says that the ticket has ended for good.
 pub(super) fn cause_of_end(reply: &Reply) -> Option<Cause> {
     match reply {
         Reply::Ended { cause, .. } => Some(*cause),

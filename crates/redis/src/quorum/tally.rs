@@ -36,9 +36,8 @@ impl<'a> ReplyTally<'a> {
         self.replies().filter(|reply| is(reply)).count()
     }
 
-    /// The answer of the quorum. `None`: the answers do not tell, because nodes answered in another
-    /// way than their scripts do. That is no answer about a ticket or a lease, so the caller is not
-    /// given one.
+    /// The reply of the quorum. `None` if nodes gave answers that their scripts never give. Such
+    /// answers say nothing about a ticket or a lease, so the caller gets an error.
     pub(super) fn reply(&self, request: &Request) -> Option<Reply> {
         match request {
             Request::Renew(_) => self.renewed(),
@@ -54,7 +53,7 @@ impl<'a> ReplyTally<'a> {
         }
     }
 
-    /// A lease is renewed if a majority has renewed it.
+    /// A lease is renewed once a majority has renewed it.
     fn renewed(&self) -> Option<Reply> {
         if self.replies().any(|reply| matches!(reply, Reply::Tickets { .. })) {
             return self.tickets();
@@ -63,11 +62,11 @@ impl<'a> ReplyTally<'a> {
             return Some(Reply::Renewed { valid_for: Some(valid_for) });
         }
         let gone = self.count(|reply| matches!(reply, Reply::Gone));
-        // After `Differs` the session asks ticket by ticket, which tells what is left.
+        // After `Differs` the session asks ticket by ticket, which tells which tickets are left.
         Some(if gone >= self.majority() { Reply::Gone } else { Reply::Differs })
     }
 
-    /// For how long every node of some majority has renewed it at least.
+    /// The time for which every node of some majority has renewed the lease at least.
     fn renewed_for(&self) -> Option<Micros> {
         let valid = self.replies().filter_map(|reply| match reply {
             Reply::Renewed { valid_for } => *valid_for,
@@ -75,7 +74,8 @@ impl<'a> ReplyTally<'a> {
         });
         let mut valid: Vec<Micros> = valid.collect();
         valid.sort_unstable_by(|a, b| b.cmp(a));
-        // The longest first: as many nodes as a majority have renewed it for this long or longer.
+        // The longest come first: a majority of nodes has renewed the lease for this time or
+        // longer.
         valid.get(self.majority() - 1).copied()
     }
 
@@ -102,7 +102,7 @@ impl<'a> ReplyTally<'a> {
         }
         let tickets = columns.iter().map(|column| self.ticket(column)).collect();
         // One time stands for all tickets, and each ticket may have another majority. So the
-        // shortest counts.
+        // shortest time counts.
         Some(Reply::Tickets { valid_for: valid.into_iter().min(), tickets })
     }
 
@@ -125,8 +125,8 @@ impl<'a> ReplyTally<'a> {
         }
     }
 
-    /// The ticket is held if a majority has it under the same fence. Slots that one of these nodes
-    /// has taken back already are not held.
+    /// Returns the reply `held` if a majority has the ticket under the same fence. Slots that one
+    /// of these nodes has taken back already are left out.
     fn held(&self, column: &[&TicketReply]) -> Option<TicketReply> {
         let votes = || {
             column.iter().filter_map(|reply| match reply {
@@ -157,7 +157,7 @@ impl<'a> ReplyTally<'a> {
                 _ => None,
             })
             .collect();
-        // The least counts: a slot that one node has taken back is not held any more.
+        // The least number counts: a slot that one node has taken back is not held any more.
         left.sort_unstable();
         match (left.first(), weightiest(&causes)) {
             (Some(left), None) => Reply::Released { ticket, left: *left },
@@ -175,9 +175,9 @@ impl<'a> ReplyTally<'a> {
     }
 }
 
-/// The cause to tell if nodes do not agree on how a ticket has ended. A node may have waited for
-/// the ticket for too long, or may have given a vote that came too late and was taken back. Any
-/// other end was seen where it happened.
+/// Chooses the cause to report if nodes do not agree on how a ticket has ended. Some causes may be
+/// wrong: a node may have waited for the ticket too long, or may have given a vote that came too
+/// late and was taken back. Any other cause was seen where it happened.
 pub(super) fn weightiest(causes: &[Cause]) -> Option<Cause> {
     let doubt = |cause: &&Cause| match cause {
         Cause::Expired => 2,

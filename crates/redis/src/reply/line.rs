@@ -1,4 +1,4 @@
-//! The answers of a name where a few sessions take turns, packed as `line.lua` says.
+//! The answers of a name where a few sessions take turns, in the format of `line.lua`.
 
 use seinpaal_proto::{
     Acquire, Batch, Busy, Fence, Replies, Reply, Request, Slots, TicketReply, Whom,
@@ -14,7 +14,7 @@ pub(super) fn read(bytes: &[u8], batch: &Batch) -> Option<Replies> {
     let look_in = if f64::from_le_bytes(look) < 0.0 { None } else { Some(exact(&look, 0)?) };
     let replies = batch.requests.iter().map(|request| told.reply(request));
     let replies = replies.collect::<Option<Vec<_>>>()?;
-    // Bytes that are left over show that this is no answer to these requests.
+    // Bytes that are left over show that the answer belongs to other requests.
     told.0.is_empty().then_some(Replies { now, replies, backlog: false, look_in })
 }
 

@@ -38,7 +38,7 @@ fn totals_of(mut words: ReplyWords<'_>) -> Option<Snapshot> {
         waiting_total: words.parsed()?,
         guarded_for: Some(words.number()?).filter(|guarded| *guarded > 0),
         recent: recent(words.word()?),
-        // The reason is last, because it may have spaces in it.
+        // The reason stands last, because it may contain spaces.
         paused: match words.rest().split_at_checked(1)? {
             ("0", _) => None,
             ("1", reason) => Some(reason.to_owned()),
@@ -49,7 +49,7 @@ fn totals_of(mut words: ReplyWords<'_>) -> Option<Snapshot> {
     })
 }
 
-/// Reads how long the last holds took. A number that somebody has damaged tells of none.
+/// Reads the lengths of the last holds. A damaged number gives none.
 fn recent(word: &str) -> RecentHolds {
     let kept = word.parse().ok().map(RecentHolds::from_bits);
     kept.filter(|recent| recent.is_sound()).unwrap_or_default()

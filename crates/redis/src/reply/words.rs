@@ -3,8 +3,8 @@
 use redis::Value;
 use seinpaal_proto::{Kind, Ticket, time::UNBOUNDED};
 
-/// A number that Lua has exactly. No script says one beyond 2^53, and so adding a few of them never
-/// overflows.
+/// Reads a number that Lua can hold exactly. No script answers with one beyond 2^53, so adding a
+/// few of them never overflows.
 pub(in super::super) fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| *number <= UNBOUNDED)
 }
@@ -32,8 +32,7 @@ impl<'a> ReplyWords<'a> {
         self.0
     }
 
-    /// The next word counts the bytes of a text that follows it. Returns that text, and what is
-    /// left.
+    /// Reads a text behind the number of its bytes. Returns that text, and the rest of the answer.
     pub(in super::super) fn counted(mut self) -> Option<(&'a str, &'a str)> {
         let bytes = self.parsed()?;
         self.0.split_at_checked(bytes)

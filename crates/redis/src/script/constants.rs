@@ -1,8 +1,8 @@
-//! Constants of scripts, written where they are used.
+//! Writes the constants of scripts in the places where they are used.
 //!
 //! A script makes its locals anew in every call, and each costs the server about fifty
-//! instructions, used or not. A number that stands in the code itself costs nothing. So a line
-//! `local WORK, NOBODY = 128, '--'` of names in capitals and values that are numbers, sums, strings
+//! instructions, used or not. A number that stands in the code costs nothing. So a line `local
+//! WORK, NOBODY = 128, '--'` of names in capitals and values that are numbers, sums, strings
 //! without escapes, `true` or `false` is taken out of a script before it is loaded, and its values
 //! are written in the places of their names.
 
@@ -29,7 +29,8 @@ pub(crate) fn written(source: &str) -> String {
     in_their_places(&code, &constants)
 }
 
-/// What a line says, if it says constants and nothing else. Most lines do not begin like one.
+/// The names and values in a line of constants, or `None` for any other line. Most lines do not
+/// even begin like one.
 fn constants_of(line: &str) -> Option<Vec<(&str, &str)>> {
     let said = line.trim_start().strip_prefix("local ")?;
     if !said.starts_with(|letter: char| letter.is_ascii_uppercase()) {
@@ -60,7 +61,7 @@ fn in_their_places(code: &str, constants: &Constants<'_>) -> String {
     let (mut kept, mut at) = (0, 0);
     while let Some(start) = next(bytes, at, u8::is_ascii_uppercase) {
         at = next(bytes, start, |letter| !is_of_a_word(*letter)).unwrap_or(bytes.len());
-        // A capital letter inside of a word begins no name.
+        // A capital letter inside a word begins no name.
         let is_whole = start == 0 || !is_of_a_word(bytes[start - 1]);
         if is_whole && let Some(value) = constants.get(&code[start..at]) {
             written.push_str(&code[kept..start]);
@@ -79,7 +80,7 @@ fn is_of_a_word(letter: u8) -> bool {
     letter.is_ascii_alphanumeric() || letter == b'_'
 }
 
-/// A value as it stands in an expression. A sum stands in parentheses, so that it stays one in a
+/// A value as it stands in an expression. A sum stands in parentheses, so that it stays whole in a
 /// product.
 fn in_an_expression(value: &str) -> Cow<'_, str> {
     let is_of_many = is_sum(value) && value.contains(['+', '-', ' ']);
@@ -105,7 +106,8 @@ mod tests {
         }
     }
 
-    /// Otherwise the later value would also be written where the earlier one was meant.
+    /// If a script had two values for a name, the later value would also be written where the
+    /// earlier one was meant.
     #[test]
     fn no_script_says_a_constant_twice() {
         let names = SCRIPTS.iter().map(|row| [FORMS, OVER, LEAN, GUARD, row.source].concat());

@@ -1,4 +1,4 @@
-//! How a batch is written for the scripts.
+//! Writes a batch for the scripts.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use seinpaal_proto::{
 
 /// Fences that clients claim to have seen are believed up to this number, as the ledger does.
 pub(crate) const MOST_FENCE_SEEN: u64 = 1 << 52;
-/// Lua's numbers are exact up to this one. A deadline beyond it is none.
+/// Lua's numbers are exact up to this one. A deadline beyond it counts as no deadline.
 const MOST_EXACT: u64 = 1 << 53;
 
-/// Where the requests begin among the arguments.
+/// The place of the first request among the arguments.
 pub(crate) const FIRST_REQUEST: usize = 3;
 
-/// The arguments of a batch: the clock if a test sets it, who asks, which fence was seen, and one
-/// for each request.
+/// The arguments of a batch: the clock if a test sets it, the asker, the fence that was seen, and
+/// one argument for each request.
 pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     let mut arguments = Vec::with_capacity(3 + batch.requests.len());
     arguments.push(now.map(|now| now.to_string().into_bytes()).unwrap_or_default());
@@ -30,8 +30,8 @@ pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments
 }
 
-/// The arguments of a batch that is likely to be plain, as `PLAIN_*` in `lean.lua` say. `None` if
-/// one of its requests cannot be plain.
+/// The arguments of a batch that is likely to be plain, in the forms `PLAIN_*` of `lean.lua`.
+/// `None` if one of its requests cannot be plain.
 pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
     let mut start = [0; PLAIN_START];
     start[..8].copy_from_slice(&now.map_or((-1.0_f64).to_le_bytes(), double));
@@ -42,12 +42,12 @@ pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// How many bytes each request of a batch begins with, after its operation: now, the fence that was
-/// seen, and the inbox. They are the same in all.
+/// The length in bytes of the part with which each request of a batch begins, after its operation:
+/// now, the fence that was seen, and the inbox. All requests of a batch have the same part.
 const PLAIN_START: usize = 48;
 
-/// Longer than any request without what its client says about itself. A buffer that grows costs
-/// more than one that is larger than it need be.
+/// More bytes than any request needs without its client's description. Growing a buffer costs more
+/// than making it too large.
 const PLAIN_LENGTH: usize = 384;
 
 fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8>> {
@@ -130,8 +130,8 @@ fn packed(acquire: &Acquire) -> Vec<u8> {
     packed
 }
 
-/// Puts an acquire as `ASK` in `forms.lua` says. If it were a line, reading its words would be a
-/// third of what it costs a server.
+/// Puts an acquire in the format `ASK` of `forms.lua`. If it were a line, reading its words would
+/// be a third of the server's cost.
 fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     let (rule, limit) = rule_and_limit(acquire.limit);
     packed.extend(b"acquire:");
@@ -151,7 +151,7 @@ fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     packed.extend(acquire.about.bytes());
 }
 
-/// Puts how many may wait, the priority, and for how long a place in line lasts.
+/// Puts how many may wait at most, the priority, and how long a place in line lasts.
 fn put_place(argument: &mut Vec<u8>, acquire: &Acquire) {
     argument.extend(match acquire.enqueue {
         Enqueue::No => (-1.0_f64).to_le_bytes(),
@@ -162,7 +162,7 @@ fn put_place(argument: &mut Vec<u8>, acquire: &Acquire) {
     argument.extend(double(acquire.waiter_ttl));
 }
 
-/// A number as Lua has it. A number that Lua does not have exactly becomes one that is out of every
+/// A number as Lua has it. A number that Lua cannot hold exactly becomes one that is out of every
 /// range.
 #[allow(clippy::cast_precision_loss, reason = "it is exact up to the bound")]
 pub(crate) fn double(number: u64) -> [u8; 8] {
@@ -188,7 +188,7 @@ pub(crate) fn line(request: &Request) -> String {
         }
         Request::Renew(renew) => renew_line(renew),
         Request::Release { ticket, slots: None } => format!("release {ticket} all"),
-        // With a comma, so that no slots at all are still an argument.
+        // The comma makes an argument even of no slots at all.
         Request::Release { ticket, slots: Some(slots) } => format!("release {ticket} {slots},"),
         Request::Attach(attach) => format!("attach {}", attach_words(attach)),
         Request::Detach { ticket, fence, ttl, margin } => {

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::ScriptKind;
 
-/// A script with its pieces, and what the header of its own file says of it.
+/// A script with its pieces, and the fields in the header of its own file.
 pub(crate) struct ScriptHeader {
     #[cfg(test)]
     pub(crate) operation: ScriptKind,
@@ -34,7 +34,7 @@ macro_rules! plain {
     };
 }
 
-/// The pieces that take a lone value apart, as a function, and that take a line apart.
+/// Two pieces: one takes a lone value apart, as a function, and one takes a line apart.
 macro_rules! unfold {
     () => {
         concat!(
@@ -46,7 +46,7 @@ macro_rules! unfold {
     };
 }
 
-/// The ledger without its operations. A node of a quorum has it, too.
+/// The ledger without its operations. A quorum's node uses it as well.
 macro_rules! ledger {
     () => {
         concat!(

@@ -1,4 +1,4 @@
-//! What the files say about themselves is true.
+//! Checks that the headers of the script files are true.
 
 use seinpaal_proto::{
     Acquire, Enqueue, Kind, Limit, LimitRule, Name, OnMismatch, Permits, Priority, Slots, Ticket,
@@ -54,7 +54,7 @@ const PIECES: [(&str, &str); 43] = [
     ("asking", include_str!("../lua/asking.lua")),
 ];
 
-/// What a header says in this field. Its further lines are indented as far as its first.
+/// The text of a field in a header. Its further lines are indented as far as its first.
 fn field(source: &str, field: &str) -> Option<String> {
     let start = format!("-- {field} ");
     let mut lines = source.lines().take_while(|line| line.starts_with("--"));
@@ -152,7 +152,7 @@ fn no_slots_are_not_all_slots() {
     assert!(release(Some(Slots::range(2, 4))).ends_with(" 2-4,"));
 }
 
-/// These pieces as the server gets them, with the words and constants replaced.
+/// These pieces as the server gets them, with words and constants replaced.
 fn as_loaded(pieces: &[&str]) -> String {
     let source = head::NAMES.expand(&[&[Wire::Single.piece(), FORMS], pieces].concat().concat());
     constants::written(&source).replace("GUARD_LENGTH", &GUARDED.length().as_micros().to_string())

@@ -1,4 +1,4 @@
-//! What a server says of itself, for people.
+//! Facts that a server reports about itself, for people.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,11 +24,12 @@ pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {
     .collect()
 }
 
-/// How far a server's clock is from ours. `here` is what ours showed just before and just after.
+/// The difference between a server's clock and ours. `here` has the readings of our clock just
+/// before and just after the server's.
 pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<Fact> {
     let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).ok();
     let (sent, answered) = (since(here.0)?, since(here.1)?);
-    // The server read its clock somewhere in between, so the middle is the best guess.
+    // The server read its clock between the two, so the middle is the best estimate.
     let (between, doubt) = ((sent + answered) / 2, answered.saturating_sub(sent) / 2);
     let there = Duration::from_micros(shows);
     let (off, way) = match there.checked_sub(between) {

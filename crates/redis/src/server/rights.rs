@@ -1,5 +1,5 @@
-//! Finds what a user may not do, when a connection is opened: each command by its name, and what
-//! lacking it costs.
+//! Finds the rights that a user lacks, when a connection is opened. Advice names each command and
+//! the cost of lacking it.
 
 use redis::{Cmd, Value};
 
@@ -9,7 +9,7 @@ use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
-/// Without these commands no operation works, or one would be torn in the middle.
+/// Without these commands no operation works, or an operation would be torn in the middle.
 const NEEDED: [&str; 16] = [
     "time",
     "exists",
@@ -29,7 +29,7 @@ const NEEDED: [&str; 16] = [
     "wait",
 ];
 
-/// Without these commands something is worse.
+/// Without each of these commands one ability is missing or worse.
 #[rustfmt::skip]
 const WISHED: [(&str, &str); 9] = [
     ("publish", "waiters are not woken, and look again only every few seconds"),
@@ -43,8 +43,8 @@ const WISHED: [(&str, &str); 9] = [
     ("asking", "calls fail while a slot moves"),
 ];
 
-/// The commands that ask. They need no rights but those that calls need in any case: on one server
-/// SCRIPT LOAD and EVALSHA, and in a cluster EVAL.
+/// The commands that ask for the rights. They need only rights that calls need in any case: on one
+/// server SCRIPT LOAD and EVALSHA, and in a cluster EVAL.
 pub(super) fn questions(subject: &LookedAt<'_>) -> Vec<Cmd> {
     let (mut load, hash) = (redis::cmd("SCRIPT"), hash_of(SOURCE));
     load.arg("LOAD").arg(SOURCE);
@@ -82,13 +82,13 @@ fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
 pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Advice>, StoreError> {
     for answer in answers {
         match answer {
-            // Somebody flushed the scripts in between, so nothing is known of this user's rights.
+            // Another client flushed the scripts in between, so this user's rights stay unknown.
             Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {}
             Value::ServerError(refused) => return Err(error::of_server_at(refused, subject.shown)),
             _ => {}
         }
     }
-    // The script answers last.
+    // The answer of the script is the last one.
     let denied = answers.last().map(read).unwrap_or_default();
     let is_needed = |word: &&String| {
         NEEDED.contains(&word.as_str()) || *word == "myid" || is_info(word, subject)
@@ -97,8 +97,8 @@ pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Adv
     if needed.is_empty() { Ok(advice(&denied, subject)) } else { Err(refusal(&needed, subject)) }
 }
 
-/// Returns whether a word is INFO, and INFO is needed: by it the restart guard tells a server's
-/// incarnation.
+/// Returns whether a word is INFO, and INFO is needed: the restart guard recognizes a server's
+/// incarnation by it.
 fn is_info(word: &str, subject: &LookedAt<'_>) -> bool {
     word == "info" && subject.is_guarded
 }
@@ -140,8 +140,8 @@ fn advice(denied: &[String], subject: &LookedAt<'_>) -> Vec<Advice> {
     WISHED.iter().filter_map(line).collect()
 }
 
-/// The error of a subscription that was refused. The server names the channel, which no person has
-/// ever written. This error names the right that is missing.
+/// The error for a subscription that was refused. The server names the channel, which no person has
+/// ever written, so this error names the right that is missing.
 pub(crate) fn of_subscribing(
     refused: CallError,
     subject: &LookedAt<'_>,

@@ -7,24 +7,24 @@ use redis::{Cmd, Value};
 use super::{LookedAt, ServerKind, field};
 use seinpaal_store::{Advice, Fact};
 
-/// The settings that are asked for, one by one, since servers before 7.0 take no more at a time.
+/// The settings to ask for, one question each, because servers before 7.0 take only one at a time.
 const ASKED: [&str; 5] =
     ["save", "timeout", "lua-time-limit", "client-output-buffer-limit", "cluster-node-timeout"];
-/// An answer without rows has at most so many bytes on the connection that listens, and a wakeup
-/// has fewer.
+/// The largest answer without rows, in bytes, on the connection that listens. A wakeup has fewer
+/// bytes.
 const LARGEST_ANSWER: u64 = 8 << 20;
 /// In milliseconds. A script of ours takes less than this, unless the machine is overloaded.
 const LONGEST_SCRIPT: u64 = 100;
-/// In seconds. With a shorter timeout, connections that merely wait for something to do are closed.
+/// In seconds. With a shorter timeout, idle connections are closed.
 const SHORTEST_IDLE: u64 = 30;
 /// In milliseconds. A fail-over takes longer than this timeout, and with a larger one a lease of
 /// the default ttl is lost before the fail-over is over.
 const LONGEST_NODE_TIMEOUT: u64 = 20_000;
 
-/// What is said of a server that forgets everything when it is restarted.
+/// The words for a server that forgets everything when it is restarted.
 pub(crate) const NOTHING_KEPT: &str = "nothing is kept on disk";
 
-/// What is known of a server's settings. What it would not say is missing.
+/// The settings of a server. A setting that the server hides is missing.
 #[derive(Debug, Default)]
 pub(super) struct ServerSettings {
     memory: String,
@@ -75,7 +75,7 @@ impl ServerSettings {
         })
     }
 
-    /// The settings as facts, whether or not they are well.
+    /// The settings as facts, whether or not they are good.
     pub(super) fn facts(&self) -> Vec<Fact> {
         [
             self.kept().map(|kept| Fact::new("persistence", kept)),
@@ -131,8 +131,8 @@ impl ServerSettings {
         })
     }
 
-    /// Advice about the buffer for subscribers. In the setting, `pubsub HARD SOFT SECONDS` is one
-    /// of several classes in a line.
+    /// Advice about the buffer for subscribers. The setting lists several classes in a line, each
+    /// as `pubsub HARD SOFT SECONDS`.
     fn output(&self) -> Option<String> {
         let limits = self.config.get("client-output-buffer-limit")?;
         let mut words = limits.split(' ').skip_while(|word| *word != "pubsub").skip(1);

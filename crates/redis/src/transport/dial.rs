@@ -24,8 +24,8 @@ pub(super) async fn dial(url: &RedisUrl) -> CommandAnswer<Box<dyn Socket>> {
 
 type Try = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 
-/// Connects to all addresses of a host at once, and takes the one that answers first, so that an
-/// address which leads nowhere delays nobody.
+/// Connects to all addresses of a host at the same time, and takes the first that answers. So an
+/// address that leads nowhere causes no delay.
 async fn connect(host: &str, port: u16) -> CommandAnswer<TcpStream> {
     let addresses = lookup_host((host, port)).await.map_err(|_| TransportFault::Lookup)?;
     let tries: Vec<Try> = addresses.map(|address| Box::pin(connect_to(address)) as Try).collect();
@@ -39,7 +39,8 @@ async fn connect(host: &str, port: u16) -> CommandAnswer<TcpStream> {
 
 async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
-    // Otherwise a small request waits until the server has confirmed what was sent before.
+    // With Nagle's algorithm a small request would wait until the server has confirmed the data
+    // sent before.
     socket.set_nodelay(true)?;
     Ok(socket)
 }

@@ -1,19 +1,19 @@
 //! Follows a stream of bytes through the protocol, to know how large an answer is before it is in
 //! memory.
 //!
-//! The parser of the client library keeps an answer until it is whole, and believes what its header
-//! says of its length. So the lengths are read here first.
+//! The client library's parser keeps an answer until it is whole, and believes the length in its
+//! header. So the lengths are checked here first.
 
-/// How deep lists may stand in lists. Ours stand four deep.
+/// How deep lists may be nested. Our answers have four levels.
 const DEEPEST: usize = 16;
-/// How many bytes of a header or a line are kept. A length has at most 20 digits, and an error is
-/// cut where it is shown.
+/// How many bytes of a header or a line are kept. A length has at most 20 digits, and an error text
+/// is cut where it is shown.
 const KEPT: usize = 256;
-/// A list may have one element for so many bytes of room, since in memory an element is larger than
+/// A list may have one element for so many bytes of room, because an element takes more memory than
 /// its bytes.
 const BYTES_AN_ELEMENT: usize = 16;
 
-/// A reader that keeps nothing but where it is.
+/// A reader that keeps only its position.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     /// Elements still to come of each list that is open.
@@ -35,16 +35,16 @@ enum FramePosition {
     Bulk(usize),
 }
 
-/// Why reading stops.
+/// The reason why reading stops.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Stop {
-    /// The answer is larger than there is room.
+    /// The answer is larger than its room.
     TooLarge,
-    /// The first byte of an answer is not one of the protocol.
+    /// The first byte of an answer is no type of the protocol.
     Foreign(u8),
 }
 
-/// What came in whole and may have to be told to somebody.
+/// The answers that came in whole and have to be reported.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct SeenFrames {
     /// A refusal that is the first of all answers.
@@ -52,7 +52,7 @@ pub(super) struct SeenFrames {
 }
 
 impl Frames {
-    /// Goes on by these bytes. One answer may have `room` bytes.
+    /// Reads on with these bytes. One answer may have `room` bytes.
     pub(super) fn advance(&mut self, mut bytes: &[u8], room: usize) -> Result<SeenFrames, Stop> {
         let mut seen = SeenFrames::default();
         while let Some(&next) = bytes.first() {
@@ -67,7 +67,7 @@ impl Frames {
                 return Err(Stop::TooLarge);
             }
             if self.open.is_empty() && matches!(self.at, FramePosition::Type) {
-                // The room is for each answer by itself, and the next one begins here.
+                // The room counts for each answer by itself, and the next one begins here.
                 (self.bytes, self.elements) = (0, 0);
                 self.whole += 1;
             }
@@ -76,7 +76,7 @@ impl Frames {
     }
 
     fn begin(&mut self, kind: u8) -> Result<usize, Stop> {
-        // The types of RESP2 and RESP3.
+        // The bytes that stand for types in RESP2 and RESP3.
         if !b"+-:_,#($!=*~>%|".contains(&kind) {
             return Err(Stop::Foreign(kind));
         }
@@ -119,13 +119,13 @@ impl Frames {
                 self.at = FramePosition::Bulk(with_end);
             }
             b'*' | b'~' | b'>' => self.open_list(number.unwrap_or(0), room)?,
-            // A map has a key and a value for each entry. Attributes are a map, too, and behind
-            // them comes the element that they describe.
+            // A map has a key and a value for each entry. Attributes are also a map, followed by
+            // the element that they describe.
             b'%' => self.open_list(number.unwrap_or(0).saturating_mul(2), room)?,
             b'|' => {
                 self.open_list(number.unwrap_or(0).saturating_mul(2).saturating_add(1), room)?;
             }
-            // A server that lets nobody in, as in protected mode, says so before it is asked.
+            // A server that admits no client, as in protected mode, says so before any request.
             b'-' if self.open.is_empty() && self.whole == 0 => {
                 seen.refusal = Some(self.text());
                 self.end_element();
@@ -159,7 +159,7 @@ impl Frames {
         Ok(())
     }
 
-    /// An element has ended. The innermost list then has one less to come. If it is whole, it is
+    /// Ends an element. The innermost list then waits for one element less. If it is whole, it is
     /// itself an element that has ended, and so on.
     fn end_element(&mut self) {
         self.at = FramePosition::Type;
@@ -173,8 +173,8 @@ impl Frames {
     }
 
     /// The number in a header. `None` if it is below zero, which stands for nothing. A text that is
-    /// not a number counts as too large for any room, and bytes that are no text are left for the
-    /// parser to refuse.
+    /// not a number counts as too large for any room. Bytes that are no text also give `None`, and
+    /// the parser refuses them.
     fn number(&self) -> Option<usize> {
         let digits = self.line.trim_ascii();
         if digits.first() == Some(&b'-') {

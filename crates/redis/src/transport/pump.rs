@@ -1,10 +1,9 @@
-//! The client library's end of a connection: a future that writes what was asked and reads what was
-//! answered.
+//! The client library's end of a connection: a future that writes requests and reads answers.
 //!
-//! A task polls it. A caller on another thread may poll it once, too: then its request is written
-//! there, and the task is not woken for it
-//! (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). Everything that it waits for, the
-//! socket above all, wakes the task as before.
+//! A task polls this future. A caller on another thread may poll it as a guest: then the caller's
+//! request is written on that thread, and the task is not woken for it
+//! (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). Every event that the future waits
+//! for, above all the socket, still wakes the task.
 
 use std::{
     future::poll_fn,
@@ -21,19 +20,21 @@ use futures_util::task::AtomicWaker;
 
 type PumpedWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How often a guest polls at most, since the work may say each time that there is more to do.
+/// How often a guest polls at most. Without a limit, work that always has more to do would keep the
+/// guest for ever.
 const MOST_POLLS: usize = 3;
 
 /// A connection at work.
 pub(super) struct Pump {
-    /// `None`: it has ended.
+    /// The future, or `None` once it has ended.
     work: Mutex<Option<PumpedWork>>,
-    /// Nobody is to poll the work again.
+    /// Whether the work must not be polled any more.
     is_closed: AtomicBool,
     bell: Arc<WorkBell>,
 }
 
-/// The waker of the work. While a guest is there, it is the guest who hears it.
+/// The waker of the work. While a guest is there, the bell rings for the guest and not for the
+/// task.
 #[derive(Default)]
 struct WorkBell {
     task: AtomicWaker,
@@ -48,19 +49,20 @@ impl Wake for WorkBell {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.has_rung.store(true, Ordering::SeqCst);
-        // A guest looks after it has said that it leaves, so one of the two sees the other.
+        // The guest checks the bell after it has said that it leaves. So either the guest or this
+        // code sees the other.
         if !self.has_guest.load(Ordering::SeqCst) {
             self.task.wake();
         }
     }
 }
 
-/// The visit of a guest, who may be about to poll in the task's place. When it ends, the task is
-/// told of what is left to do.
+/// The visit of a guest that may poll in the task's place. When the visit ends, the task is woken
+/// if work is left.
 struct PumpVisit<'a>(&'a WorkBell);
 
 impl<'a> PumpVisit<'a> {
-    /// `None`: there is a guest already.
+    /// Begins a visit, or returns `None` if there is a guest already.
     fn begin(bell: &'a WorkBell) -> Option<Self> {
         (!bell.has_guest.swap(true, Ordering::SeqCst)).then(|| Self(bell))
     }
@@ -75,7 +77,8 @@ impl Drop for PumpVisit<'_> {
     }
 }
 
-/// Rings when it is dropped: the work has ended, or panicked, and the task has to hear of it.
+/// Rings when it is dropped, because then the work has ended or panicked, and the task has to
+/// notice.
 struct RingAtEnd<'a>(&'a WorkBell);
 
 impl Drop for RingAtEnd<'_> {
@@ -90,12 +93,12 @@ impl Pump {
         Self { work, is_closed: AtomicBool::new(false), bell: Arc::default() }
     }
 
-    /// The life of its task: polls the work until it ends.
+    /// Runs the task: polls the work until it ends.
     pub(super) async fn run(self: Arc<Self>) {
         poll_fn(|context| {
             self.bell.task.register(context.waker());
-            // If somebody else polls now, the bell rings instead: a guest hears it, and if the
-            // guest has left by now, it wakes this task again.
+            // If another thread polls now, the bell rings instead. A guest hears it, and if the
+            // guest has left by now, the bell wakes this task again.
             self.try_poll().unwrap_or_else(|| {
                 self.bell.wake_by_ref();
                 Poll::Pending
@@ -104,12 +107,12 @@ impl Pump {
         .await;
     }
 
-    /// Runs `ask`, which puts something in, and writes that on this thread if nobody is writing or
-    /// reading.
+    /// Runs `ask`, which hands requests to the work. They are written on this thread if no other
+    /// thread is writing or reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let visit = PumpVisit::begin(&self.bell);
         ask();
-        // What was put in has rung the bell, which the other guest hears.
+        // The requests have rung the bell, and the other guest hears it.
         if visit.is_none() {
             return;
         }
@@ -123,28 +126,30 @@ impl Pump {
         }
     }
 
-    /// Ends the work, at whatever point it is. If somebody polls it at this moment, it ends right
-    /// after that. So nobody waits here for the work, which may itself wait for a lock that the
-    /// caller holds, and a call from inside the work is fine.
+    /// Ends the work at any point. If another thread polls it at this moment, it ends right after
+    /// that poll. So this call never waits for the work, which may itself wait for a lock that the
+    /// caller holds. The call may even come from inside the work.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         self.end_if_closed();
     }
 
-    /// Drops the work if it is to end and nobody polls it. Whoever polls looks here after
-    /// unlocking.
+    /// Drops the work if it is to end and no thread polls it. A thread that polls calls this again
+    /// after unlocking.
     fn end_if_closed(&self) {
-        // Of one who closes and one who has just unlocked, at least one sees what the other did.
+        // If one thread closes while another has just unlocked, at least one of them sees the
+        // other's change.
         fence(Ordering::SeqCst);
         if self.is_closed.load(Ordering::SeqCst) {
-            // Dropped after the lock, because what the work owns may come here in its turn.
+            // The work is dropped after the lock, because values that it owns may call `close` when
+            // they are dropped.
             let ended = self.try_work().and_then(|mut work| work.take());
             drop(ended);
         }
     }
 
-    /// `None`: somebody else polls the work. A lock that was poisoned does no harm, because the
-    /// work was taken out before it panicked.
+    /// Locks the work, or returns `None` if another thread polls it. A poisoned lock does no harm,
+    /// because the work was taken out before it panicked.
     fn try_work(&self) -> Option<MutexGuard<'_, Option<PumpedWork>>> {
         match self.work.try_lock() {
             Ok(work) => Some(work),
@@ -153,10 +158,10 @@ impl Pump {
         }
     }
 
-    /// Polls the work once. `None`: somebody else is polling it.
+    /// Polls the work once, or returns `None` if another thread is polling it.
     fn try_poll(&self) -> Option<Poll<()>> {
         let polled = self.poll(self.try_work()?);
-        // It may have been closed since `poll` looked.
+        // The pump may have been closed since `poll` looked.
         self.end_if_closed();
         Some(polled)
     }
@@ -169,12 +174,13 @@ impl Pump {
         if future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
             || self.is_closed.load(Ordering::SeqCst)
         {
-            // What the work owns is dropped after the lock.
+            // The lock is released first, because values that the work owns may need it when they
+            // are dropped.
             drop(work);
             return Poll::Ready(());
         }
         *work = Some(future);
-        // It has neither ended nor panicked, so the task need not hear of it.
+        // The work has neither ended nor panicked, so the task need not be woken.
         mem::forget(end);
         Poll::Pending
     }

@@ -34,7 +34,7 @@ impl Stream {
         Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
     }
 
-    /// Follows the bytes that came in. An error here ends the connection.
+    /// Checks the bytes that came in. An error ends the connection.
     fn look_at(&mut self, bytes: &[u8]) -> io::Result<()> {
         let room = self.watched.room();
         match self.frames.advance(bytes, room) {
@@ -53,7 +53,7 @@ impl Stream {
                 self.watched.note(TransportFault::SpeaksTls);
                 Err(io::Error::new(io::ErrorKind::InvalidData, "TLS where none was wanted"))
             }
-            // The parser refuses it, too, and its error says more.
+            // The parser also refuses these bytes, and its error says more.
             Err(Stop::Foreign(_)) => Ok(()),
         }
     }
@@ -79,8 +79,8 @@ impl AsyncRead for Stream {
     }
 }
 
-/// Takes a write that comes too late for done. A server that refuses a connection says why and
-/// closes it, perhaps before we write. What it said can still be read, and the reader finds the
+/// Counts a write that comes too late as done. A server that refuses a connection says why and
+/// closes it, perhaps before we write. Its message can still be read, and then the reader finds the
 /// end.
 fn or_too_late<T>(written: Poll<io::Result<T>>, instead: T) -> Poll<io::Result<T>> {
     match written {

@@ -1,4 +1,4 @@
-//! TLS with a provider of our own, so that no other part of the program is told which one to use.
+//! TLS with a crypto provider of our own, so that the process need not install a default one.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -13,15 +13,15 @@ use tokio_rustls::TlsConnector;
 use super::{CommandAnswer, Socket, TransportFault};
 use seinpaal_store::url::RedisOptions;
 
-/// Makes a connection one over TLS, with a server whose certificate is for this host.
+/// Wraps a socket in TLS. The server's certificate has to be for this host.
 pub(super) async fn wrap(
     socket: TcpStream,
     host: &str,
     options: &RedisOptions,
 ) -> CommandAnswer<Box<dyn Socket>> {
     let name = ServerName::try_from(host).map_err(|_| TransportFault::Lookup)?.to_owned();
-    // The files are read for each connection, so that a new certificate counts from the next one
-    // on.
+    // The files are read for each connection, so that a new certificate is used from the next
+    // connection on.
     let connector = TlsConnector::from(Arc::new(config(options)?));
     let wrapped = connector.connect(name, socket).await.map_err(|error| of_handshake(&error))?;
     Ok(Box::new(wrapped))
@@ -37,7 +37,7 @@ fn of_handshake(error: &io::Error) -> TransportFault {
 }
 
 fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
-    // With the provider named, so that the process need not have a default one.
+    // The provider is named, so that the process need not have a default one.
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(TransportFault::Tls)?
@@ -53,8 +53,8 @@ fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
     }
 }
 
-/// The authorities to trust: those in the file that the URL names, or else those of `SSL_CERT_FILE`
-/// and `SSL_CERT_DIR`, or else this machine's.
+/// The authorities to trust. They come from the file that the URL names, or else from
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR`, or else from this machine.
 fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> {
     let mut trusted = RootCertStore::empty();
     if let Some(path) = &options.ca {
@@ -67,7 +67,7 @@ fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> 
         return Ok(trusted);
     }
     let native = rustls_native_certs::load_native_certs();
-    // Those of this machine that cannot be read are passed over, because nobody has named them.
+    // Certificates of this machine that cannot be read are skipped, because no user has named them.
     trusted.add_parsable_certificates(native.certs);
     if !trusted.is_empty() {
         return Ok(trusted);

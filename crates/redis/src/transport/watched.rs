@@ -1,4 +1,4 @@
-//! What a stream has seen, for those who wait at the other side of the client library.
+//! The findings of a stream, for the callers on the other side of the client library.
 
 use std::{
     collections::BTreeMap,
@@ -9,11 +9,11 @@ use redis::{RedisError, RedisResult};
 
 use super::{CallError, TransportFault};
 
-/// How many bytes an answer may have when nobody has asked for a longer one; wakeups never have
+/// How many bytes an answer may have unless a caller has asked for a longer one. Wakeups never have
 /// more.
 pub(crate) const ROOM: usize = 1 << 20;
 
-/// What a stream and those who send over it share.
+/// The state that a stream and its callers share.
 #[derive(Default)]
 pub(super) struct WatchedStream {
     /// How many of the commands under way may have an answer of so many bytes, where that is more
@@ -31,7 +31,7 @@ impl WatchedStream {
         AnswerRoom { watched: self, bytes }
     }
 
-    /// How many bytes the answer that comes in may have. Nobody can tell yet which command it
+    /// How many bytes the answer that comes in may have. It is not known yet which command it
     /// answers, so the largest room counts.
     pub(super) fn room(&self) -> usize {
         locked(&self.asked).keys().next_back().copied().unwrap_or(ROOM)
@@ -42,14 +42,13 @@ impl WatchedStream {
         locked(&self.fault).get_or_insert(fault);
     }
 
-    /// Forgets what was noted before the server let us in: some commands of the login need not
-    /// succeed.
+    /// Forgets the faults that were noted before the server accepted the login, because some
+    /// commands of the login need not succeed.
     pub(super) fn is_open(&self) {
         locked(&self.fault).take();
     }
 
-    /// The error with its cause. A fault that was seen here says more than that a connection has
-    /// ended.
+    /// The error with its cause. A fault that was seen here says more than the end of a connection.
     pub(super) fn explain(&self, error: RedisError) -> CallError {
         match &*locked(&self.fault) {
             Some(fault) if error.is_io_error() => fault.clone().into(),

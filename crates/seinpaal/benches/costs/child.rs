@@ -1,4 +1,4 @@
-//! Clients in processes of their own: the program runs itself again and reads what they say.
+//! Clients in processes of their own: the program runs itself again and reads the output.
 
 use std::{
     env,
@@ -26,20 +26,20 @@ impl Waiter {
         Self { process, output }
     }
 
-    /// Waits until it stands in line.
+    /// Waits until the process stands in line.
     pub(crate) fn until_queued(&mut self) {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("the child speaks");
         assert_eq!(line, "queued\n");
     }
 
-    /// Ends it without a word, and returns when the kernel has closed what it had open.
+    /// Kills the process, and returns when the kernel has closed its files.
     pub(crate) fn kill(mut self) {
         self.process.kill().expect("the child runs");
         self.process.wait().expect("the child ends");
     }
 
-    /// Stops it: its connections stay open and nothing comes from them.
+    /// Stops the process. Its connections stay open, and it sends nothing more.
     pub(crate) fn stop(&self) {
         let pid = rustix::process::Pid::from_child(&self.process);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("the child runs");

@@ -1,4 +1,4 @@
-//! Many clients, one permit: closed loop, 20 ms in hand, as the peers were measured.
+//! Many clients compete for one permit in a closed loop, 20 ms in hand, as the peers were measured.
 
 use std::{
     collections::HashMap,
@@ -26,7 +26,7 @@ struct Grant {
     released: Instant,
 }
 
-/// What came of a run.
+/// The grants and commands of a run.
 struct Run {
     clients: usize,
     /// In the order of their fences.
@@ -77,7 +77,7 @@ async fn contend(server: &Server, clients: usize, grants: usize) -> Run {
     while made.lock().expect("whole").len() < grants {
         tokio::time::sleep(HOLD).await;
     }
-    // The tap ends before the clients do. Of what was made by now it has heard everything.
+    // The tap ends before the clients do. It has heard every grant that was made by now.
     let heard = made.lock().expect("whole").len();
     let commands = tap.end();
     stop.send_replace(true);
@@ -111,7 +111,7 @@ impl Run {
         (0..self.clients).filter(|i| !self.grants.iter().any(|grant| grant.client == *i)).count()
     }
 
-    /// Pairs of grants of which the one that came to the server later got in first.
+    /// Pairs of grants in which the request that came to the server later was served first.
     fn inversions(&self) -> usize {
         let arrivals = arrivals(&self.commands);
         let order = |grant: &Grant| {

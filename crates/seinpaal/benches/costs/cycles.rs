@@ -1,4 +1,4 @@
-//! Acquire and release with nobody else around.
+//! Acquire and release while no other client is there.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 const CYCLES: u32 = 1_000;
-/// Rounds of ours and of the yardstick, one after the other: machines are busy by the minute.
+/// Rounds of ours and of the yardstick alternate, because machines are busy for minutes at a time.
 const ROUNDS: u32 = 8;
 
 /// One at a time, each awaited: as many round trips as commands.

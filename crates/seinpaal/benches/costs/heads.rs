@@ -1,4 +1,4 @@
-//! A waiter at the head that is dead, or does not answer.
+//! A dead or silent waiter at the head of the line.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::{
 
 const ROUNDS: usize = 15;
 
-/// A holder and one who waits behind whoever stands at the head.
+/// A holder, and a waiter behind the one at the head.
 struct Scene {
     holder: Semaphore,
     next: Semaphore,
@@ -48,8 +48,8 @@ pub(crate) async fn silent(server: &Server, is_quick: bool, table: &mut Table) {
         }))
         .await;
     stopped.into_iter().for_each(Waiter::kill);
-    // It is granted, being reachable as far as the server can tell, and holds until its place would
-    // have ended.
+    // The server can reach the waiter as far as it can tell. So the waiter is granted the permit,
+    // and holds it until its place would have ended.
     let figure =
         format!("{} (its waiter lease of 15 s: it was granted, and was silent)", text(time));
     table.figure(what, &figure, "Redisson's fair lock: minutes");
@@ -64,8 +64,8 @@ impl Scene {
         Self { holder, next, url, name }
     }
 
-    /// Holds; lets a process stand at the head, and something be done to it; another waits behind.
-    /// The time from the release until that one has the permit.
+    /// Holds, lets a process stand at the head, does something to that process, and has another
+    /// waiter stand behind it. Returns the time from the release until that waiter has the permit.
     async fn hand_off(&self, done_to_head: Option<impl FnOnce(Waiter)>) -> Duration {
         let permit = self.holder.acquire().await.expect("a permit");
         let mut head = done_to_head.as_ref().map(|_| Waiter::start(&self.url, self.name));

@@ -1,9 +1,10 @@
-//! What the tap heard: the requests among the arguments of a command.
+//! Reads commands that the tap heard: the requests among their arguments.
 //!
-//! A request that is likely to be plain is packed and begins with its number; `PLAIN_*` in
-//! `lean.lua` say the rest. Other acquires are `acquire:` and packed, and all else is text.
+//! A request that is likely to be plain is packed and begins with its number, and `PLAIN_*` in
+//! `lean.lua` describe the rest. Other acquires are `acquire:` and packed. All other requests are
+//! text.
 
-/// One request, as far as it matters here.
+/// One request, with the parts that matter here.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Heard {
     /// An acquire, and its ticket.
@@ -13,7 +14,7 @@ pub(crate) enum Heard {
     Renewal,
 }
 
-/// Where a packed request has the series of its ticket, and where the ticket's number.
+/// The places in a packed request of its ticket's series and number.
 const SERIES: std::ops::Range<usize> = 49..73;
 const NUMBER: std::ops::Range<usize> = 73..77;
 
@@ -26,7 +27,7 @@ fn request(argument: &[u8]) -> Option<Heard> {
     match argument {
         [1, ..] => plain_ticket(argument).map(Heard::Acquire),
         [2, ..] => Some(Heard::Leave),
-        // Of a lease, and of one ticket by name.
+        // A renewal of a lease, or of one ticket by name.
         [3 | 4, ..] => Some(Heard::Renewal),
         text => {
             let begins = |word: &[u8]| text.starts_with(word);
@@ -47,7 +48,7 @@ fn plain_ticket(argument: &[u8]) -> Option<String> {
     Some(format!("{series}{number:08x}"))
 }
 
-/// What a line of `MONITOR` has between quotation marks.
+/// The arguments in a line of `MONITOR`, which stand between quotation marks.
 fn arguments(line: &str) -> Vec<Vec<u8>> {
     let (mut all, mut bytes) = (Vec::new(), line.bytes());
     while bytes.any(|byte| byte == b'"') {

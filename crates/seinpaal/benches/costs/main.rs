@@ -1,4 +1,4 @@
-//! What waiting and holding cost: commands, order, deaths, sizes.
+//! The costs of waiting and holding: commands, order, deaths, sizes.
 //!
 //! ```text
 //! cargo bench -p seinpaal --bench costs              everything, about two minutes

@@ -1,4 +1,4 @@
-//! Ten thousand of everything, on every store.
+//! Ten thousand holders and waiters, on every store.
 
 use std::{fs, path::PathBuf, sync::Arc, time::Instant};
 
@@ -25,7 +25,7 @@ use crate::{
 const MANY: u32 = 10_000;
 const INBOX: Inbox = Inbox(0x5e19);
 
-/// Where memory is looked for.
+/// The process or files whose size is measured.
 enum Place<'a> {
     Server(&'a mut Server),
     Files(PathBuf),
@@ -81,8 +81,8 @@ async fn holders(kind: &str, seinpaal: &Seinpaal, place: &mut Place<'_>, table: 
     table.figure(&format!("{kind}: acquire + release beside 10 000 holders"), &another, "");
 }
 
-/// All of them wait for more than is free, so that one more permit can still be had by whoever
-/// ranks higher.
+/// All waiters want more permits than are free, so that one more permit can still be granted to a
+/// request of higher rank.
 async fn waiters(kind: &str, seinpaal: &Seinpaal, place: &mut Place<'_>, table: &Table) {
     let semaphore = seinpaal.semaphore("waiters").limit(2);
     let permit = semaphore.acquire().await.expect("a permit");
@@ -145,7 +145,7 @@ fn is_fine(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted(_) | Reply::Queued { .. } | Reply::Released { .. })
 }
 
-/// One lease for all, as a session has; none of it ends while this runs.
+/// One lease for all tickets, as a session has it. No ticket ends while this runs.
 fn acquire(ticket: u32, limit: u32) -> Request {
     let limit = Limit::new(limit).expect("a limit");
     Request::Acquire(Acquire {
@@ -180,8 +180,8 @@ impl Place<'_> {
         i64::try_from(size).expect("less than that")
     }
 
-    /// What it costs: files and processes do not shrink again, so theirs is the size and not the
-    /// growth.
+    /// Shows the cost. Files and processes do not shrink again, so for them it is the size and not
+    /// the growth.
     fn text(&mut self, before: i64) -> String {
         let now = self.size();
         let (bytes, of) = match self {

@@ -1,4 +1,4 @@
-//! A Redis server that is watched: its commands, its processor time, its memory.
+//! A Redis server under observation: its commands, its processor time, its memory.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ pub(crate) struct Server {
     observer: redis::Connection,
 }
 
-/// Listens to what clients send.
+/// Records the commands that clients send.
 pub(crate) struct Tap {
     observer: redis::Connection,
     lines: JoinHandle<Vec<String>>,
@@ -34,7 +34,7 @@ impl Server {
         self.redis.url("")
     }
 
-    /// Starts to listen; what was sent before is not heard.
+    /// Starts to listen. Commands that were sent before are not heard.
     pub(crate) fn tap(&self) -> Tap {
         let mut stream = UnixStream::connect(self.redis.socket()).expect("the server listens");
         stream.write_all(b"MONITOR\r\n").expect("the server reads");
@@ -92,8 +92,8 @@ fn observer(redis: &RedisServer) -> redis::Connection {
     client.get_connection().expect("the server listens")
 }
 
-/// Commands that a script called are marked, and so are not counted; nor is the observer's own
-/// greeting.
+/// Returns whether a client sent the command. Commands that a script called are marked, and are not
+/// counted. Neither is the observer's own greeting.
 fn is_sent(line: &str) -> bool {
     let source = line.split_once(" [").and_then(|(_, rest)| rest.split_once(']'));
     source.is_some_and(|(source, command)| {

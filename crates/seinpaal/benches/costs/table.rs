@@ -1,8 +1,8 @@
-//! The table that is printed, and whether its bounds were kept.
+//! The printed table, and whether its bounds were kept.
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
-/// What a count must be.
+/// The bound of a count.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound {
     Exactly(f64),
@@ -39,7 +39,7 @@ impl Table {
         Self { missed: 0 }
     }
 
-    /// A count that has to be kept.
+    /// A count with a bound.
     pub(crate) fn count(&mut self, what: &str, value: f64, bound: Bound, peers: &str) {
         let is_kept = bound.is_kept(value);
         self.missed += u32::from(!is_kept);
@@ -48,7 +48,7 @@ impl Table {
         line(what, &figure, &format!("{}{verdict}", bound.text()), peers);
     }
 
-    /// A figure for reading.
+    /// A figure for reading only.
     pub(crate) fn figure(&self, what: &str, figure: &str, peers: &str) {
         line(what, figure, "", peers);
     }
@@ -76,7 +76,7 @@ pub(crate) fn text(time: Duration) -> String {
     }
 }
 
-/// The value below which the share `part` of them lies.
+/// The value below which the share `part` of the times lies.
 pub(crate) fn quantile(times: &mut [Duration], part: f64) -> Duration {
     times.sort_unstable();
     let last = times.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What waiting costs the server.
+//! The server's cost of waiting clients.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
 const PROCESSES: usize = 100;
 const TASKS: usize = 1_000;
 
-/// Long enough for the renewals of every waiter (each 5 s).
+/// The time to measure, which is long enough for the renewals of every waiter (one each 5 s).
 fn window(is_quick: bool) -> Duration {
     Duration::from_secs(if is_quick { 6 } else { 10 })
 }

@@ -1,4 +1,4 @@
-//! Workers in processes of their own: the program runs itself again and reads what they say of each
+//! Workers in processes of their own: the program runs itself again and reads a line about each
 //! item.
 
 use std::{
@@ -17,19 +17,19 @@ const URL: &str = "SEINPAAL_QUEUES_URL";
 const NAME: &str = "SEINPAAL_QUEUES_NAME";
 const CONCURRENCY: &str = "SEINPAAL_QUEUES_CONCURRENCY";
 
-/// Worker processes, ended without a word when dropped.
+/// Worker processes, which are killed when this is dropped.
 pub(crate) struct Crew {
     processes: Vec<Child>,
     said: mpsc::Receiver<Worked>,
 }
 
-/// What a worker says when it has worked on an item, just before it acknowledges it. All times are
+/// A worker's report on an item, which it makes just before it acknowledges the item. All times are
 /// microseconds of the wall clock, which on one machine is also the store's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worked {
-    /// What the payload says: whose it is.
+    /// The group, from the payload.
     pub(crate) group: u64,
-    /// What the payload says: when it was pushed, or due.
+    /// When the item was pushed or due, from the payload.
     pub(crate) stamp: u64,
     pub(crate) began: u64,
     pub(crate) ended: u64,
@@ -60,14 +60,14 @@ impl Crew {
         crew
     }
 
-    /// Waits for the next so many items.
+    /// Waits for the reports on the next so many items.
     pub(crate) fn worked(&self, items: usize) -> Vec<Worked> {
         let next =
             |_| self.said.recv_timeout(Duration::from_secs(120)).expect("items are worked on");
         (0..items).map(next).collect()
     }
 
-    /// Takes what was worked on until now.
+    /// Takes the reports that have come until now.
     pub(crate) fn worked_so_far(&self) -> Vec<Worked> {
         self.said.try_iter().collect()
     }
@@ -85,11 +85,11 @@ fn pass_on(output: ChildStdout, sender: &mpsc::Sender<Worked>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
         let [group, stamp, began, ended] = numbers[..] else { panic!("a worker says {line:?}") };
-        let _ = sender.send(Worked { group, stamp, began, ended }); // nobody listens at the end
+        let _ = sender.send(Worked { group, stamp, began, ended }); // at the end there is no receiver
     }
 }
 
-/// A payload: 64 bytes that say whose item it is, how long it takes, and a moment.
+/// A payload of 64 bytes: the item's group, how long it takes, and a moment.
 pub(crate) fn payload(group: u64, hold: Duration, stamp: u64) -> String {
     format!("{:<64}", format!("{group} {} {stamp}", hold.as_micros()))
 }
@@ -108,7 +108,7 @@ pub(crate) fn was_started_as_one() -> bool {
 pub(crate) async fn work() {
     thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        std::process::exit(0); // whoever started us has ended
+        std::process::exit(0); // the program that started this one has ended
     });
     let [url, name, concurrency] = [URL, NAME, CONCURRENCY].map(|key| env::var(key).expect("set"));
     let seinpaal = Seinpaal::connect(&url).await.expect("the store is there");

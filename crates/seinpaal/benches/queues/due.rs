@@ -1,4 +1,4 @@
-//! Items that are due within one second: how late, and at what cost.
+//! Items that fall due within one second: how late they are delivered, and at what cost.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -19,7 +19,8 @@ pub(crate) async fn same_second(place: &Place, is_quick: bool, table: &mut Table
     let seinpaal = Seinpaal::connect(&place.url()).await.expect("the store is there");
     let queue = seinpaal.queue("due");
     let crew = Crew::start(&place.url(), &queue, WORKERS, CONCURRENCY).await;
-    // Pushed well before, or it would be pushes that are measured.
+    // The items are pushed well before they are due, because otherwise the pushes would be
+    // measured.
     let first = wall() + items * 3_000 + 3 * SECOND;
     push(&queue, items, first).await;
     assert!(
@@ -47,7 +48,7 @@ pub(crate) async fn same_second(place: &Place, is_quick: bool, table: &mut Table
 }
 
 /// How many scripts clients have called. Listening to every command, as elsewhere, would slow the
-/// server down: it tells of each that a script calls.
+/// server down, because it reports each command that a script calls.
 fn calls(url: &str) -> u64 {
     let client = redis::Client::open(url).expect("a good URL");
     let mut observer = client.get_connection().expect("the server listens");

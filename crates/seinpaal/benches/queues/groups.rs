@@ -1,4 +1,4 @@
-//! A group that takes all it can get, and those beside it.
+//! A group that takes as much as it can get, and the groups beside it.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,11 +13,10 @@ use crate::{
 const GROUPS: u64 = 20;
 const LIMIT: u32 = 2;
 const TIMES_AS_MUCH: u64 = 100;
-/// Between two pushes, one to each of the small groups.
+/// The time between two pushes to each of the small groups.
 const PACE: Duration = Duration::from_millis(250);
 const HOLD: Duration = Duration::from_millis(20);
-/// More than all groups may have at once together, so that only the groups' limit holds anything
-/// back.
+/// More than all groups together may have in work, so that only the groups' limit holds items back.
 const WORKERS: u32 = 4;
 const CONCURRENCY: u32 = 16;
 
@@ -71,7 +70,8 @@ async fn run(place: &Place, rounds: u64, is_big_there: bool) -> Vec<Worked> {
         }
         push(&queue, 1..GROUPS).await;
     }
-    // The big one's backlog is not waited for; the small ones have long been served, or are not.
+    // The backlog of the big group is not waited for. The small groups have long been served, or
+    // are not.
     tokio::time::sleep(Duration::from_secs(1)).await;
     crew.worked_so_far()
 }
@@ -84,7 +84,7 @@ async fn push(queue: &Queue, groups: impl Iterator<Item = u64>) {
     }
 }
 
-/// How many items of each group were worked on at one moment, at most.
+/// For each group, the most items that were worked on at one moment.
 fn most_at_once(worked: &[Worked]) -> HashMap<u64, i64> {
     let step =
         |worked: &Worked| [(worked.ended, -1, worked.group), (worked.began, 1, worked.group)];

@@ -1,5 +1,4 @@
-//! An idle hour, simulated: the sessions and the ledger themselves, without store, network or
-//! waiting.
+//! An idle hour, simulated by the sessions and the ledger alone, without store, network or waiting.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! What idle workers cost, in a real window of time.
+//! The cost of idle workers, in a real window of time.
 
 use std::time::Duration;
 
@@ -21,17 +21,17 @@ pub(crate) async fn window(server: &Server, workers: u32, is_quick: bool, table:
         let _ = seinpaal.close().await;
         crew
     };
-    tokio::time::sleep(Duration::from_secs(2)).await; // what belongs to the start is over
+    tokio::time::sleep(Duration::from_secs(2)).await; // the commands of the start have passed
     let tap = server.tap();
     tokio::time::sleep(window).await;
     let commands = tap.end();
     drop(crew);
-    // What each connection sends without any queue, to learn that the server is still there.
+    // The pings that each connection sends even without a queue, to learn that the server is there.
     let pings = commands.iter().filter(|command| command.contains("\"PING\"")).count();
     let hourly = |count: usize| count as f64 * HOUR / window.as_secs_f64();
     let what =
         format!("redis: {workers} idle worker processes, a window of {window:?}, in an hour");
-    // A place is renewed every 54 to 60 s; the window may begin just before a renewal and end just
+    // A place is renewed every 54 to 60 s. The window may begin just before a renewal and end just
     // after another.
     let renewals = window.as_secs_f64() / 54.0 + 1.0;
     let most = f64::from(workers) * renewals * HOUR / window.as_secs_f64();

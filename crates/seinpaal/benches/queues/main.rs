@@ -1,4 +1,4 @@
-//! What queues cost and how late they are: due items, idle workers, full groups.
+//! The cost and lateness of queues: due items, idle workers, full groups.
 //!
 //! ```text
 //! cargo bench -p seinpaal --bench queues              everything, about eight minutes
@@ -6,9 +6,9 @@
 //! cargo bench -p seinpaal --bench queues -- due       some of: due idle groups
 //! ```
 //!
-//! Workers are processes of their own. Commands are counted at the server: those that clients sent,
-//! not those that scripts call. Rows with a bound are about counts; the program ends with 1 if one
-//! is missed. Times are for reading only. Against peers: bench/queues.
+//! Workers are processes of their own. Commands are counted at the server, and only those that
+//! clients sent, not those that scripts call. Rows with a bound are about counts; the program ends
+//! with 1 if one is missed. Times are for reading only. Against peers: bench/queues.
 
 mod crew;
 mod due;
@@ -64,7 +64,7 @@ async fn measure(arguments: &[String]) -> ExitCode {
     table.verdict()
 }
 
-/// Where the items are.
+/// The place of the items.
 struct Place {
     kind: &'static str,
     server: Option<Server>,

@@ -22,9 +22,10 @@ use crate::{
 /// the ticket stays with its holder.
 ///
 /// # Errors
-/// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over,
-/// [`AcquireError::Store`] if the store does not answer within the [timeout](Self::timeout). Nobody
-/// knows then whether the ticket changed hands; if it did, its permits are given back.
+/// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if the ticket has
+/// ended, [`AcquireError::Store`] if the store does not answer within the [timeout](Self::timeout).
+/// In that case it is unknown whether the ticket changed hands. If it did, its permits are given
+/// back.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct Attach(Described<Attached, Result<Permit, AcquireError>>);
 

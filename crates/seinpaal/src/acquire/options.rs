@@ -30,7 +30,7 @@ pub(crate) struct AcquireOptions {
 }
 
 impl AcquireOptions {
-    /// Checks everything before anything is sent.
+    /// Checks all options before anything is sent.
     pub(super) fn wanted(&self) -> Result<WantedPermits, AcquireError> {
         let limit = match self.limit {
             Some(limit) => {
@@ -45,7 +45,7 @@ impl AcquireOptions {
             permits: Permits::new(self.permits)?,
             wishes: self.wishes()?,
             limit,
-            // An `Acquire` changes this once the rest is checked.
+            // An `Acquire` changes this after the other checks.
             enqueue: Enqueue::No,
             priority: Priority::new(self.priority)?,
             ttl,

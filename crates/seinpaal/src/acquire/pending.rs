@@ -28,7 +28,7 @@ pub(super) fn begin(
     pending
 }
 
-/// A request that was sent, or the error in what was asked. A request that waits does not keep its
+/// A request that was sent, or the error in its description. A request that waits does not keep its
 /// description.
 pub(super) type Begun = Either<PendingAcquire, Ready<Result<Permit, AcquireError>>>;
 
@@ -67,7 +67,8 @@ impl Future for PendingAcquire {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
-        // The grant is the caller's from here on, so the drop of this must not give it back.
+        // The grant belongs to the caller from here on, so the drop of this value must not give it
+        // back.
         self.is_over = true;
         let grant = answer.unwrap_or_else(|_| Err(self.handle.gone().into()));
         Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.handle), grant)))
@@ -79,8 +80,8 @@ impl Drop for PendingAcquire {
         if self.is_over {
             return;
         }
-        // First: a grant that comes later finds no receiver, and the driver gives it back. One that
-        // came before is found here, and its drop gives it back.
+        // The channel is closed first: a grant that comes later finds no receiver, and the driver
+        // gives it back. A grant that came before is found here, and its drop gives it back.
         self.answer.close();
         match self.answer.try_recv() {
             Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.handle), grant)),

@@ -14,7 +14,7 @@ use crate::{
 
 /// A request that can go together with others.
 pub(crate) trait TogetherPart {
-    /// The name; empty if it is a bad one.
+    /// The name, or an empty text if it is not a valid name.
     fn name(&self) -> &str;
     /// The permits that the request asks for, without waiting in line. Finds mistakes before
     /// anything is sent.

@@ -14,8 +14,8 @@ use crate::{
 /// Permits of several names that are held together. If one of them is lost, all of them count as
 /// lost.
 ///
-/// Dropping it gives all of them back. See [`Permit`] for what happens when the holder dies or the
-/// store is unreachable.
+/// Dropping the set gives all of them back. See [`Permit`] for what happens when the holder dies or
+/// the store is unreachable.
 #[derive(Debug)]
 pub struct PermitSet {
     permits: Vec<Permit>,
@@ -39,37 +39,38 @@ impl PermitSet {
         self.permits
     }
 
-    /// Returns whether all are held at this moment.
+    /// Returns whether all permits are held at this moment.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.permits.iter().all(Permit::is_held)
     }
 
-    /// Returns how long all are certain to be held if the store is not heard from again; `None`:
-    /// for as long as this process lives.
+    /// Returns how long all permits are certain to be held if the store is not heard from again.
+    /// `None` means for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.permits.iter().filter_map(Permit::remaining).min()
     }
 
-    /// Returns the state of the permit that is worst off.
+    /// Returns the state of the permit in the worst state.
     #[must_use]
     pub fn state(&self) -> PermitState {
         self.worst().map_or(PermitState::Held, Permit::state)
     }
 
-    /// Returns the permit that is worst off; of several in the same state, the first.
+    /// Returns the permit in the worst state. If several permits have that state, returns the
+    /// first.
     #[must_use]
     pub fn worst(&self) -> Option<&Permit> {
-        // Of several, `max_by_key` takes the last: reversed, that is the first.
+        // Of several maxima `max_by_key` takes the last, which is the first in reversed order.
         self.permits.iter().rev().max_by_key(|permit| permit.state().severity())
     }
 
-    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after
-    /// each renewal.
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes, which also
+    /// happens at each renewal.
     ///
     /// # Cancel safety
-    /// Yes; a change between two calls may be missed, the state is not.
+    /// Yes. A change between two calls may be missed, but the state is not.
     ///
     /// # Examples
     /// See [`Permit::lost`].
@@ -82,7 +83,7 @@ impl PermitSet {
         drop(select_all(watches.iter_mut().map(|watch| Box::pin(watch.changed()))).await);
     }
 
-    /// Waits until one of them is lost and returns how.
+    /// Waits until one permit is lost, and returns the cause.
     ///
     /// # Cancel safety
     /// Yes.
@@ -96,8 +97,8 @@ impl PermitSet {
         select_all(self.permits.iter().map(|permit| Box::pin(permit.lost()))).await.0
     }
 
-    /// Waits until somebody asks that one of the permits be handed over, and returns which, who and
-    /// why. See [`Permit::asked`].
+    /// Waits until another client asks that one of the permits be handed over. Returns the permit
+    /// and the ask, which names its maker and the reason. See [`Permit::asked`].
     ///
     /// # Cancel safety
     /// Yes: no ask is lost.
@@ -113,13 +114,13 @@ impl PermitSet {
         (&self.permits[at], ask)
     }
 
-    /// Runs `work` for as long as all are held; drops it when one is lost.
+    /// Runs `work` for as long as all permits are held. Drops `work` when one is lost.
     ///
     /// # Cancel safety
     /// Dropping this future drops `work` where it waits. The permits stay held.
     ///
     /// # Errors
-    /// [`Lost`] when one was lost before `work` was done.
+    /// [`Lost`] if a permit was lost before `work` was done.
     ///
     /// # Examples
     /// See [`Permit::while_held`].
@@ -130,15 +131,15 @@ impl PermitSet {
         }
     }
 
-    /// Gives all of them back and waits until the store has confirmed it.
+    /// Gives all permits back, and waits until the store has confirmed that.
     ///
     /// # Cancel safety
-    /// Once this has been polled all go back, whether or not it is polled again.
+    /// Once this has been polled all permits go back, whether or not it is polled again.
     ///
     /// # Errors
     /// The first error of any permit, as of [`Permit::release`]: [`ReleaseError::NotHeld`] if one
-    /// had been lost, [`ReleaseError::Unknown`] if the store did not answer within 5 s. The others
-    /// are given back all the same.
+    /// had been lost, [`ReleaseError::Unknown`] if the store did not answer within 5 s. The other
+    /// permits are given back all the same.
     ///
     /// # Examples
     /// See [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).

@@ -1,11 +1,11 @@
-//! What the store says: answers to calls, and news that nobody asked for.
+//! Takes the store's answers to calls, and the news that it sends unasked.
 
 use seinpaal_proto::{Name, Replies, Ticket, queue, session::CallId};
 
 use super::{Driver, figures};
 use crate::store::{News, StoreError, Together};
 
-/// A call that has ended, with what it was about and what came of it.
+/// A call that has ended, with its subject and its result.
 pub(super) enum EndedCall {
     Call(CallId, Result<Replies, StoreError>),
     /// Calls about several names that shared a round trip.
@@ -29,7 +29,8 @@ impl EndedCall {
 impl Driver {
     pub(super) fn take_done(&mut self, done: EndedCall) {
         let now = self.clock.now();
-        // Once for each call that was counted when it was made, however many names it is about.
+        // A failure counts once for each call that was counted when it was made, even if the call
+        // is about several names.
         if done.has_failed() {
             self.statistics.failed();
         }
@@ -38,7 +39,8 @@ impl Driver {
             EndedCall::Bundle(results) => {
                 for (id, result) in results {
                     self.take_result(now, id, result);
-                    // Before the next result, which may end the error that explains this one.
+                    // The events go out before the next result, which may clear the error that
+                    // explains this one.
                     self.tell(now);
                 }
             }
@@ -58,7 +60,8 @@ impl Driver {
         }
     }
 
-    /// Callers whose requests fail later must not be told an error that is long over.
+    /// Forgets the last error, because a caller whose request fails later must not get an error
+    /// that has passed.
     pub(super) fn store_has_answered(&mut self) {
         self.last_error = None;
     }
@@ -69,7 +72,7 @@ impl Driver {
         calls: impl IntoIterator<Item = CallId>,
         error: StoreError,
     ) {
-        // Refusals, too: `kind` tells them apart.
+        // Refusals are logged as well, and `kind` tells them apart.
         tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
         for id in calls {
             self.session.handle_failure(now, id, error.as_failure());
@@ -77,7 +80,7 @@ impl Driver {
         self.last_error = Some(error);
     }
 
-    /// Takes all news that are there.
+    /// Takes all news that have come.
     pub(super) fn take_news(&mut self, news: News) {
         let now = self.clock.now();
         self.take_one(now, news);

@@ -22,13 +22,13 @@ pub(crate) type OpenStore = Box<
 /// A task with the store, for the driver's runtime. The task itself passes its result on.
 pub(crate) type StoreTask = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
-/// The answer to a one-off request, or why there is none.
+/// The answer to a one-off request, or the reason why there is none.
 pub(crate) type OneOffResult = Result<Reply, StoreError>;
 
-/// How long a detached ticket lasts; `None`: unlimited.
+/// How long a detached ticket lasts. `None` means without limit.
 pub(crate) type DetachResult = Result<Option<Micros>, ReleaseError>;
 
-/// What an acquire asks for.
+/// The permits that an acquire asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedPermits {
     pub(crate) name: Name,
@@ -43,7 +43,7 @@ pub(crate) struct WantedPermits {
     /// When to stop waiting, on the connection's clock.
     pub(crate) deadline: Option<Micros>,
     pub(crate) about: Arc<str>,
-    /// Attach to this ticket instead of asking for permits.
+    /// The ticket to attach to, instead of asking for new permits.
     pub(crate) attach: Option<Ticket>,
 }
 
@@ -66,20 +66,20 @@ pub(crate) struct AcquireRequest {
     pub(crate) reply: oneshot::Sender<Result<Arc<GrantInHand>, AcquireError>>,
 }
 
-/// Where the answer to a release goes.
+/// The receiver of the answer to a release.
 pub(crate) type ReleaseReply = oneshot::Sender<Result<(), ReleaseError>>;
 
-/// What a caller gives back.
+/// The slots that a caller gives back.
 pub(crate) struct Giving {
     pub(crate) ticket: Ticket,
     pub(crate) fence: Fence,
     pub(crate) slots: Slots,
-    /// How long the store may take to confirm it.
+    /// How long the store may take to confirm the release.
     pub(crate) timeout: Duration,
     pub(crate) reply: Option<ReleaseReply>,
 }
 
-/// A command of the API. What is large is in a box, except for a release: very many releases wait
+/// A command of the API. Large commands are in a box, but a release is not: very many releases wait
 /// in the channel at once, and a box for each would cost more than the room.
 pub(crate) enum DriverCommand {
     Acquire(Box<AcquireRequest>),
@@ -87,7 +87,7 @@ pub(crate) enum DriverCommand {
     /// them.
     #[allow(clippy::vec_box, reason = "the driver keeps each of them in its box")]
     AcquireTogether(Vec<Box<AcquireRequest>>),
-    /// The future of this request was dropped.
+    /// Gives up the request whose future was dropped.
     Abandon {
         number: u64,
     },

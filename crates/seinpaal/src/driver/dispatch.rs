@@ -20,7 +20,7 @@ use crate::{
     permit_state::{Lost, PermitState},
 };
 
-/// The callers of the program that wait for something.
+/// The callers of the program that wait for an answer.
 #[derive(Default)]
 pub(super) struct WaitingCallers {
     requests: ByNumber<Ticket, Box<AcquireRequest>>,
@@ -35,7 +35,7 @@ impl WaitingCallers {
         wanted.or_else(|| Some(&self.grants.get(&ticket)?.name))
     }
 
-    /// The caller that waits for one ticket waits for another one from now on.
+    /// Takes note that the caller of one ticket waits for another ticket from now on.
     fn renumber(&mut self, from: Ticket, to: Ticket) {
         if let Some(request) = self.requests.remove(&from) {
             self.tickets.insert(request.number, to);
@@ -55,7 +55,7 @@ impl WaitingCallers {
         self.releases.next_overdue()
     }
 
-    /// Whatever is held is lost to the program, because nobody renews it any more.
+    /// Marks all grants as lost to the program, because nothing renews them any more.
     pub(super) fn lose_grants(&mut self) {
         for (_, grant) in self.grants.drain() {
             grant.set(PermitState::Lost(Lost::Closed));
@@ -63,13 +63,14 @@ impl WaitingCallers {
         }
     }
 
-    /// The connection was closed. Each caller that waits learns so because its channel ends.
+    /// Forgets all callers, because the connection was closed. Each caller learns so when its
+    /// channel ends.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether the session still holds this grant. Somebody may have attached to the ticket since,
-    /// perhaps in this program.
+    /// Returns whether the session still holds this grant. Another client, or another part of this
+    /// program, may have attached to the ticket since.
     pub(super) fn has_grant(&self, ticket: Ticket, fence: Fence) -> bool {
         self.grants.get(&ticket).is_some_and(|grant| grant.fence == fence)
     }
@@ -92,7 +93,8 @@ impl Driver {
                 self.together.push(tickets);
             }
             DriverCommand::Abandon { number } => {
-                // Otherwise its answer came before. A grant found no receiver then, and went back.
+                // If the request is not found, its answer came before. A grant found no receiver
+                // then, and went back.
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
                     let request = self.waiting.requests.remove(&ticket);
                     request.inspect(|request| request.asked.abandoned());
@@ -120,7 +122,7 @@ impl Driver {
     }
 
     /// Attaches to a ticket. If this connection holds the ticket, that grant ends first, and its
-    /// permit is told before the new request takes its place.
+    /// permit hears so before the new request takes its place.
     fn attach(&mut self, now: Micros, request: Box<AcquireRequest>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
@@ -156,7 +158,7 @@ impl Driver {
         }
     }
 
-    /// Passes on what the session has to tell.
+    /// Passes the session's events on.
     pub(super) fn tell(&mut self, now: Micros) {
         while let Some(event) = self.session.poll_event() {
             let name = || ticket_of(&event).and_then(|ticket| self.waiting.name_of(ticket));
@@ -201,7 +203,7 @@ impl Driver {
             }
             Event::Unanswered { ticket, given } => self.unanswered(ticket, given.as_ref()),
             Event::Answer { one_off, reply } => {
-                // No reply: the call has failed, and `last_error` says how.
+                // Without a reply the call has failed, and `last_error` says how.
                 let answer = reply.ok_or_else(|| self.error());
                 self.one_offs.answer(one_off, answer);
             }
@@ -228,7 +230,8 @@ impl Driver {
         let what = (request.wanted.name, request.wanted.kind);
         let grant = GrantInHand::new(what, terms, Duration::from_micros(ttl), lease, held);
         let grant = Arc::new(grant);
-        // Before the caller has it: it may release at once, on another thread.
+        // This comes before the caller has the grant, because the caller may release it at once on
+        // another thread.
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
         if request.reply.send(Ok(grant)).is_err() {
@@ -237,8 +240,8 @@ impl Driver {
         }
     }
 
-    /// A permit is lost. A caller whose release is under way is told that the permit was not held,
-    /// or, if the store was silent, that nobody knows.
+    /// Marks a permit as lost. A caller whose release is under way hears that the permit was not
+    /// held or, if the store was silent, that the outcome is unknown.
     fn lost(&mut self, ticket: Ticket, loss: Loss) {
         let lost = Lost::from(loss);
         if let Some(grant) = self.waiting.grants.get(&ticket) {
@@ -256,7 +259,7 @@ impl Driver {
     fn refused(&mut self, now: Micros, ticket: Ticket, refusal: AcquireRefusal) {
         let Some(request) = self.waiting.requests.remove(&ticket) else { return };
         self.waiting.tickets.remove(&request.number);
-        // The grant ran out before its caller heard of it, so the request asks again, at the end of
+        // The grant expired before its caller heard of it, so the request asks again, at the end of
         // the line.
         if refusal == AcquireRefusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
             self.acquire(now, request);

@@ -1,4 +1,4 @@
-//! The errors that no store gives, because it was silent, gone or wrong.
+//! The errors for a store that was silent, gone or wrong, and so gave none.
 
 use super::Driver;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Driver {
-    /// The error for a caller whose request failed: what the store said last.
+    /// The error for a caller whose request failed: the last error of the store.
     pub(super) fn error(&self) -> StoreError {
         self.last_error.clone().unwrap_or_else(misfit)
     }
@@ -35,18 +35,18 @@ pub(super) fn internal_text(what: &str) -> StoreError {
     StoreError::new(crate::store::StoreErrorKind::Internal, Certainty::NotExecuted, what)
 }
 
-/// The connection was closed, or its driver has ended with the runtime that it was started on.
+/// The error of a connection that was closed, or whose driver has ended with its runtime.
 pub(crate) fn is_closed() -> StoreError {
     StoreError::new(StoreErrorKind::Closed, Certainty::Unknown, "the connection is closed")
 }
 
-/// The store at this address has not answered in time.
+/// The error of the store at this address if it has not answered in time.
 pub(super) fn silence(address: &str) -> StoreError {
     let message = format!("{address} did not answer in time: is it running and reachable?");
     StoreError::new(StoreErrorKind::Unreachable, Certainty::Unknown, message)
 }
 
-/// The store gave an answer of another kind than the request has: a mistake in the store.
+/// The error for an answer of another kind than the request has, which is a mistake in the store.
 pub(crate) fn misfit() -> StoreError {
     internal_text("the store gave an answer that does not fit")
 }

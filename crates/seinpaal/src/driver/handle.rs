@@ -28,8 +28,8 @@ use crate::{
 /// The API's way to the driver.
 pub(crate) struct Handle {
     pub(super) commands: Option<mpsc::UnboundedSender<DriverCommand>>,
-    /// The channel closes when the driver's thread ends; `None`: the driver has no thread of its
-    /// own.
+    /// A channel that closes when the driver's thread ends, or `None` if the driver has no thread
+    /// of its own.
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
     pub(super) room: Option<Arc<Room<SharedDriver>>>,
@@ -49,8 +49,8 @@ impl Handle {
     /// Sends a command. If the driver has ended, the command is dropped, and its caller gets
     /// [`gone`](Self::gone) because the channel ends.
     pub(crate) fn send(&self, command: DriverCommand) {
-        // After a fork the child has our memory, but neither our thread nor a right to what we
-        // hold.
+        // After a fork the child has our memory, but not our thread, and it has no right to our
+        // permits.
         if !self.is_forked()
             && let Some(commands) = &self.commands
         {
@@ -58,8 +58,8 @@ impl Handle {
         }
     }
 
-    /// Executes a command on this thread if that needs no waiting, and sends it otherwise. Either
-    /// way the command's channel tells the result.
+    /// Executes a command on this thread if that needs no waiting, and sends it otherwise. In both
+    /// cases the command's channel carries the result.
     pub(crate) fn request(&self, command: DriverCommand) {
         let mut left = Some(command);
         if let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) {
@@ -74,12 +74,12 @@ impl Handle {
         }
     }
 
-    /// Whether the connection is closed, so that commands sent now are not executed.
+    /// Returns whether the connection is closed, so that commands sent now are not executed.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_closed.load(Ordering::Acquire) || self.is_forked()
     }
 
-    /// The error of a request that nobody answers any more.
+    /// The error for a request that the driver does not answer any more.
     pub(crate) fn gone(&self) -> StoreError {
         if self.is_forked() {
             let kind = StoreErrorKind::Misconfigured;
@@ -88,8 +88,8 @@ impl Handle {
         is_closed()
     }
 
-    /// The error of a release that nobody answers any more. A closed connection gives back
-    /// everything.
+    /// The error for a release that the driver does not answer any more. A closed connection gives
+    /// everything back.
     pub(crate) fn gone_release(&self) -> ReleaseError {
         match self.is_forked() {
             true => ReleaseError::Forked { process: self.process },
@@ -97,7 +97,7 @@ impl Handle {
         }
     }
 
-    /// The error of the end of a delivery that nobody answers any more.
+    /// The error for the end of a delivery that the driver does not answer any more.
     pub(crate) fn gone_finish(&self) -> FinishError {
         match self.is_forked() {
             true => FinishError::Forked { process: self.process },
@@ -113,7 +113,7 @@ impl Handle {
         self.is_closed.store(true, Ordering::Release);
         let (reply, answer) = oneshot::channel();
         self.send(DriverCommand::Close { reply });
-        // The driver has ended before: there is nothing left to give back.
+        // Without an answer the driver had ended before, and nothing is left to give back.
         answer.await.unwrap_or(Ok(()))
     }
 
@@ -125,16 +125,16 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         self.send(DriverCommand::StoreTask(Box::new(move |store| {
             Box::pin(async move {
-                // Nobody is left to be told if the future was dropped.
+                // Sending fails if the future was dropped, and then no receiver is left.
                 let _ = reply.send(task(store).await);
             })
         })));
         answer.await.map_err(|_| self.gone())
     }
 
-    /// Waits this long. The timer is the driver's, so the caller needs no runtime.
+    /// Waits this long. The driver runs the timer, so the caller needs no runtime.
     pub(crate) async fn sleep(&self, time: Duration) {
-        // A connection that is closed has nothing to wait for.
+        // On a closed connection there is nothing to wait for.
         let _ = self.with_store(move |_| Box::pin(tokio::time::sleep(time))).await;
     }
 
@@ -173,12 +173,13 @@ impl Handle {
 }
 
 impl Drop for Handle {
-    /// Does not wait: it may happen on an executor's thread (`parting.rs`). The store is dropped
-    /// first, so that the driver has the last reference and closes the store on its own thread.
+    /// The drop does not wait, because it may happen on an executor's thread (`parting.rs`). The
+    /// store is dropped first, so that the driver has the last reference and closes the store on
+    /// its own thread.
     fn drop(&mut self) {
         if self.is_forked() {
-            // Everything belongs to the parent. Its threads are not in this process, and what they
-            // share with us is not ours to close.
+            // Everything belongs to the parent process. The parent's threads are not in this
+            // process, and the state that they share with this handle must not be closed here.
             std::mem::forget((self.store.take(), self.room.take(), self.commands.take()));
             return;
         }

@@ -1,5 +1,5 @@
-//! Which events are logged, and in which form. The crate's documentation has the table. No payload
-//! is ever logged.
+//! The log events and their forms. The crate's documentation has the table. No payload is ever
+//! logged.
 
 use seinpaal_proto::{
     Name, Ticket,
@@ -10,7 +10,7 @@ use seinpaal_proto::{
     session::Event,
 };
 
-/// Logs what happened to a ticket. Its name is looked up only if somebody reads the log.
+/// Logs an event of a ticket. The ticket's name is looked up only if the log is read.
 pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
     match event {
         Event::Queued { ticket, waiting } => {
@@ -53,7 +53,7 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
     }
 }
 
-/// Logs what happened at a queue.
+/// Logs an event of a queue.
 pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
     let queue = queue.as_str();
     match event {
@@ -85,8 +85,8 @@ pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
     }
 }
 
-/// Logs the deliveries that a batch gives back, before it is sent. No event tells of one that the
-/// program never saw, as of a pop that was given up.
+/// Logs the deliveries that a batch gives back, before it is sent. No event reports a delivery that
+/// the program never saw, such as that of a pop that was given up.
 pub(super) fn note_queue_batch(queue: &Name, batch: &QueueBatch) {
     let queue = queue.as_str();
     for request in &batch.requests {

@@ -1,5 +1,5 @@
-//! Until when a permit or an item is believed to be held, and how it stands. The driver writes
-//! this, and the holder reads it.
+//! The lease of a permit or an item: its state, and until when it is believed to be held. The
+//! driver writes this, and the holder reads it.
 
 use std::{
     collections::VecDeque,
@@ -20,13 +20,13 @@ use crate::{boottime::ClientClock, permit_state::PermitState};
 /// The lease of a grant or of a delivery.
 pub(crate) struct LeaseInHand {
     clock: ClientClock,
-    /// The instant by the client's clock; `u64::MAX`: as long as the process lives.
+    /// The instant by the client's clock. `u64::MAX` means as long as the process lives.
     valid_until: AtomicU64,
     standing: Mutex<LeaseState>,
 }
 
-/// How the lease stands, and the channel that tells it. A channel takes four hundred bytes, so it
-/// is made when somebody first waits for news. Most holders never do.
+/// The state of the lease, and the channel that reports changes. A channel takes four hundred
+/// bytes, so it is made when a holder first waits for news. Most holders never do.
 struct LeaseState {
     state: PermitState,
     told: Option<watch::Sender<PermitState>>,
@@ -41,7 +41,7 @@ impl LeaseInHand {
         }
     }
 
-    /// How much of the lease is left at this moment.
+    /// Returns how much of the lease is left at this moment.
     pub(crate) fn remaining(&self) -> Option<Duration> {
         match self.valid_until.load(Ordering::Acquire) {
             u64::MAX => None,
@@ -59,7 +59,8 @@ impl LeaseInHand {
         standing.told.get_or_insert_with(|| watch::Sender::new(state)).subscribe()
     }
 
-    /// What the driver noted last. The clock may know better: see [`is_held`](Self::is_held).
+    /// The state that the driver noted last. The lease may have run out since: see
+    /// [`is_held`](Self::is_held).
     pub(crate) fn noted(&self) -> PermitState {
         self.standing().state
     }
@@ -68,7 +69,8 @@ impl LeaseInHand {
         if self.is_lost() {
             return;
         }
-        // Before the state: a reader that finds no time left takes a lease that is held for lost.
+        // The time is written before the state, because a reader that finds no time left takes a
+        // lease that is held for lost.
         self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
         tell(self.note(PermitState::Held), PermitState::Held);
     }
@@ -79,20 +81,21 @@ impl LeaseInHand {
         }
         let told = self.note(state);
         if let PermitState::Lost(_) = state {
-            // After the state: a reader that finds no time left would take any other loss for
-            // silence. Before anybody is woken, who would still read some time that is left.
+            // The time is written after the state, because a reader that finds no time left would
+            // take any other loss for silence. It is written before any waiter is woken, because a
+            // woken waiter would still read time that is left.
             self.valid_until.store(0, Ordering::Release);
         }
         tell(told, state);
     }
 
-    /// What is lost stays lost, for its first cause, whatever the driver hears later. Only the
-    /// driver writes, so what it finds here is true until it writes.
+    /// Returns whether the lease is lost. A lost lease stays lost, for its first cause, whatever
+    /// the driver hears later. Only the driver writes, so the result stays true until it writes.
     fn is_lost(&self) -> bool {
         matches!(self.noted(), PermitState::Lost(_))
     }
 
-    /// Notes how the lease stands. Only the driver calls this. A channel without listeners is
+    /// Notes the state of the lease. Only the driver calls this. A channel without listeners is
     /// dropped.
     fn note(&self, state: PermitState) -> Option<watch::Sender<PermitState>> {
         let mut standing = self.standing();
@@ -107,33 +110,33 @@ impl LeaseInHand {
     }
 }
 
-/// Tells those who wait. The lock is left by then, since a waker may do anything.
+/// Tells the listeners. The lock is free by then, because a waker may run any code.
 fn tell(told: Option<watch::Sender<PermitState>>, state: PermitState) {
     if let Some(told) = told {
         told.send_replace(state);
     }
 }
 
-/// One grant. The driver writes, permits read.
+/// One grant. The driver writes it, and permits read it.
 pub(crate) struct GrantInHand {
     pub(crate) name: Name,
-    /// What the caller asked for: a semaphore, a mutex or a readers-writer lock.
+    /// The kind that the caller asked for: a semaphore, a mutex or a readers-writer lock.
     pub(crate) kind: Kind,
     pub(crate) ticket: Ticket,
     pub(crate) fence: Fence,
     pub(crate) slots: Slots,
     pub(crate) names: SlotNames,
     pub(crate) limit: u32,
-    /// How long the store keeps it if nobody renews it.
+    /// How long the store keeps the grant without a renewal.
     pub(crate) ttl: Duration,
     lease: LeaseInHand,
-    /// The asks to hand over that nobody has fetched yet.
+    /// The asks to hand over that no caller has fetched yet.
     asks: OnceLock<watch::Sender<VecDeque<HandOverAsk>>>,
     /// For metrics.
     pub(super) held: HoldFigure,
 }
 
-/// What the store granted.
+/// The terms of a grant by the store.
 pub(super) struct GrantTerms {
     pub(super) ticket: Ticket,
     pub(super) fence: Fence,
@@ -155,7 +158,7 @@ impl GrantInHand {
         Self { name, kind, ticket, fence, slots, names, limit, ttl, lease, asks, held }
     }
 
-    /// What one of its slots is called.
+    /// The name of one of its slots, or `None` if the slots have no names.
     pub(crate) fn name_of(&self, slot: u32) -> Option<&str> {
         if self.names.is_empty() {
             return None;
@@ -168,22 +171,23 @@ impl GrantInHand {
         self.asks.get_or_init(watch::Sender::default)
     }
 
-    /// Somebody asks the holder to hand over.
+    /// Adds an ask to hand over.
     pub(super) fn hear(&self, ask: HandOverAsk) {
         self.asks().send_modify(|asks| asks.push_back(ask));
     }
 
-    /// The oldest ask that nobody has fetched. Waits for one; an ask is taken out only when it is
-    /// returned.
+    /// Waits for the oldest ask that no caller has fetched, and returns it. The ask is taken out
+    /// only when it is returned.
     pub(crate) async fn asked(&self) -> HandOverAsk {
         let mut news = self.asks().subscribe();
         loop {
-            // Before the look at the queue: an ask that comes after the look then counts as a
-            // change.
+            // The mark is set before the look at the queue, so that an ask that comes after the
+            // look counts as a change.
             news.mark_unchanged();
             let mut next = None;
             self.asks().send_if_modified(|asks| {
-                // Taking one out is no news for others who wait, so `false` below.
+                // Taking one out is no news for other callers that wait, so this returns `false`
+                // below.
                 next = asks.pop_front();
                 false
             });

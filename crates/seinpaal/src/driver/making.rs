@@ -8,17 +8,17 @@ use seinpaal_proto::{Batch, Replies, Request, session::Call};
 use super::{Driver, EndedCall, figures};
 use crate::store::{Store, StoreError};
 
-/// The most requests in one round trip: as many as one call may have. So other clients of the
+/// The most requests in one round trip, which is the most of a single call. So other clients of the
 /// server wait no longer for a bundle than for a call.
 const MOST_REQUESTS: usize = Batch::MOST;
 
-/// The most calls that share a round trip. Larger bundles cost the server hardly less, and while it
-/// works on one, the client works on the answers to another.
+/// The most calls that share a round trip. Larger bundles cost the server hardly less, and while
+/// the server works on one bundle, the client works on the answers to another.
 const MOST_CALLS: usize = 16;
 
 impl Driver {
     pub(super) fn make(&mut self, mut calls: Vec<Call>) {
-        // Steps first: their requests must stay in one call, and bundles are cut by size.
+        // Steps come first: their requests must stay in one call, and bundles are cut by size.
         self.make_steps(&mut calls);
         if calls.len() > 1 && self.store.bundles().is_some() {
             let bundles = bundles_of(calls.extract_if(.., |call| may_share(call)).collect());
@@ -34,7 +34,8 @@ impl Driver {
         self.under_way.push(Box::pin(async move {
             let Call { id, batch, overdue } = call;
             if let Some(silence) = overdue.map(Duration::from_micros) {
-                // The call before it is overdue: this one must not go the same dead way.
+                // The call before this one is overdue, so this call must not use the same dead
+                // connection.
                 store.reassure(&batch.name, silence).await;
             }
             let timing = figures::CallFigure::begin("permits");
@@ -59,7 +60,7 @@ impl Driver {
             let outcomes = call_bundle(&*store, &batches).await;
             let errors: Vec<_> = outcomes.iter().filter_map(|it| it.as_ref().err()).collect();
             timing.end(errors.first().copied());
-            // One answer shows that the store is there, whatever became of the others.
+            // One answer shows that the store is there, even if other calls of the bundle failed.
             let has_answered = errors.len() < outcomes.len();
             pulse.hear(clock.now(), errors.first().copied().filter(|_| !has_answered));
             EndedCall::Bundle(ids.into_iter().zip(outcomes).collect())
@@ -74,8 +75,8 @@ async fn call_bundle(store: &dyn Store, batches: &[Batch]) -> Vec<Result<Replies
     }
 }
 
-/// Whether a call may go in a bundle. A single request of an operator may be much work for the
-/// store.
+/// Returns whether a call may go in a bundle. A single request of an operator may be much work for
+/// the store.
 fn may_share(call: &Call) -> bool {
     let is_small = |request: &Request| {
         matches!(
@@ -89,8 +90,8 @@ fn may_share(call: &Call) -> bool {
     call.overdue.is_none() && call.batch.requests.iter().all(is_small)
 }
 
-/// Puts calls together in bundles of like size. Calls that only ask for permits stand first: a
-/// server without memory refuses them only until something else in the same script was executed.
+/// Puts calls together in bundles of like size. Calls that only ask for permits come first, because
+/// a server without memory refuses them only until another request of the same script was executed.
 fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
     // The sort is stable, so calls of one kind keep the order of the session.
     calls.sort_by_key(|call| !asks_only(call));
@@ -98,7 +99,8 @@ fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
     let (mut bundles, mut requests) = (Vec::new(), 0);
     for call in calls {
         let more = call.batch.requests.len();
-        // A renewal that overtakes a call of the same step is about the same name.
+        // Two calls about the same name are not bundled: a renewal may overtake a call of the same
+        // step.
         let is_other = |it: &Call| it.batch.name != call.batch.name;
         let has_room = |bundle: &Vec<Call>| {
             bundle.len() < most && requests + more <= MOST_REQUESTS && bundle.iter().all(is_other)

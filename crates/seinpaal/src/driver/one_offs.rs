@@ -1,5 +1,5 @@
-//! Requests about a name that are not about a permit of ours, such as `inspect`: the callers that
-//! wait for the answers, and until when.
+//! Requests about a name that are not about a permit of ours, such as `inspect`. Keeps the callers
+//! that wait for the answers, and the time until which they wait.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -29,12 +29,12 @@ impl OneOffs {
     pub(super) fn answer(&mut self, one_off: OneOffId, answer: Result<Reply, StoreError>) {
         if let Some((answer_by, reply)) = self.replies.remove(&one_off) {
             self.overdue_at.remove(&(answer_by, one_off));
-            // If the future was dropped, nobody listens.
+            // If the future was dropped, no receiver is left.
             let _ = reply.send(answer);
         }
     }
 
-    /// A one-off request that should have been answered by now.
+    /// A question whose answer is overdue.
     pub(super) fn overdue(&self, now: Micros) -> Option<OneOffId> {
         self.overdue_at.first().filter(|(at, _)| *at <= now).map(|(_, one_off)| *one_off)
     }
@@ -43,7 +43,8 @@ impl OneOffs {
         self.overdue_at.first().map(|(at, _)| *at)
     }
 
-    /// The connection was closed. Each caller that waits learns so because its channel ends.
+    /// Forgets all callers, because the connection was closed. Each caller learns so when its
+    /// channel ends.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }

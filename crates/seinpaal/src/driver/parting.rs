@@ -1,4 +1,4 @@
-//! How a program that drops its last connection and ends still gives back what it held.
+//! Lets a program that drops its last connection and ends still give its permits back.
 //!
 //! The driver gives everything back on its own thread, which takes a round trip. The drop does not
 //! wait for that, because it may happen in a task on an executor's thread, with other tasks behind
@@ -6,7 +6,7 @@
 //! after the drop still gives its permits back.
 //!
 //! Not every C library runs the destructors of the main thread's variables when the program ends:
-//! GNU's does, and musl does not. A program that has to be sure calls
+//! GNU's does, and musl does not. A program that has to be sure on both calls
 //! [`part`](crate::blocking::part).
 
 use std::{
@@ -15,15 +15,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a thread that ends waits for drivers in all.
+/// How long a thread that ends waits for all its drivers together.
 const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
 
 thread_local! {
     static PARTED: Parted = const { Parted(RefCell::new(Vec::new())) };
 }
 
-/// The drivers whose last handle was dropped on this thread. Their channels close when they are
-/// over.
+/// The drivers whose last handle was dropped on this thread. Their channels close when the drivers
+/// end.
 struct Parted(RefCell<Vec<Receiver<()>>>);
 
 /// Makes this thread wait for a driver when the thread ends, and not now.
@@ -32,7 +32,7 @@ pub(super) fn wait_at_end_of_thread(is_over: Receiver<()>) {
     let _ = PARTED.try_with(|parted| parted.add(is_over));
 }
 
-/// Waits for them now.
+/// Waits now for the drivers that this thread has dropped.
 pub(crate) fn part() {
     let _ = PARTED.try_with(Parted::wait);
 }
@@ -40,7 +40,7 @@ pub(crate) fn part() {
 impl Parted {
     fn add(&self, is_over: Receiver<()>) {
         let mut drivers = self.0.borrow_mut();
-        // A thread may open and drop connections for ever, so those that are over are let go.
+        // A thread may open and drop connections for ever, so drivers that have ended are removed.
         drivers.retain(|driver| driver.try_recv() == Err(TryRecvError::Empty));
         drivers.push(is_over);
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_parts_goes_on_when_the_drivers_are_over_and_not_before() {
+    fn a_thread_that_parts_goes_on_when_the_drivers_are_over_and_not_before() {
         static IS_OVER: AtomicBool = AtomicBool::new(false);
         let (over, is_over) = mpsc::channel::<()>();
         wait_at_end_of_thread(is_over);

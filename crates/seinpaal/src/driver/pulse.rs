@@ -1,4 +1,4 @@
-//! Whether the store answers, so that a waiting program can tell its user.
+//! Notes whether the store answers, so that a waiting program can tell its user.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -12,15 +12,16 @@ use crate::{
     store::{BoxFuture, StoreError},
 };
 
-/// The store does not answer, or has no room: see [`Seinpaal::outage`](crate::Seinpaal::outage).
+/// A time in which the store does not answer, or has no room: see
+/// [`Seinpaal::outage`](crate::Seinpaal::outage).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outage {
     /// How long the store has not answered, counted from the first request that got no answer, or
     /// from the last answer if that came later.
     pub lasted: Duration,
-    /// The error that came instead of the last answer; `None`: there is neither answer nor error
-    /// yet.
+    /// The error that came instead of the last answer. `None` means that neither an answer nor an
+    /// error has come yet.
     pub error: Option<StoreError>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Pulse {
 #[derive(Debug, Default)]
 struct Beat {
     under_way: u32,
-    /// Since when nothing was answered, on the clock.
+    /// Since when no call was answered, on the client's clock.
     since: Option<Micros>,
     error: Option<StoreError>,
 }
@@ -44,7 +45,7 @@ impl Pulse {
         Self { clock, beat: Mutex::default() }
     }
 
-    /// Makes a call and notes when it was made and how it ended.
+    /// Makes a call, and notes its beginning and its end.
     pub(super) fn watch<T: 'static>(
         self: &Arc<Self>,
         call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -76,11 +77,11 @@ impl Pulse {
         beat.under_way = beat.under_way.saturating_sub(1);
         match error.filter(|error| error.is_passing()) {
             Some(error) => beat.error = Some(error.clone()),
-            // A refusal is an answer, too.
+            // A refusal is also an answer.
             None => {
                 beat.error = None;
-                // The store was there just now, so the other calls are unanswered from now on at
-                // the earliest.
+                // The store answered just now, so the other calls are unanswered from now on at the
+                // earliest.
                 beat.since = (beat.under_way > 0).then_some(now);
             }
         }

@@ -14,32 +14,32 @@ use tokio::sync::{mpsc, oneshot};
 use super::LeaseInHand;
 use crate::store::StoreError;
 
-/// The answer to a request about a queue, or why there is none.
+/// The answer to a request about a queue, or the reason why there is none.
 pub(crate) type QueueOneOffResult = Result<Reply, NotDone>;
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 #[derive(Clone, Debug)]
 pub(crate) enum NotDone {
     /// The request was not done.
     Refused(StoreError),
-    /// Nobody can say whether it was done.
+    /// It is unknown whether the request was done.
     Unknown(StoreError),
 }
 
 /// A want for items.
 pub(crate) struct WantedItems {
-    /// The number by which the API names the want, to take it back.
+    /// The number by which the API names the want, to withdraw it.
     pub(crate) number: u64,
     pub(crate) items: u32,
     pub(crate) ttl: Option<Micros>,
     pub(crate) until: Until,
     pub(crate) drains: bool,
     pub(crate) about: String,
-    /// Where to tell what comes of it.
+    /// The channel for the items.
     pub(crate) to: mpsc::UnboundedSender<Handed>,
 }
 
-/// What a caller that wants items is handed.
+/// The messages to a caller that wants items.
 pub(crate) enum Handed {
     Items(Vec<(Popped, Arc<LeaseInHand>)>),
     Drained,
@@ -51,7 +51,7 @@ pub(crate) enum QueueCommand {
     /// Requests that go together if they fit into one batch.
     OneOffs(Vec<(Request, oneshot::Sender<QueueOneOffResult>)>),
     Pop(WantedItems),
-    /// The caller has dropped this want.
+    /// Withdraws the want with this number, because the caller has dropped it.
     Unpop {
         number: u64,
     },

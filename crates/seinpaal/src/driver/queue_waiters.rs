@@ -1,4 +1,4 @@
-//! The callers of the program that wait for something at one queue.
+//! The callers of the program that wait at one queue.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -33,9 +33,9 @@ pub(super) struct QueueWaiters {
     pub(super) leases: HashMap<Delivery, Arc<LeaseInHand>>,
     pub(super) finishes: HashMap<Delivery, oneshot::Sender<DeliveryEnd>>,
     pub(super) last_error: Option<StoreError>,
-    /// When this queue is to be looked at next; `QueueSessions::agenda` has the same instant.
+    /// The instant of the next look at this queue. `QueueSessions::agenda` has the same instant.
     pub(super) agenda_at: Option<Micros>,
-    /// How many items in work the metrics were told of.
+    /// The number of items in work that the metrics have.
     counted: usize,
     clock: ClientClock,
     address: Arc<str>,
@@ -81,7 +81,8 @@ impl QueueWaiters {
         }
     }
 
-    /// Each caller that waits learns that the connection is closed because its channel ends.
+    /// Forgets all callers. Each caller that waits learns that the connection is closed when its
+    /// channel ends.
     pub(super) fn close(&mut self) {
         self.session.close();
         self.lose_leases();
@@ -91,7 +92,8 @@ impl QueueWaiters {
         self.finishes.clear();
     }
 
-    /// Whatever is in work is lost to the program, because nobody renews it any more.
+    /// Marks all items in work as lost to the program, because nothing renews their leases any
+    /// more.
     pub(super) fn lose_leases(&mut self) {
         for (_, lease) in self.leases.drain() {
             lease.set(PermitState::Lost(Lost::Closed));
@@ -119,7 +121,7 @@ impl QueueWaiters {
             Event::Answer { one_off, answer } => {
                 let answer = self.answer(answer);
                 if let Some(reply) = self.one_offs.remove(&one_off) {
-                    // Nobody is left to be told if the future was dropped.
+                    // Sending fails if the future was dropped, and then no receiver is left.
                     let _ = reply.send(answer);
                 }
             }
@@ -156,7 +158,8 @@ impl QueueWaiters {
         self.last_error.clone().unwrap_or_else(|| silence(&self.address))
     }
 
-    /// Items for a caller that has gone go back at once, as if they had not been delivered.
+    /// Hands items to a caller. If the caller has gone, the items go back at once, as if they had
+    /// not been delivered.
     fn hand_over(&mut self, pop: PopId, items: Vec<Delivered>) {
         let deliveries: Vec<Delivery> = items.iter().map(|it| it.item.delivery).collect();
         let leases = items
@@ -168,7 +171,7 @@ impl QueueWaiters {
         }
         let is_taken =
             self.pops.get(&pop).is_some_and(|taker| taker.to.send(Handed::Items(items)).is_ok());
-        // A caller that wanted one answer has it now.
+        // A caller that wanted one answer now has it.
         if self.pops.get(&pop).is_some_and(|taker| !taker.goes_on) {
             self.remove(pop);
         }

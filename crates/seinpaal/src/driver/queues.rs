@@ -33,9 +33,9 @@ pub(super) struct QueueSessions {
     /// The state that the next session carries on.
     bearings: Bearings,
     by_name: BTreeMap<Name, QueueWaiters>,
-    /// When each queue is to be looked at next.
+    /// The instant of the next look at each queue.
     agenda: BTreeSet<(Micros, Name)>,
-    /// Queues about which something was heard or asked since the last step.
+    /// Queues with news or commands since the last step.
     touched: BTreeSet<Name>,
 }
 
@@ -81,7 +81,8 @@ impl QueueSessions {
             }
             QueueCommand::Unpop { number } => waiters.unpop(number),
             QueueCommand::Finish { delivery, how, reply } => {
-                // The program is done with the item, so nothing is told of its lease any more.
+                // The program has finished the item, so no news of its lease are passed on any
+                // more.
                 waiters.leases.remove(&delivery);
                 waiters.finishes.extend(reply.map(|reply| (delivery, reply)));
                 waiters.session.finish(delivery, how);
@@ -145,12 +146,12 @@ impl QueueSessions {
         self.touched.extend(self.by_name.keys().cloned());
     }
 
-    /// Whatever is in work is lost to the program.
+    /// Marks all items in work as lost to the program.
     pub(super) fn lose_leases(&mut self) {
         self.by_name.values_mut().for_each(QueueWaiters::lose_leases);
     }
 
-    /// Lets time pass, tells what there is to tell, and says what calls are due.
+    /// Lets time pass, passes on events, and returns the calls that are due.
     pub(super) fn step(&mut self, now: Micros) -> Vec<(Name, Call)> {
         while let Some((_, name)) = self.agenda.first().filter(|(at, _)| *at <= now) {
             let name = name.clone();
@@ -167,7 +168,7 @@ impl QueueSessions {
         waiters.tell(&name);
         let before = waiters.session.bearings().number;
         let call = waiters.session.poll_call(now);
-        // A batch that is sent again has the number of before.
+        // A batch that is sent again has the same number as before.
         if let Some(call) = call.as_ref().filter(|call| call.batch.number > before) {
             note_queue_batch(&name, &call.batch);
         }
@@ -176,8 +177,8 @@ impl QueueSessions {
             self.agenda.remove(&(at, name.clone()));
         }
         if waiters.session.is_idle() && waiters.is_idle() {
-            // The next session at this queue, or at another, goes on with the bearings that were
-            // noted above.
+            // The next session at this queue, or at another one, goes on with the bearings that
+            // were noted above.
             self.by_name.remove(&name);
             return None;
         }
@@ -201,7 +202,7 @@ impl QueueSessions {
     }
 }
 
-/// The later of each.
+/// Returns the later value of each field.
 fn later(a: Bearings, b: Bearings) -> Bearings {
     Bearings {
         number: a.number.max(b.number),

@@ -1,5 +1,5 @@
-//! Releases and detaches: which callers wait for them, until when, and what closing the connection
-//! does to them.
+//! Releases and detaches: the callers that wait for them, the time until which they wait, and the
+//! end of their wait when the connection is closed.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,10 +12,11 @@ use tokio::sync::oneshot;
 use super::{Closing, DetachResult, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
 use crate::error::ReleaseError;
 
-/// How long the store may take to confirm a release, unless the caller says otherwise.
+/// How long the store may take to confirm a release, unless the caller sets another time.
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 
-/// The slots that somebody gives back, whom to tell, and by when.
+/// Slots that a caller gives back, the channel for the answer, and the time until which it may
+/// come.
 struct PendingRelease {
     slots: Slots,
     reply: Option<ReleaseReply>,
@@ -37,7 +38,7 @@ impl Releases {
 
     fn add(&mut self, ticket: Ticket, release: PendingRelease) {
         if release.reply.is_some() {
-            // A release that nobody waits for has no time to be late.
+            // A release without a waiting caller cannot be overdue.
             self.overdue_at.insert((release.answer_by, ticket));
         }
         match self.releases.get_mut(&ticket) {
@@ -56,7 +57,7 @@ impl Releases {
         self.detaches.insert(ticket, (answer_by, reply));
     }
 
-    /// Answers those releases of a ticket that are wanted.
+    /// Answers the releases of a ticket that the filter accepts.
     fn answer(
         &mut self,
         ticket: Ticket,
@@ -67,11 +68,12 @@ impl Releases {
         for release in releases.extract_if(.., |release| is_wanted(release)) {
             if let Some(reply) = release.reply {
                 self.overdue_at.remove(&(release.answer_by, ticket));
-                // Nobody is left to be told if the future was dropped.
+                // Sending fails if the future was dropped, and then no receiver is left.
                 let _ = reply.send(answer.clone());
             }
         }
-        // Parts of a permit that were given back in the same microsecond share an entry of the set.
+        // Parts of a permit that were given back in the same microsecond share an entry of the set,
+        // so it is put back for those that still wait.
         let waiting = releases.iter().filter(|release| release.reply.is_some());
         self.overdue_at.extend(waiting.map(|release| (release.answer_by, ticket)));
         if releases.is_empty() {
@@ -116,7 +118,8 @@ impl Driver {
         }
     }
 
-    /// A release was answered. `given`: only these slots went back, and the rest is told of later.
+    /// Answers a release. If `given` has slots, only these went back, and another event reports the
+    /// rest.
     pub(super) fn released(&mut self, ticket: Ticket, was_held: bool, given: Option<&Slots>) {
         let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
         self.answer_releases(ticket, given, &answer);
@@ -136,13 +139,13 @@ impl Driver {
         }
     }
 
-    /// The permit is gone. Its releases that still wait have this answer.
+    /// Answers all releases of a permit that is gone.
     pub(super) fn no_more_releases(&mut self, ticket: Ticket, answer: &Result<(), ReleaseError>) {
         self.waiting.grants.remove(&ticket);
         self.waiting.releases.answer(ticket, answer, |_| true);
     }
 
-    /// Tells the callers of a release or a detach that nobody can say whether it was executed.
+    /// Tells the callers of a release or a detach that its outcome is unknown.
     pub(super) fn unanswered(&mut self, ticket: Ticket, given: Option<&Slots>) {
         let unknown = self.unknown(ticket);
         self.answer_releases(ticket, given, &Err(unknown.clone()));
@@ -165,8 +168,8 @@ impl Driver {
         }
     }
 
-    /// The error of a release that nobody knows the outcome of. The lease is not renewed any more,
-    /// so it ends a ttl after the last renewal that the store may have heard.
+    /// The error for a release whose outcome is unknown. The lease is not renewed any more, so it
+    /// ends a ttl after the last renewal that the store may have received.
     fn unknown(&self, ticket: Ticket) -> ReleaseError {
         let grant = self.waiting.grants.get(&ticket);
         let at_most = match grant {
@@ -177,13 +180,13 @@ impl Driver {
         ReleaseError::Unknown { at_most }
     }
 
-    /// Each caller that waits learns that the connection is closed because its channel ends. What
-    /// is held is lost to the program, and is given back.
+    /// Closes the connection. Each caller that waits learns so when its channel ends. Permits and
+    /// items that are held are lost to the program, and are given back.
     pub(super) fn close(&mut self, now: Micros) -> &mut Closing {
         let ttl = Duration::from_micros(self.session.config().ttl);
         let ttls = self.waiting.grants.values().map(|grant| grant.ttl);
-        // Before the grants are drained: this is how long a caller waits at most until everything
-        // is free.
+        // The time is computed before the grants are drained. It is the longest that a caller may
+        // wait until everything is free.
         let longest = ttls.max().unwrap_or(ttl);
         self.session.close(now);
         self.queues.close();
@@ -202,7 +205,7 @@ impl Driver {
         closing.map(|closing| closing.give_up_at)
     }
 
-    /// Says that everything went back, or that nobody can say so.
+    /// Tells the callers of a close that everything went back, or that the outcome is unknown.
     pub(super) fn answer_closing(&mut self, now: Micros) {
         let is_idle = self.is_idle();
         let Some(closing) = &mut self.closing else { return };

@@ -1,4 +1,4 @@
-//! The driver's task: waits for the next thing to do, and does it.
+//! The driver's task, which waits for the next input and handles it.
 
 use std::{
     future::poll_fn,
@@ -16,17 +16,18 @@ use tokio::{runtime, time::Sleep};
 use super::{Driver, SharedDriver};
 use crate::room::Room;
 
-/// After this many rounds the runtime gets its turn: it looks at timers and sockets on this thread.
+/// After this many rounds the runtime gets its turn, because it handles timers and sockets on this
+/// thread.
 const MOST_ROUNDS: u32 = 64;
 
-/// The longest sleep while something is held. The runtime's timers stand still while the machine
-/// sleeps, and leases do not: after a suspend the task looks at them within this time.
+/// The longest sleep while a permit or an item is held. The runtime's timers stand still while the
+/// machine sleeps, and leases do not: after a suspend the task looks at them within this time.
 const LONGEST_SLEEP_OF_HOLDERS: Micros = SECOND;
 
-/// The most answers that are taken before anything else has its turn.
+/// The most answers that are taken before another source has its turn.
 const MOST_ANSWERS: u32 = 32;
 
-/// A driver at work, and how long it may sleep. Dropping this ends all calls under way.
+/// A driver at work, and the timer of its sleep. Dropping this value ends all calls under way.
 pub(super) struct Serving {
     room: Arc<Room<SharedDriver>>,
     sleep: Option<(Micros, Pin<Box<Sleep>>)>,
@@ -41,8 +42,8 @@ impl Serving {
     /// Drives until every handle is gone and everything is given back.
     pub(super) async fn run(mut self) {
         poll_fn(|context| self.poll(context)).await;
-        // A caller has panicked inside, so nobody knows what the session knows. It is not asked to
-        // give anything back.
+        // A caller has panicked inside, so the session's state cannot be trusted, and it is not
+        // asked to give anything back.
         if self.room.is_in_disorder() {
             return;
         }
@@ -71,7 +72,7 @@ impl Serving {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
                 return Poll::Pending;
             }
-            // The timer has rung, so this was the look that a caller's call asked for.
+            // The timer has rung, so this is the look that a caller's call asked for.
             shared.has_sent = false;
         }
         // The task looks again at once, so a caller need not wake it.
@@ -81,8 +82,8 @@ impl Serving {
     }
 
     /// A timer for an earlier moment is kept, because callers that come and go would otherwise set
-    /// it anew with each call. Timers count in milliseconds. A little late is better than early,
-    /// since the task would have to sleep again.
+    /// it anew with each call. Timers count in milliseconds. Waking a little late is better than
+    /// early, because the task would have to sleep again.
     fn sleep_until(
         &mut self,
         driver: &Driver,
@@ -106,7 +107,7 @@ impl Serving {
 }
 
 impl Drop for Serving {
-    /// Each caller that waits for an answer learns that none comes because its channel ends.
+    /// Each caller that waits for an answer learns that none comes when its channel ends.
     fn drop(&mut self) {
         drop(self.room.close());
     }
@@ -114,15 +115,15 @@ impl Drop for Serving {
 
 impl Drop for Driver {
     /// The driver's runtime may have ended, or code of the program may have panicked in it. Then
-    /// nobody renews any more, and holders have to hear that, as they do of any other loss. The
-    /// sessions are not asked: after a panic they may be in disorder.
+    /// nothing is renewed any more, and holders have to hear that like any other loss. The sessions
+    /// are not asked, because a panic may have left them half changed.
     fn drop(&mut self) {
         self.waiting.lose_grants();
         self.queues.lose_leases();
     }
 }
 
-/// What has come.
+/// The outcome of a round of input.
 enum DriverInput {
     Done,
     /// Every handle is gone.
@@ -131,16 +132,17 @@ enum DriverInput {
 }
 
 impl Driver {
-    /// Takes what has come. Each round takes from every source. So a store whose answers are always
-    /// ready delays neither news nor commands.
+    /// Takes the input that has come. Each round takes from every source. So a store whose answers
+    /// are always ready delays neither news nor commands.
     fn poll_round(&mut self, context: &mut Context<'_>) -> DriverInput {
-        // Code of the program: it is called between rounds, when the session is in order. If it
-        // panics, the panic hook says so, and the connection goes on for all others.
+        // These callbacks are code of the program. They are called between rounds, when the session
+        // is consistent. If one panics, the panic hook reports it, and the connection goes on for
+        // all other callers.
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             let _ = catch_unwind(AssertUnwindSafe(|| on_queued.0(waiting)));
         }
-        // News before answers. A release may grant to another task of this client, and the same
-        // call proves that grant. The session must have heard of it when it takes the answer
+        // News come before answers. A release may grant to another task of this client, and the
+        // same call proves that grant. The session must have heard of it when it takes the answer
         // (docs/decisions/0090-a-release-proves-what-it-hands-over.md).
         let news = self.poll_news(context);
         let calls = self.poll_calls(context);

@@ -1,10 +1,10 @@
-//! The driver as its callers meet it. A caller may enter an idle driver and have the one call that
-//! it needs made on its own thread. That saves waking another thread, which costs more than the
-//! call. If the store is a server, the caller's thread sends the call, and the driver's task hears
-//! the answer.
+//! The driver, shared with its callers. A caller may enter an idle driver and have the one call
+//! that it needs made on its own thread. That saves waking another thread, which costs more than
+//! the call. If the store is a server, the caller's thread sends the call, and the driver's task
+//! hears the answer.
 //!
-//! If somebody is inside, a call is under way, or the store would have to wait, the command goes to
-//! the driver's task like any other.
+//! If another caller is inside, a call is under way, or the store would have to wait, the command
+//! goes to the driver's task as usual.
 
 use std::{
     task::{Context, Poll, Waker},
@@ -24,25 +24,25 @@ use crate::room::Room;
 /// A call that takes longer than this on its caller's thread shows that the machine or its disk is
 /// busy.
 const LONG: Duration = Duration::from_millis(20);
-/// For this long no other call is then made on a caller's thread.
+/// How long after that no other call is made on a caller's thread.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// After a caller has sent something, the driver's task looks within so many microseconds. That is
+/// After a caller has sent a request, the driver's task looks within so many microseconds. That is
 /// less than a call may take before it fails.
 const LOOK_IN: Micros = SECOND;
 
-/// A driver, and what its callers must know of its task.
+/// A driver, with the facts about its task that callers need.
 pub(crate) struct SharedDriver {
     pub(super) driver: Driver,
     /// Wakes the task.
     pub(super) waker: Option<Waker>,
-    /// When the task looks again by itself.
+    /// The instant of the task's next look.
     pub(super) looks_at: Option<Micros>,
-    /// No call is made in place until then.
+    /// The instant until which no call is made in place.
     pause_until: Option<Instant>,
-    /// Where the task runs, and its timers.
+    /// The task's runtime, and so its timers.
     pub(super) runtime: Option<runtime::Handle>,
-    /// A call was sent by a caller since the task last looked at that.
+    /// Whether a caller has sent a call since the task last checked this.
     pub(super) has_sent: bool,
 }
 
@@ -62,13 +62,13 @@ impl Drop for WakeOnDrop {
 /// writes the request to the socket only when the room has been left. A server can answer faster
 /// than this returns, and its answer would find the room taken.
 pub(super) fn visit(room: &Room<SharedDriver>, command: DriverCommand) -> Option<DriverCommand> {
-    // Dropped after the room is left, even if something panics inside. The task ends then.
+    // The waker is dropped after the room is left, even if code inside panics. The task ends then.
     let mut nudge = WakeOnDrop(None);
     let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
         return Some(command);
     };
     nudge.0.clone_from(&shared.waker);
-    // Nothing is left to do, so the task sleeps on. Waking it would cost more than the call.
+    // No work is left, so the task sleeps on. Waking it would cost more than the call.
     if !shared.make(command) {
         nudge.0 = None;
     }
@@ -89,7 +89,8 @@ impl SharedDriver {
 
     fn is_open(&self) -> bool {
         let driver = &self.driver;
-        // What a caller sends goes alone, and all others of the name wait for its answer.
+        // A request that its caller sends goes alone, and all other requests of the name wait for
+        // its answer.
         let sends = || {
             driver.store.sends_in_place().is_some() && driver.clock.now() >= driver.crowded_until
         };
@@ -99,16 +100,16 @@ impl SharedDriver {
             && self.pause_until.is_none_or(|until| until <= Instant::now())
     }
 
-    /// When the task is to look: for a caller that sends, within [`LOOK_IN`] as well. Each call
-    /// sets a timer, and a timer that is set by a caller wakes the task's thread unless an earlier
-    /// one is set. This look is an earlier one.
+    /// Returns the instant of the task's next look. After a caller has sent a request, this is
+    /// within [`LOOK_IN`]. Each call sets a timer, and a timer that a caller sets wakes the task's
+    /// thread unless an earlier timer is set. This look is an earlier one.
     pub(super) fn next_look(&self) -> Option<Micros> {
         let timeout = self.driver.next_timeout();
         let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
         timeout.into_iter().chain(soon).min()
     }
 
-    /// Executes a command. Returns whether the task has something to do now.
+    /// Executes a command. Returns whether the task has work now.
     fn make(&mut self, command: DriverCommand) -> bool {
         let started = Instant::now();
         self.driver.visit(command);
@@ -119,8 +120,8 @@ impl SharedDriver {
         has_calls || self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
     }
 
-    /// Sends the calls that were made on this thread, if the store can do that. Their answers wake
-    /// the task. Returns whether something is left to the task.
+    /// Sends the calls that were made on this thread, if the store can send in place. Their answers
+    /// wake the task. Returns whether work is left for the task.
     fn begin(&mut self) -> bool {
         let Self { driver, waker, runtime, has_sent, .. } = self;
         if driver.under_way.is_empty() {
@@ -131,7 +132,7 @@ impl SharedDriver {
         else {
             return true;
         };
-        // So that the timers and sockets of the call belong to the task's runtime.
+        // The timers and sockets of the call have to belong to the task's runtime.
         let _inside = runtime.enter();
         *has_sent = true;
         driver.poll_under_way(waker, 1) > 0
@@ -139,8 +140,8 @@ impl SharedDriver {
 }
 
 impl Driver {
-    /// Takes a command, after those that came before it. If exactly one call is then due, and the
-    /// store can answer it at once, it is made here. Everything else is left to the task.
+    /// Takes a command, after the commands that came before it. If exactly one call is then due,
+    /// and the store can answer it at once, the call is made here. The rest is left to the task.
     fn visit(&mut self, command: DriverCommand) {
         let now = self.clock.now();
         self.take_more_commands(now);
@@ -189,7 +190,7 @@ impl Driver {
         answers
     }
 
-    /// Whether there is something that only the task can do.
+    /// Returns whether there is work that only the task can do.
     fn has_work(&self) -> bool {
         !(self.store_tasks.is_empty() && self.queued.is_empty())
     }

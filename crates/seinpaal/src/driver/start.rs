@@ -26,7 +26,7 @@ use crate::{
     store::{News, NewsSender, Store, StoreError},
 };
 
-/// Everything that a driver is made of, except its store.
+/// The parts of a driver, except its store.
 pub(super) struct Makings {
     inbox: Inbox,
     config: SessionConfig,
@@ -64,7 +64,7 @@ pub(crate) async fn start(
     let is_over = on_a_thread(async move {
         let store = opening(makings.inbox, news).await;
         let is_open = store.as_ref().ok().cloned();
-        // If the program gave up connecting, nobody listens, and dropping the store closes it.
+        // If the program gave up connecting, no receiver is left, and dropping the store closes it.
         if let (Ok(()), Some(store)) = (opened.send(store), is_open) {
             makings.serve(store).await;
         }
@@ -149,8 +149,8 @@ pub(super) fn makings(
     Ok((makings, ends))
 }
 
-/// Runs the work on a thread with a runtime. The channel that is returned closes when the work is
-/// over.
+/// Runs the work on a thread with a runtime. The channel that this returns closes when the work has
+/// ended.
 ///
 /// The work runs as a task. If the thread blocked on it directly, every answer of a store would
 /// wake it by a write to the runtime's eventfd, even from the same thread.
@@ -167,7 +167,7 @@ fn on_a_thread(
             // An error is a panic, which the panic hook has reported.
             let _ = runtime.block_on(work);
             drop(runtime);
-            // Last of all: whoever waits for this may end the program then.
+            // The channel closes last, because a thread that waits for it may then end the program.
             drop(over);
         })
         .map_err(|error| internal("cannot start a thread", error))?;

@@ -1,8 +1,8 @@
-//! What a connection has done so far, counted by its driver.
+//! The statistics of a connection, counted by its driver.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The numbers, as they are counted.
+/// The counters that the driver changes.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     held: AtomicU64,
@@ -15,12 +15,12 @@ pub(crate) struct Statistics {
     look_agains: AtomicU64,
 }
 
-/// What a connection has done since it was opened, at one moment. See
+/// The statistics of a connection since it was opened, read at one moment. See
 /// [`Seinpaal::statistics`](crate::Seinpaal::statistics).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
-    /// Grants that are held now, however many permits each has.
+    /// Grants that are held now. A grant of several permits counts once.
     pub held: u64,
     /// Requests for permits that wait for an answer now.
     pub waiting: u64,
@@ -30,10 +30,9 @@ pub struct ConnectionStatistics {
     pub renewals: u64,
     /// Grants that were lost.
     pub losses: u64,
-    /// Calls made to the store. One that is about several names, and so shares a round trip, counts
-    /// once.
+    /// Calls made to the store. A call about several names, which share a round trip, counts once.
     pub calls: u64,
-    /// Those of the calls that the store did not answer, or refused, at least in part.
+    /// Calls that the store did not answer, or refused, at least in part.
     pub failed_calls: u64,
     /// How often wakeups may have been lost, because the connection had broken and was made again.
     pub reconnects: u64,

@@ -5,8 +5,8 @@ use std::{
     hash::{BuildHasherDefault, Hash, Hasher},
 };
 
-/// A map by numbers of this client. When few entries are left it gives back the room that it had
-/// for many.
+/// A map by numbers of this client. When few entries are left, the map gives back the room that it
+/// had for many.
 pub(super) struct ByNumber<K, V>(HashMap<K, V, BuildHasherDefault<NumberHasher>>);
 
 /// A table with room for fewer entries than this never shrinks, because it fills and empties all
@@ -55,7 +55,7 @@ impl<K, V> Default for ByNumber<K, V> {
 }
 
 /// Mixes a number. The numbers are drawn by this client, or are tickets that its program attaches
-/// to. So nobody else can make many of them collide, and a hash with a secret is not needed.
+/// to. So no other client can make many of them collide, and a hash with a secret is not needed.
 #[derive(Default)]
 pub(super) struct NumberHasher(u64);
 
@@ -68,7 +68,7 @@ impl Hasher for NumberHasher {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
     }
 
-    /// Mixes both halves of the product, since a table uses the lowest bits and the highest.
+    /// Mixes both halves of the product, because a table uses both the lowest and the highest bits.
     fn write_u64(&mut self, number: u64) {
         let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
         self.0 = (product >> 64) as u64 ^ product as u64;

@@ -1,4 +1,4 @@
-//! Requests for several names that are made in one step.
+//! Requests for several names that go in one step.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::store::{StoreError, Together};
 
 impl Driver {
     /// Merges calls into one step if all requests of that step can go together. A request that was
-    /// merged with others of its name, or must wait for them, goes by itself.
+    /// merged with other requests of its name, or must wait for them, goes alone.
     pub(super) fn make_steps(&mut self, calls: &mut Vec<Call>) {
         for tickets in std::mem::take(&mut self.together) {
             let is_one = |call: &Call| asks_only(call).is_some_and(|t| tickets.contains(&t));
@@ -30,7 +30,7 @@ impl Driver {
         let store = Arc::clone(&self.store);
         self.statistics.called();
         let asked = self.pulse.watch(async move {
-            // `all.rs` asks whether there is such a step before it sends requests that go together.
+            // `all.rs` checks that there is such a step before it sends requests that go together.
             let step =
                 store.one_step().ok_or_else(|| internal_text("this store has no such step"))?;
             let timing = figures::CallFigure::begin("permits");
@@ -67,7 +67,7 @@ impl Driver {
     }
 }
 
-/// The ticket, if a call asks for permits and for nothing else.
+/// The ticket of a call that only asks for permits.
 fn asks_only(call: &Call) -> Option<Ticket> {
     match call.batch.requests.as_slice() {
         [StoreRequest::Acquire(want)] => Some(want.ticket),

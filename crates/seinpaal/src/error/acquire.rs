@@ -1,4 +1,4 @@
-//! Why permits were not acquired.
+//! The reasons why permits were not acquired.
 
 use seinpaal_proto::{BadCount, BadName, Kind, SlotNames};
 use thiserror::Error;
@@ -6,36 +6,37 @@ use thiserror::Error;
 use super::{BadSetting, Ended};
 use crate::store::StoreError;
 
-/// Why permits were not acquired.
+/// The reason why permits were not acquired.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum AcquireError {
-    /// Not a name.
+    /// The text is not a name.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// Not a limit, a number of permits or a priority.
+    /// The number is not a limit, a number of permits or a priority.
     #[error(transparent)]
     Count(#[from] BadCount),
     /// A ttl, a label or a wish for slots that is not allowed.
     #[error(transparent)]
     Setting(#[from] BadSetting),
-    /// The permits are held by others. Only from `try_acquire`, and there it is `Ok(None)`.
+    /// Other clients hold the permits. This comes only from `try_acquire`, which turns it into
+    /// `Ok(None)`.
     #[error("busy")]
     Busy,
-    /// The name is paused. Only from `try_acquire`, and there it is `Ok(None)`.
+    /// The name is paused. This comes only from `try_acquire`, which turns it into `Ok(None)`.
     #[error("paused")]
     Paused,
-    /// The timeout came first, and others held the permits as far as the store was heard from. A
-    /// store that did not answer in that time is a [`Store`](Self::Store) error instead.
+    /// The timeout came first, and others held the permits as far as the store was heard from. If
+    /// the store did not answer in that time, the error is [`Store`](Self::Store) instead.
     #[error("timed out waiting")]
     TimedOut,
     /// The connection is [closed](crate::Seinpaal::close).
     #[error("the connection is closed")]
     Closed,
-    /// One request for several names names this one twice.
+    /// A request for several names has this name twice.
     #[error("the request has this name twice: ask for more of its permits instead")]
     NamedTwice,
-    /// As many wait already as `max_waiting` allows.
+    /// As many requests wait already as `max_waiting` allows.
     #[error("as many requests wait already as max_waiting allows: try again later, or allow more")]
     TooManyWaiting,
     /// The name is in use as another kind of lock. Use another name for one of them.
@@ -47,13 +48,13 @@ pub enum AcquireError {
         stated: Kind,
     },
     /// Another limit is stored. Holders or waiters stated it, or an operator set it and the caller
-    /// wants [exactly](crate::Semaphore::limit_exactly) its own. Adopt the stored limit, set yours,
-    /// or correct one of them.
+    /// asks for [exactly](crate::Semaphore::limit_exactly) another one. Adopt the stored limit, set
+    /// yours, or correct one of them.
     #[error("{}", other_limit(*stored, *stated, *is_pinned))]
     OtherLimit {
         /// The stored limit.
         stored: u32,
-        /// The caller's.
+        /// The caller's limit.
         stated: u32,
         /// Whether an operator set the stored limit. If not, holders or waiters stated it.
         is_pinned: bool,
@@ -63,7 +64,7 @@ pub enum AcquireError {
         "{permits} permits were asked for and the limit is {limit}: ask for fewer, or raise the limit"
     )]
     TooMany {
-        /// Asked for.
+        /// The permits that were asked for.
         permits: u32,
         /// The limit.
         limit: u32,
@@ -73,17 +74,17 @@ pub enum AcquireError {
     NoSuchSlot {
         /// The names in the wish that no slot has.
         missing: SlotNames,
-        /// The names there are; none: the slots of this name have no names.
+        /// The names that the slots have. It is empty if the slots of this name have no names.
         there: SlotNames,
     },
-    /// Somebody ended this request while it waited.
+    /// The ledger or another client ended this request while it waited.
     #[error("the request is over: {0}")]
     Ended(Ended),
     /// There is no such ticket to attach to.
     #[error("this name has no such ticket: check the ticket, the name and the store")]
     Unknown,
-    /// The store did not answer in time, or refuses: its [kind](StoreError::kind) says which. What
-    /// it may have granted is given back in the background.
+    /// The store did not answer in time, or refused: its [kind](StoreError::kind) says which.
+    /// Permits that it may have granted are given back in the background.
     #[error(transparent)]
     Store(StoreError),
 }
@@ -111,7 +112,7 @@ fn no_such_slot(missing: &SlotNames, there: &SlotNames) -> String {
     format!("no slot is called {missing}: there are {}", named(there))
 }
 
-/// The first names, and how many more there are, so that an error stays one line.
+/// The first names, and the number of the others, so that an error stays one line.
 pub(super) fn named(names: &SlotNames) -> String {
     const MOST: usize = 20;
     let first: Vec<&str> = names.iter().take(MOST).collect();
@@ -122,15 +123,16 @@ pub(super) fn named(names: &SlotNames) -> String {
 }
 
 impl AcquireError {
-    /// Returns whether others were in the way, so that the same request may be granted later: a
-    /// service answers "429 Too Many Requests".
+    /// Returns whether other clients were in the way, so that the same request may be granted
+    /// later. A service answers "429 Too Many Requests" then.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused | Self::TimedOut | Self::TooManyWaiting)
     }
 
-    /// Returns whether the store could not be asked, or this connection is closed, so that nobody
-    /// knows whether others are in the way: a service answers "503 Service Unavailable".
+    /// Returns whether the store could not be asked, or this connection is closed, so that it is
+    /// unknown whether other clients are in the way. A service answers "503 Service Unavailable"
+    /// then.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         match self {
@@ -140,7 +142,8 @@ impl AcquireError {
         }
     }
 
-    /// Returns whether others hold the permits, which is no error for a request that does not wait.
+    /// Returns whether other clients hold the permits, which is no error for a request that does
+    /// not wait.
     pub(crate) fn is_contention(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused)
     }

@@ -1,10 +1,10 @@
-//! Changes seeds a little, always in the same way.
+//! Makes small changes to seeds, the same ones in every run.
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 pub(super) struct MutationDice(pub(super) u64);
 
 impl MutationDice {
-    /// From 0 up to, not including, `end`, which is above 0.
+    /// A number from 0 up to, but not including, `end`, which is above 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -12,7 +12,7 @@ impl MutationDice {
         ((z ^ (z >> 31)) % end as u64) as usize
     }
 
-    /// One of the seeds after one to eight changes.
+    /// A seed after one to eight changes.
     pub(super) fn mutant(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = seeds[self.below(seeds.len())].clone();
         for _ in 0..=self.below(8) {
@@ -41,7 +41,7 @@ impl MutationDice {
         bytes.splice(at..at, other[from..to].iter().copied());
     }
 
-    /// The edges of number types, in place of the digits there, if there are any.
+    /// Writes an edge of a number type, in place of the digits there if there are any.
     fn write_a_number(&mut self, bytes: &mut Vec<u8>, at: usize) {
         const EDGES: [&str; 9] = [
             "0",

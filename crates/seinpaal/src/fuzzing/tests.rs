@@ -1,4 +1,5 @@
-//! Every target over its seeds and over some thousand mutants of them, the same ones every time.
+//! Runs every target over its seeds and over some thousand mutants of them, which are the same in
+//! every run.
 
 use std::{
     fs,
@@ -9,11 +10,12 @@ use std::{
 
 use super::{TARGETS, mutate::MutationDice};
 
-/// How many mutants each target gets, unless `SEINPAAL_MUTANTS` says otherwise.
+/// How many mutants each target gets, unless `SEINPAAL_MUTANTS` has another number.
 const MUTANTS: usize = 3000;
-/// Mutants of a file are fewer, because each is written to a file and opened as a database.
+/// There are fewer mutants of a file, because each is written to a file and opened as a database.
 const MUTANT_FILES: usize = 150;
-/// No seed and no mutant is longer than a few kilobytes: this is far beyond what any may take.
+/// The longest time for an input. No seed and no mutant is longer than a few kilobytes, so none
+/// should take nearly as long.
 const LONGEST: Duration = Duration::from_secs(5);
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
@@ -33,7 +35,7 @@ fn mutants(target: &str) -> usize {
     std::env::var("SEINPAAL_MUTANTS").map_or(usual, |count| count.parse().unwrap())
 }
 
-/// Runs one input; says what it was if that fails.
+/// Runs one input, and shows the input if it fails.
 fn check(target: &str, read: fn(&[u8]), bytes: &[u8]) -> Result<(), String> {
     let began = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| read(bytes)));

@@ -7,7 +7,7 @@ use seinpaal_proto::{About, Name, RenewalPromise, Slots, Ticket};
 use super::must_be_one_line;
 use crate::store::url::{LONGEST_DURATION, RedisOptions, RestartGuard, StoreUrl, parse_duration};
 
-/// The password that the seeds have.
+/// The password in the seeds.
 const SECRET: &str = "hunter2";
 
 pub(super) fn url(bytes: &[u8]) {
@@ -28,7 +28,7 @@ pub(super) fn url(bytes: &[u8]) {
 }
 
 /// Returns whether the secret stands where a URL has its password, and nowhere else. A store in
-/// memory has no password: all that follows its scheme is a label, which anybody may see.
+/// memory has no password: the text after its scheme is a label, which may be shown.
 fn is_password(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -38,7 +38,7 @@ fn is_password(text: &str) -> bool {
     !is_in_memory && !scheme.contains(SECRET) && password.contains(SECRET)
 }
 
-/// The text form has neither, so that it can be shown.
+/// Removes the login and the options. The text form has neither, so that it can be shown.
 fn without_login_and_options(mut url: StoreUrl) -> StoreUrl {
     let is_quorum = matches!(url, StoreUrl::Quorum(_));
     if let Some(options) = url.redis_options_mut() {

@@ -12,7 +12,7 @@ use crate::{driver::DriverCommand, error::ReleaseError};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Detached {
-    /// The ticket: whoever has it can renew, release or attach.
+    /// The ticket. Any client that knows it can renew, release or attach.
     pub ticket: Ticket,
     /// The number of its grant.
     pub fence: Fence,
@@ -20,26 +20,27 @@ pub struct Detached {
     pub slots: Slots,
     /// The limit when it was granted.
     pub limit: u32,
-    /// How long it lasts if nobody renews it or attaches to it; `None`: for ever.
+    /// How long the permit lasts if no client renews it or attaches to it. `None` means for ever.
     pub valid_for: Option<Duration>,
 }
 
 impl Permit {
     /// Leaves the permits held and gives up the guard. The lease lasts for its ttl once more, even
-    /// if this process ends, and belongs to whoever has the ticket. See
-    /// [`Semaphore::attach`](crate::Semaphore::attach). Say so with the request
-    /// ([`to_detach`](crate::Acquire::to_detach)) if nobody will attach soon: otherwise the holder
-    /// is shown as one that may be dead, once half of the ttl has gone.
+    /// if this process ends, and belongs to any client that knows the ticket. See
+    /// [`Semaphore::attach`](crate::Semaphore::attach). If no client will attach soon, announce
+    /// that with the request ([`to_detach`](crate::Acquire::to_detach)). Otherwise, once half of
+    /// the ttl has passed, the holder is shown as one that may be dead.
     ///
     /// # Cancel safety
     /// Before the first poll, dropping the future releases the permit. After it the ticket may be
-    /// detached, whether or not the future is polled again: then only somebody who knows the
+    /// detached, whether or not the future is polled again: then only a client that knows the
     /// [ticket](Self::ticket) can give the permits back before the ttl is over.
     ///
     /// # Errors
-    /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
-    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does
-    /// not answer within 5 s (it is released as soon as the store can be told).
+    /// [`ReleaseError::NotWhole`] for a permit that was split or merged, and the permit is
+    /// released. [`ReleaseError::NotHeld`] if it had been lost. [`ReleaseError::Unknown`] if the
+    /// store does not answer within 5 s, and the permit is released as soon as the store can be
+    /// reached.
     ///
     /// # Examples
     /// See [`Semaphore::attach`](crate::Semaphore::attach).

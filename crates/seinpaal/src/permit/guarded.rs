@@ -7,13 +7,13 @@ use crate::{
 };
 
 impl Permit {
-    /// Applies a group of commands to the Redis that keeps this permit: all of them in one atomic
-    /// step if the permit is held at that moment by the server's ledger, otherwise none. Returns
-    /// the server's answer to each command.
+    /// Applies a group of commands to the Redis that keeps this permit, in one atomic step. All of
+    /// them are applied if the server's ledger has the permit as held at that moment, and otherwise
+    /// none. Returns the server's answer to each command.
     ///
-    /// Once a lease has run out, was released or evicted, nothing is written, however long this
-    /// program was stopped meanwhile. A group whose answer is lost is sent again for up to ten
-    /// seconds and applied once.
+    /// Once the lease has run out, or the permit was released or evicted, nothing is written, even
+    /// if this program was stopped for any length of time. A group whose answer is lost is sent
+    /// again for up to ten seconds and applied once.
     ///
     /// In a cluster all keys must be in the slot of the name: make them with [`key`](Self::key).
     ///
@@ -22,7 +22,7 @@ impl Permit {
     ///
     /// # Errors
     /// [`GuardedError`]. Only [`Partial`](GuardedError::Partial) and
-    /// [`Unknown`](GuardedError::Unknown) leave anything written or possibly written.
+    /// [`Unknown`](GuardedError::Unknown) mean that something was, or may have been, written.
     ///
     /// # Examples
     /// ```no_run
@@ -65,8 +65,8 @@ impl Permit {
         format!("{}:{suffix}", self.hash_tag())
     }
 
-    /// Returns the hash tag of the name, with its braces: in a Redis cluster keys that contain it,
-    /// and no brace before it, are where the name is.
+    /// Returns the hash tag of the name, with its braces. In a Redis cluster, keys that contain it,
+    /// with no brace before it, are in the slot of the name.
     #[must_use]
     pub fn hash_tag(&self) -> String {
         hash_tag(self.name())

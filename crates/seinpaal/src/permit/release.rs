@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Permit {
-    /// Gives the permits back. Await what is returned, which says how that went.
+    /// Gives the permits back. Await the returned request to learn the result.
     ///
     /// # Examples
     /// ```
@@ -34,21 +34,22 @@ impl Permit {
     }
 }
 
-/// A request to give permits back: a future.
+/// A request to give permits back. It is a future.
 ///
 /// # Cancel safety
-/// Dropping it, at any point, gives the permits back in the background.
+/// Dropping the future, at any point, gives the permits back in the background.
 ///
 /// # Errors
-/// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not
-/// answer within the [timeout](Self::timeout). It is told again in the background then, until the
-/// lease must have ended by itself. [`ReleaseError::Forked`] in a process that was forked from the
-/// one that has connected.
+/// [`ReleaseError::NotHeld`] if the permits had been lost. [`ReleaseError::Unknown`] if the store
+/// did not answer within the [timeout](Self::timeout). The release is then repeated in the
+/// background until the lease must have ended by itself. [`ReleaseError::Forked`] in a process that
+/// was forked from the one that has connected.
 #[must_use = "await it to learn how that went; a permit that is dropped is released, too"]
 pub struct Release(Described<Releasing, Result<(), ReleaseError>>);
 
 impl Release {
-    /// Sets how long the store may take to confirm it, counted from the first poll. Default 5 s.
+    /// Sets how long the store may take to confirm the release, counted from the first poll.
+    /// Default 5 s.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = timeout))
     }
@@ -71,7 +72,7 @@ impl Releasing {
             handle.request(part.release(timeout, Some(reply)));
             answer
         };
-        // The parts are taken out, because the drop of the permit would release them once more.
+        // The parts are taken out, because the drop of the permit would release them a second time.
         let answers: Vec<_> = std::mem::take(&mut permit.parts).into_iter().map(release).collect();
         async move {
             let mut result = Ok(());
@@ -94,7 +95,8 @@ impl GrantPart {
 impl Drop for Permit {
     fn drop(&mut self) {
         for part in std::mem::take(&mut self.parts) {
-            // Not `request`: a drop may happen on any thread, and must not wait for a commit there.
+            // This does not call `request`: a drop may happen on any thread, and must not wait for
+            // a commit there.
             self.handle.send(part.release(ANSWER, None));
         }
     }

@@ -1,4 +1,4 @@
-//! Permits that are cut into several and put together again.
+//! Splitting a permit into several, and merging permits.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{GrantPart, Permit};
 use crate::error::ReleaseError;
 
 impl Permit {
-    /// Splits off `permits` of them, the lowest slots first, as a permit of their own.
+    /// Splits off `permits` of the permits, the lowest slots first, as a permit of their own.
     ///
     /// Returns `None` and changes nothing unless 0 < `permits` < [`permits`](Self::permits).
     ///
@@ -31,8 +31,8 @@ impl Permit {
         let mut parts = Vec::new();
         for part in &mut self.parts {
             let slots = part.slots.take(&lowest);
-            // Two grants can have the same slot, if one was lost and the other came after it. It is
-            // split off once.
+            // Two grants can have the same slot, if one was lost and the other came after it. The
+            // slot is split off once.
             lowest.take(&slots);
             if !slots.is_empty() {
                 parts.push(GrantPart { grant: Arc::clone(&part.grant), slots });
@@ -42,10 +42,10 @@ impl Permit {
         Some(Self { handle: Arc::clone(&self.handle), parts })
     }
 
-    /// Makes one permit of two.
+    /// Merges another permit into this one.
     ///
     /// # Panics
-    /// If `other` is of another name or connection.
+    /// If `other` has another name or connection.
     pub fn merge(&mut self, mut other: Self) {
         let same = Arc::ptr_eq(&self.handle, &other.handle) && self.name() == other.name();
         assert!(same, "permits of different names or connections cannot be merged");
@@ -59,20 +59,20 @@ impl Permit {
     }
 
     /// Turns a writer into a reader, without a moment in which another writer could get in. The
-    /// readers behind it are let in, and the permit keeps its ticket and fence. See
+    /// readers that wait behind it are admitted, and the permit keeps its ticket and fence. See
     /// [`RwLock`](crate::RwLock).
     ///
     /// A reader cannot become a writer again: two readers that both waited for that would wait for
     /// ever.
     ///
     /// # Cancel safety
-    /// Dropping the future, at any point, gives back everything, the reader's permit too.
+    /// Dropping the future, at any point, gives back everything, the reader's permit included.
     ///
     /// # Errors
     /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer of an
-    /// [`RwLock`](crate::RwLock) (it is released);
-    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does
-    /// not answer within 5 s (then everything is given back in the background).
+    /// [`RwLock`](crate::RwLock), and the permit is released.
+    /// [`ReleaseError::NotHeld`] if the permit had been lost. [`ReleaseError::Unknown`] if the
+    /// store does not answer within 5 s, and everything is given back in the background.
     ///
     /// # Examples
     /// ```
@@ -90,8 +90,8 @@ impl Permit {
         if self.latest().kind != Kind::RwLock || self.permits() != MOST_READERS {
             return Err(ReleaseError::NotAWriter);
         }
-        // Split off before the release, so that the lease never ends: the ledger sees a ticket that
-        // gives back all but one of its permits.
+        // The reader is split off before the release, so that the lease never ends: the ledger sees
+        // a ticket that gives back all but one of its permits.
         let reader = self.split(1).ok_or(ReleaseError::NotAWriter)?;
         self.release().await?;
         Ok(reader)

@@ -1,4 +1,4 @@
-//! How a permit stands: held, in danger, lost, or asked for by somebody.
+//! The state of a permit: held, in danger, lost, or asked for by another client.
 
 use std::{future::Future, time::Duration};
 
@@ -10,21 +10,21 @@ use super::Permit;
 use crate::permit_state::{Lost, PermitState};
 
 impl Permit {
-    /// Returns whether the permits are held at this moment. The clock decides, and not what a task
-    /// last noted, so the answer is never late.
+    /// Returns whether the permits are held at this moment. The clock decides, and not the last
+    /// note of a task, so the answer is never late.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.parts.iter().all(|part| part.grant.is_held())
     }
 
-    /// Returns how long the permits are certain to be held if the store is not heard from again;
-    /// zero if they are lost; `None`: for as long as this process lives.
+    /// Returns how long the permits are certain to be held if the store is not heard from again.
+    /// This is zero if they are lost. `None` means for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.parts.iter().filter_map(|part| part.grant.remaining()).min()
     }
 
-    /// Returns how the permits stand.
+    /// Returns the state of the permits.
     #[must_use]
     pub fn state(&self) -> PermitState {
         if !self.is_held() && !matches!(self.noted(), PermitState::Lost(_)) {
@@ -33,11 +33,11 @@ impl Permit {
         self.noted()
     }
 
-    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after
-    /// each renewal.
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes, which also
+    /// happens at each renewal.
     ///
     /// # Cancel safety
-    /// Yes. A change between two calls may be missed; [`state`](Self::state) is never missed.
+    /// Yes. A change between two calls may be missed, but [`state`](Self::state) is never missed.
     ///
     /// # Examples
     /// See [`lost`](Self::lost), which waits in the same way.
@@ -58,8 +58,8 @@ impl Permit {
         self.until(|state| state != PermitState::Held).await;
     }
 
-    /// Waits until the permits are lost and returns how. A program that was stopped may get this
-    /// answer late. [`is_held`](Self::is_held) is never late.
+    /// Waits until the permits are lost, and returns the cause. A program that was stopped may get
+    /// this answer late, but [`is_held`](Self::is_held) is never late.
     ///
     /// # Cancel safety
     /// Yes.
@@ -81,13 +81,13 @@ impl Permit {
         }
     }
 
-    /// Runs `work` for as long as the permits are held; drops it when they are lost.
+    /// Runs `work` for as long as the permits are held. Drops `work` when they are lost.
     ///
     /// # Cancel safety
     /// Dropping this future drops `work` where it waits. The permits stay held.
     ///
     /// # Errors
-    /// [`Lost`] when the permits were lost before `work` was done.
+    /// [`Lost`] if the permits were lost before `work` was done.
     ///
     /// # Examples
     /// ```
@@ -108,9 +108,10 @@ impl Permit {
         }
     }
 
-    /// Waits until somebody [asks](crate::Semaphore::ask_holder) that the permits be handed over,
-    /// and returns who and why. The permits stay held: the holder decides. Every ask is returned
-    /// once, also one that came while nobody waited here.
+    /// Waits until another client [asks](crate::Semaphore::ask_holder) that the permits be handed
+    /// over, and returns the ask, which names its maker and the reason. The permits stay held, and
+    /// the holder decides. Every ask is returned once, even one that came while no call waited
+    /// here.
     ///
     /// # Cancel safety
     /// Yes: no ask is lost.
@@ -136,7 +137,7 @@ impl Permit {
         self.parts.iter().map(|part| part.grant.watch()).collect()
     }
 
-    /// The worst that the driver has noted of any part.
+    /// The worst state that the driver has noted of any part.
     fn noted(&self) -> PermitState {
         let states = self.parts.iter().map(|part| part.grant.noted());
         states.max_by_key(PermitState::severity).unwrap_or(PermitState::Held)
@@ -144,7 +145,8 @@ impl Permit {
 
     async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
         loop {
-            // Before the state is read, so that no change between the two is missed.
+            // The watches are made before the state is read, so that no change between the two is
+            // missed.
             let mut watches = self.watches();
             let state = self.state();
             if wanted(state) {

@@ -1,8 +1,8 @@
-//! How long an item waits after a failed delivery.
+//! The pause of an item after a failed delivery.
 
 use std::time::Duration;
 
-/// How long an item waits after a failed delivery, until it is delivered again.
+/// The pause of an item after a failed delivery, until it is delivered again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct BackOff {
@@ -13,7 +13,7 @@ pub struct BackOff {
 
 impl BackOff {
     /// Waits `base` after the first delivery, twice as long after each further one, and at most
-    /// `most`. Half of it is left to chance, so that items which failed together do not come back
+    /// `most`. Half of the wait is random, so that items that failed together do not come back
     /// together.
     ///
     /// ```
@@ -34,33 +34,33 @@ impl BackOff {
         Self { base: delay, most: delay, jitter: 0.0 }
     }
 
-    /// Sets which share of each wait is left to chance, 0 to 1: with 0.5, something between a half
-    /// and the whole.
+    /// Sets the share of each wait that is random, 0 to 1. With 0.5 a wait is between a half and
+    /// the whole.
     pub fn jitter(mut self, share: f64) -> Self {
         self.jitter = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self
     }
 
-    /// Returns how long to wait after this delivery, from 1.
+    /// Returns how long to wait after this delivery. The first delivery has the number 1.
     #[must_use]
     pub fn delay(&self, attempt: u32) -> Duration {
         // More doublings than this do not fit into 32 bits.
         let doublings = attempt.saturating_sub(1).min(31);
         let full = self.base.saturating_mul(1 << doublings).min(self.most);
         let share = 1.0 - self.jitter * chance();
-        // The longest duration does not come back whole from a number with a point.
+        // The longest duration does not survive the conversion to a floating-point number.
         Duration::try_from_secs_f64(full.as_secs_f64() * share).unwrap_or(full)
     }
 }
 
 impl Default for BackOff {
-    /// A second at first, five minutes at most.
+    /// A second after the first delivery, and five minutes at most.
     fn default() -> Self {
         Self::exponential(Duration::from_secs(1), Duration::from_secs(300))
     }
 }
 
-/// From 0 to 1. Without random numbers there is no jitter.
+/// A number from 0 to 1. Without random numbers there is no jitter.
 fn chance() -> f64 {
     let mut bytes = [0; 4];
     match getrandom::fill(&mut bytes) {

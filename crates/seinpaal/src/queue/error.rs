@@ -12,14 +12,14 @@ use crate::{
     store::StoreError,
 };
 
-/// Why a push failed, or may have failed.
+/// The reason why a push failed, or may have failed.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum PushError {
-    /// Not a name of a queue, a group or a deduplication key.
+    /// The text is not a name of a queue, a group or a deduplication key.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// Not a priority.
+    /// The number is not a priority.
     #[error(transparent)]
     Count(#[from] BadCount),
     /// A label, a window or a number of deliveries outside its range.
@@ -34,23 +34,23 @@ pub enum PushError {
     #[cfg(feature = "serde")]
     #[error("the value cannot be written as JSON: {0}")]
     Json(String),
-    /// The store was silent for too long: the item may be in the queue or not. Push it with a
-    /// deduplication key, and pushing it again is safe.
+    /// The store was silent for too long, so the item may or may not be in the queue. With a
+    /// deduplication key it is safe to push the item again.
     #[error("the item may have been pushed or not: {0}")]
     Unknown(#[source] StoreError),
-    /// The connection is [closed](crate::Seinpaal::close): nothing was pushed.
+    /// The connection is [closed](crate::Seinpaal::close), and nothing was pushed.
     #[error("the connection is closed")]
     Closed,
-    /// The store does not answer, or refuses: the item is not in the queue.
+    /// The store does not answer, or refuses, and the item is not in the queue.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// Why a pop returned no items.
+/// The reason why a pop returned no items.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum PopError {
-    /// Not a name.
+    /// The text is not a name.
     #[error(transparent)]
     Name(#[from] BadName),
     /// A ttl or a number of items outside its range.
@@ -63,30 +63,30 @@ pub enum PopError {
     /// The connection is [closed](crate::Seinpaal::close).
     #[error("the connection is closed")]
     Closed,
-    /// The store does not answer, or refuses. What it may have delivered is delivered again when
-    /// the lease ends.
+    /// The store does not answer, or refuses. Items that it may have delivered are delivered again
+    /// when the lease ends.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// Why a delivery was not ended.
+/// The reason why a delivery was not ended.
 #[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FinishError {
-    /// The delivery was over before: its lease ran out, or the item was cancelled. Other workers
-    /// may have worked on the item meanwhile.
+    /// The delivery had ended before, because its lease ran out or the item was cancelled. Other
+    /// workers may have worked on the item meanwhile.
     #[error("the delivery was over before: its lease ran out, or the item was cancelled")]
     Lost,
-    /// The store was silent for too long. The connection tells it again, but the item may be
+    /// The store was silent for too long. The connection repeats the request, but the item may be
     /// delivered once more.
     #[error("the store did not answer: the delivery may have been ended or not")]
     Unknown,
-    /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand: the
-    /// delivery may have been ended or not.
+    /// The connection is [closed](crate::Seinpaal::close), which gives back the items in hand, so
+    /// the delivery may or may not have been ended.
     #[error("the connection is closed: the delivery may have been ended or not")]
     Closed,
-    /// The connection is another process's, which this one was forked from. The delivery is that
-    /// process's, and goes on.
+    /// This process was forked from the one that has connected. The delivery belongs to that
+    /// process, and goes on.
     #[error("{}", of_parent(*.process))]
     Forked {
         /// The process that has connected.
@@ -94,32 +94,32 @@ pub enum FinishError {
     },
 }
 
-/// Why a worker stopped by itself.
+/// The reason why a worker stopped by itself.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum WorkError {
-    /// Not a name.
+    /// The text is not a name.
     #[error(transparent)]
     Name(#[from] BadName),
     /// A ttl or a number outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
-    /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand.
+    /// The connection is [closed](crate::Seinpaal::close), which gives back the items in hand.
     #[error("the connection is closed")]
     Closed,
-    /// The store refuses for good. One that is only silent is waited for.
+    /// The store refuses for good. A store that is only silent is waited for.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// Why something could not be read or changed.
+/// The reason why a queue could not be read or changed.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum QueueError {
-    /// Not a name.
+    /// The text is not a name.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// Not a limit.
+    /// The number is not a limit.
     #[error(transparent)]
     Count(#[from] BadCount),
     /// A reason outside its range.
@@ -128,31 +128,32 @@ pub enum QueueError {
     /// There is no such item, or no such dead letter.
     #[error("there is no such item here: {0}")]
     NoSuchItem(ItemId),
-    /// The store was silent for too long, so the request may have been executed or not.
-    #[error("nobody can say whether the store has done it: {0}")]
+    /// The store was silent for too long, so the request may or may not have been executed.
+    #[error("the store may or may not have done it: {0}")]
     Unknown(#[source] StoreError),
-    /// The connection is [closed](crate::Seinpaal::close): nothing was done.
+    /// The connection is [closed](crate::Seinpaal::close), and nothing was done.
     #[error("the connection is closed")]
     Closed,
-    /// The store does not answer, or refuses: nothing was done.
+    /// The store does not answer, or refuses, and nothing was done.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// Why a payload is not the JSON that was expected. It says so in words.
+/// The reason why a payload is not the expected JSON. Its text says so in words.
 #[cfg(feature = "serde")]
 #[derive(Clone, Debug, Error)]
 #[error("{why}")]
 #[non_exhaustive]
 pub struct BadJson {
-    /// The line of the payload at which reading ended, from 1; 0 if there is none.
+    /// The line of the payload at which reading ended, from 1, or 0 if there is none.
     pub line: usize,
-    /// The column there, from 1; 0 if there is none.
+    /// The column there, from 1, or 0 if there is none.
     pub column: usize,
     why: String,
 }
 
-/// The type of `serde_json` stays out of the public API, so that its next version breaks nobody.
+/// The type of `serde_json` stays out of the public API, so that its next version breaks no user of
+/// this crate.
 #[cfg(feature = "serde")]
 impl BadJson {
     pub(super) fn new(error: &serde_json::Error) -> Self {

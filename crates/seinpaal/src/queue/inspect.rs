@@ -13,13 +13,13 @@ use seinpaal_proto::{
 pub struct QueueSnapshot {
     /// The name.
     pub name: Name,
-    /// How many items may be in work at once; `None`: any number.
+    /// How many items may be in work at the same time. `None` means any number.
     pub limit: Option<u32>,
-    /// How many of one group.
+    /// How many items of one group may be in work at the same time. `None` means any number.
     pub group_limit: Option<u32>,
-    /// Why it is paused, if it is.
+    /// The reason of the pause, if the queue is paused.
     pub paused: Option<String>,
-    /// Items that can be delivered, those of full groups among them.
+    /// Items that can be delivered, the items of full groups included.
     pub ready: u32,
     /// Items that are not due yet.
     pub delayed: u32,
@@ -27,35 +27,36 @@ pub struct QueueSnapshot {
     pub in_work: u32,
     /// Dead letters.
     pub dead: u32,
-    /// Connections that want more items.
+    /// Connections that wait for items.
     pub idle: u32,
-    /// How long ago the item was pushed that is next.
+    /// How long ago the next item was pushed.
     pub oldest: Option<Duration>,
-    /// In how long the next delayed item is due.
+    /// How long it is until the next delayed item is due.
     pub next_due: Option<Duration>,
-    /// The items in work, by the ends of their leases, perhaps not all.
+    /// The items in work, by the ends of their leases. The list may be incomplete.
     pub work: Vec<InWork>,
-    /// Groups that have items ready or in work, by name, perhaps not all.
+    /// Groups that have items ready or in work, by name. The list may be incomplete.
     pub groups: Vec<GroupCount>,
 }
 
-/// An item that somebody works on.
+/// An item that a worker works on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct InWork {
-    /// The number.
+    /// The number of the item.
     pub id: ItemId,
     /// The number of the delivery.
     pub fence: Fence,
-    /// Which delivery it is, from 1.
+    /// The number of this delivery among those of the item, from 1.
     pub attempt: u32,
     /// The group.
     pub group: Option<Name>,
     /// The worker's description of itself.
     pub worker: About,
-    /// For how long.
+    /// How long the worker has had the item.
     pub worked_for: Duration,
-    /// How long the lease lasts without renewal; `None`: for as long as the worker's process lives.
+    /// How long the lease lasts without renewal. `None` means for as long as the worker's process
+    /// lives.
     pub valid_for: Option<Duration>,
 }
 
@@ -63,11 +64,11 @@ pub struct InWork {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct GroupCount {
-    /// The key.
+    /// The name of the group.
     pub group: Name,
-    /// Items of it in work.
+    /// The group's items in work.
     pub in_work: u32,
-    /// Items of it that are ready.
+    /// The group's items that are ready.
     pub ready: u32,
 }
 
@@ -96,9 +97,8 @@ impl QueueSnapshot {
         self.ready == 0 && self.delayed == 0 && self.in_work == 0
     }
 
-    /// Returns whether items are ready, and nobody works on any or waits for one: a queue that is
-    /// not paused and that no worker has come for. A worker between two items may make it so for a
-    /// moment.
+    /// Returns whether items are ready, none is in work and no worker waits: a queue without
+    /// workers that is not paused. A worker between two items may cause this for a moment.
     ///
     /// # Examples
     /// ```

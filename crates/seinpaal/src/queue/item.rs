@@ -26,8 +26,8 @@ use seinpaal_proto::{
 
 /// An item to work on, until it is acknowledged, given back, failed or dropped.
 ///
-/// It is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Its lease is
-/// renewed meanwhile.
+/// An item is owned. It can be sent and kept anywhere, even outside a runtime. Its lease is renewed
+/// meanwhile.
 ///
 /// # If it is dropped
 /// Dropping an item, for example by a panic or by `?`, counts as a failed delivery. The item is
@@ -36,12 +36,12 @@ use seinpaal_proto::{
 /// program, because the future of its pop was dropped, does not count.
 ///
 /// # If the worker dies
-/// On one machine (memory, embedded) the item is delivered again at once; elsewhere when the lease
-/// ends, at most a ttl later.
+/// On one machine (memory, embedded) the item is delivered again at once. On a server it is
+/// delivered again when the lease ends, at most a ttl later.
 ///
 /// # If the store is unreachable
 /// The delivery is first in [danger](Self::danger) and then [lost](Self::lost), both before the
-/// store delivers the item to anybody else. Give [`fence`](Self::fence) to the resource: only the
+/// store delivers the item to another worker. Give [`fence`](Self::fence) to the resource: only the
 /// resource can refuse a worker that is late.
 ///
 /// ```
@@ -93,7 +93,7 @@ impl Item {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Returns what is to be worked on.
+    /// Returns the payload: the bytes that were pushed.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         &self.shared.popped.payload
@@ -108,97 +108,99 @@ impl Item {
         serde_json::from_slice(self.payload()).map_err(|error| BadJson::new(&error))
     }
 
-    /// Returns its number, which stays the same over all deliveries.
+    /// Returns the item's number, which stays the same over all deliveries.
     #[must_use]
     pub fn id(&self) -> ItemId {
         self.shared.popped.delivery.id
     }
 
-    /// Returns the number of this delivery. It grows with every delivery of the queue and so of the
-    /// item.
+    /// Returns the number of this delivery. It grows with every delivery of the queue, and so with
+    /// every delivery of the item.
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.shared.popped.delivery.fence
     }
 
-    /// Returns which delivery this is, from 1. What was given back does not count.
+    /// Returns the number of this delivery among those of the item, from 1. A delivery that was
+    /// given back does not count.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.shared.popped.attempt
     }
 
-    /// Returns how many deliveries it is allowed.
+    /// Returns how many deliveries the item is allowed.
     #[must_use]
     pub fn deliveries(&self) -> u32 {
         self.shared.popped.most
     }
 
-    /// Returns whose share of the queue it counts for.
+    /// Returns the item's group: the name whose share of the queue it counts for.
     #[must_use]
     pub fn group(&self) -> Option<&str> {
         self.shared.popped.group.as_deref()
     }
 
-    /// Returns its priority.
+    /// Returns the item's priority.
     #[must_use]
     pub fn priority(&self) -> i8 {
         self.shared.popped.priority.get()
     }
 
-    /// Returns its labels, in the order given.
+    /// Returns the item's labels, in the order in which they were added.
     #[must_use]
     pub fn labels(&self) -> Vec<(String, String)> {
         self.pushed_by().labels
     }
 
-    /// Returns who pushed it, as far as they said.
+    /// Returns the description of the client that pushed the item.
     #[must_use]
     pub fn pushed_by(&self) -> About {
         About::decode(&self.shared.popped.about)
     }
 
-    /// Returns when it was pushed, by the store's clock.
+    /// Returns when the item was pushed, by the store's clock.
     #[must_use]
     pub fn pushed_at(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_micros(self.shared.popped.pushed)
     }
 
-    /// Returns the name of its queue.
+    /// Returns the name of the item's queue.
     #[must_use]
     pub fn queue(&self) -> &str {
         self.shared.queue.as_str()
     }
 
-    /// Returns whether this delivery goes on at this moment, by the clock and not by what a task
-    /// last noted.
+    /// Returns whether this delivery goes on at this moment. The clock decides, and not the last
+    /// note of a task, so the answer is never late.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.shared.lease.is_held()
     }
 
-    /// Returns how long this delivery is certain to go on if the store is not heard from again;
-    /// `None`: for as long as this process lives.
+    /// Returns how long this delivery is certain to go on if the store is not heard from again.
+    /// `None` means for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.shared.lease.remaining()
     }
 
-    /// Returns how this delivery stands.
+    /// Returns the state of this delivery.
     #[must_use]
     pub fn state(&self) -> PermitState {
         self.shared.standing(self.shared.lease.noted())
     }
 
-    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after
-    /// each renewal.
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes, which also
+    /// happens at each renewal.
     ///
     /// # Cancel safety
-    /// Yes; a change between two calls may be missed, the state is not.
+    /// Yes. A change between two calls may be missed, but the state is not.
     ///
     /// # Examples
     /// See [`Permit::lost`](crate::Permit::lost), which waits in the same way.
     pub async fn changed(&self) {
-        // The lease is ours, and it is what tells: the channel does not close.
+        // The channel does not close, because this item keeps the lease, and the lease has the
+        // sender.
         let _ = self.shared.lease.watch().changed().await;
     }
 
@@ -213,9 +215,9 @@ impl Item {
         self.shared.until(|state| state != PermitState::Held).await;
     }
 
-    /// Waits until this delivery is lost, so that somebody else may have the item, and says how.
-    /// What is said may come late to a program that was stopped; [`is_held`](Self::is_held) never
-    /// does.
+    /// Waits until this delivery is lost, so that another worker may have the item, and returns the
+    /// cause. A program that was stopped may get this answer late, but [`is_held`](Self::is_held)
+    /// is never late.
     ///
     /// # Cancel safety
     /// Yes.
@@ -226,13 +228,13 @@ impl Item {
         self.shared.lost().await
     }
 
-    /// Runs `work` for as long as the delivery goes on; drops it when it is lost.
+    /// Runs `work` for as long as the delivery goes on. Drops `work` when the delivery is lost.
     ///
     /// # Cancel safety
     /// Dropping this future drops `work` where it waits. The delivery goes on.
     ///
     /// # Errors
-    /// [`Lost`] when it was lost before `work` was done.
+    /// [`Lost`] if the delivery was lost before `work` was done.
     ///
     /// # Examples
     /// See [`Permit::while_held`](crate::Permit::while_held), which does this with a permit.
@@ -244,7 +246,7 @@ impl Item {
         }
     }
 
-    /// Returns a delivery that never reached the program.
+    /// Gives back a delivery that never reached the program.
     pub(super) fn return_unseen(self) {
         self.shared.finish_unheard(How::GiveBack { delay: 0 });
     }

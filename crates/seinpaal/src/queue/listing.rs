@@ -16,21 +16,21 @@ use seinpaal_proto::{
 
 use super::{Queue, QueueError};
 
-/// How many items are looked at in one call, where all are: so few that nobody waits long for the
-/// store meanwhile.
+/// How many items one call reads when all items are read: so few that other clients do not wait
+/// long for the store meanwhile.
 const PAGE: u32 = 250;
 
 /// An item of a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ListedItem {
-    /// The number.
+    /// The number of the item.
     pub id: ItemId,
-    /// Its state, and what is known of it in that state.
+    /// Its state, with the details of that state.
     pub state: ListedState,
     /// Deliveries so far.
     pub attempt: u32,
-    /// How many deliveries it is allowed.
+    /// How many deliveries the item is allowed.
     pub deliveries: u32,
     /// The priority.
     pub priority: i8,
@@ -38,13 +38,13 @@ pub struct ListedItem {
     pub group: Option<Name>,
     /// The client that pushed the item, and the item's labels.
     pub pushed_by: About,
-    /// When it was pushed, by the store's clock.
+    /// When the item was pushed, by the store's clock.
     pub pushed_at: SystemTime,
-    /// How its latest deliveries ended, oldest first, at most eight.
+    /// How its latest deliveries ended, the oldest first, at most eight.
     pub history: DeliveryHistory,
-    /// How long its payload is, in bytes.
+    /// The length of its payload in bytes.
     pub bytes: u32,
-    /// The first 256 bytes of it.
+    /// The first 256 bytes of its payload.
     pub payload: Vec<u8>,
 }
 
@@ -52,34 +52,34 @@ pub struct ListedItem {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListedState {
-    /// It can be delivered, now or when its group has room.
+    /// The item can be delivered, now or when its group has room.
     Ready,
-    /// It is not due yet.
+    /// The item is not due yet.
     Delayed {
-        /// When it can be delivered, by the store's clock.
+        /// When the item can be delivered, by the store's clock.
         due_at: SystemTime,
     },
-    /// Somebody works on it.
+    /// A worker works on the item.
     InWork {
         /// The number of the delivery.
         fence: Fence,
         /// The worker's description of itself.
         worker: Box<About>,
-        /// For how long.
+        /// How long the worker has had the item.
         worked_for: Duration,
-        /// How long the lease lasts without renewal; `None`: for as long as the worker's process
-        /// lives.
+        /// How long the lease lasts without renewal. `None` means for as long as the worker's
+        /// process lives.
         valid_for: Option<Duration>,
     },
-    /// It has had all its deliveries.
+    /// The item has had all its deliveries.
     Dead {
-        /// When it died, by the store's clock.
+        /// When the item died, by the store's clock.
         died_at: SystemTime,
     },
 }
 
 impl ListedState {
-    /// Returns the state by its word.
+    /// Returns the kind of the state, without its details.
     #[must_use]
     pub fn state(&self) -> ItemState {
         match self {
@@ -97,11 +97,12 @@ impl ListedState {
 pub struct ItemPage {
     /// The items, in their order.
     pub items: Vec<ListedItem>,
-    /// Where the next page begins; `None` after the last.
+    /// Where the next page begins, or `None` after the last page.
     pub next: Option<ItemCursor>,
 }
 
-/// Where a page of a list begins. Its text, which a program may keep or send, can be parsed again.
+/// The place where a page of a list begins. A program may keep or send its text, and parse it
+/// again.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct ItemCursor(ItemPosition);
 
@@ -133,19 +134,20 @@ impl FromStr for ItemCursor {
 }
 
 impl Queue {
-    /// Reads a page of the items of a state: up to `rows` of them, 1000 at most, from where the
-    /// page before ended; `None`, or a cursor of another state: from the first.
+    /// Reads a page of the items of a state: up to `rows` items, 1000 at most, from the end of the
+    /// page before. `None`, or a cursor of another state, reads from the first item.
     ///
-    /// Ready items of groups come first, one group after the other, and then those without a group,
-    /// each in the order in which they are delivered. Delayed items come by the time when they are
-    /// due, items in work by the ends of their leases, and dead letters by their numbers.
+    /// Ready items of groups come first, one group after the other, and then the items without a
+    /// group, each in the order in which they are delivered. Delayed items come by the time when
+    /// they are due, items in work by the ends of their leases, and dead letters by their numbers.
     ///
-    /// A page can have fewer items than `rows`, or none, and have a next page: a call reads at most
-    /// 4 MiB of payload, and looks at no more than `rows` items. An item that keeps its state while
-    /// the pages are read is listed. One whose lease is renewed meanwhile can be listed twice.
+    /// A page can have fewer items than `rows`, or none, and still have a next page: a call reads
+    /// at most 4 MiB of payload, and looks at no more than `rows` items. An item that keeps its
+    /// state while the pages are read is listed. An item whose lease is renewed meanwhile can be
+    /// listed twice.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).
@@ -180,7 +182,7 @@ impl Queue {
     /// Shows every item of a state to `look`, in the order of [`items`](Self::items).
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).
@@ -212,11 +214,11 @@ impl Queue {
         }
     }
 
-    /// Reads up to `rows` dead letters in the order of their numbers, those after `after`; `None`:
-    /// from the first.
+    /// Reads up to `rows` dead letters in the order of their numbers, beginning after `after`, or
+    /// with the first if that is `None`.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).

@@ -1,4 +1,4 @@
-//! Acts on all items that a program chooses, and not on one.
+//! Requests about all items that a program chooses, and not about one.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,19 @@ use seinpaal_proto::queue::{ItemId, ItemState};
 
 use super::{ListedItem, Queue, QueueError};
 
-/// How many requests are made at once.
+/// How many requests are made at the same time.
 const AT_ONCE: usize = 64;
 
 impl Queue {
-    /// Replays the dead letters that `is_wanted` chooses, and says how many. They are chosen once,
-    /// at the beginning. So an item that dies again in the meantime is not replayed twice.
+    /// Replays the dead letters that `is_wanted` chooses, and returns their number. They are chosen
+    /// once, at the beginning. So an item that dies again in the meantime is not replayed twice.
     ///
     /// # Cancel safety
-    /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
-    /// not done.
+    /// Dropping the future takes nothing back. Items that were replayed by then stay replayed, and
+    /// the others are left alone.
     ///
     /// # Errors
-    /// As [`limit`](Self::limit); then some may have been replayed.
+    /// As [`limit`](Self::limit). Some items may have been replayed before the error.
     ///
     /// # Examples
     /// ```
@@ -45,19 +45,19 @@ impl Queue {
         many_at_once(&chosen, |id| self.replay(id)).await
     }
 
-    /// Takes the items of a state that `is_wanted` chooses out of the queue, and says how many.
-    /// They are chosen once, at the beginning. [`purge`](Self::purge) and
-    /// [`purge_dead`](Self::purge_dead) take out everything with fewer calls.
+    /// Takes the items of a state that `is_wanted` chooses out of the queue, and returns their
+    /// number. They are chosen once, at the beginning. [`purge`](Self::purge) and
+    /// [`purge_dead`](Self::purge_dead) take out all items with fewer calls.
     ///
-    /// Of ready and delayed items those are left alone that a worker took in the meantime. The
-    /// worker of an item that was chosen in work learns of it at once.
+    /// Ready and delayed items that a worker took in the meantime are left alone. If an item was in
+    /// work when it was chosen, its worker hears at once that the delivery has ended.
     ///
     /// # Cancel safety
-    /// Dropping the future takes nothing back: what was done by then stays done, and the rest is
-    /// not done.
+    /// Dropping the future takes nothing back. Items that were taken out by then are gone, and the
+    /// others are left alone.
     ///
     /// # Errors
-    /// As [`limit`](Self::limit); then some may have been taken out.
+    /// As [`limit`](Self::limit). Some items may have been taken out before the error.
     ///
     /// # Examples
     /// ```
@@ -92,8 +92,8 @@ impl Queue {
         }
     }
 
-    /// The numbers of the items that are wanted, each once, though an item in work can be listed
-    /// again.
+    /// The numbers of the chosen items. Each stands there once, although an item in work can be
+    /// listed again.
     async fn chosen(
         &self,
         state: ItemState,
@@ -107,7 +107,7 @@ impl Queue {
     }
 }
 
-/// Requests that are made at the same time share a call.
+/// Makes many requests at the same time, so that they share calls.
 async fn many_at_once<D: Future<Output = Result<(), QueueError>>>(
     items: &[ItemId],
     act: impl Fn(ItemId) -> D,
@@ -121,7 +121,7 @@ async fn many_at_once<D: Future<Output = Result<(), QueueError>>>(
     Ok(total)
 }
 
-/// Whether it was done here. Otherwise somebody else was faster.
+/// Returns whether this call has done it. Otherwise another client was faster.
 fn is_done(done: Result<(), QueueError>) -> Result<bool, QueueError> {
     match done {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Pops. A program describes one by its methods and then awaits it.
+//! Pops. A program describes a pop by its methods, and then awaits it.
 
 use std::{thread, time::Duration};
 
@@ -17,21 +17,22 @@ use crate::{
     store::StoreError,
 };
 
-/// A request for an item that waits until there is one. Nothing is sent before it is awaited.
+/// A request for an item that waits until there is one. It sends nothing before it is awaited.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the line; an item that was delivered meanwhile goes
-/// back to where it stood, and that delivery does not count.
+/// Dropping the future, at any point, leaves the line. An item that was delivered meanwhile goes
+/// back to its old place, and that delivery does not count.
 ///
 /// # If the store is unreachable
-/// The request is tried again for as long as the connection's patience lasts.
+/// The request is tried again for as long as the connection's [patience](crate::Builder::patience)
+/// lasts.
 ///
 /// # Errors
-/// [`PopError`], bad input among it: that is found before anything is sent.
+/// [`PopError`]. Bad input is one of these errors, and is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct Pop(Described<PopOne, Result<Item, PopError>>);
 
-/// A request for an item that does not wait: `Ok(None)` if there is none to be had now.
+/// A request for an item that does not wait. It gives `Ok(None)` if no item can be had now.
 ///
 /// If the store does not answer within the [timeout](Self::timeout), the error is
 /// [`PopError::Store`]. See [`Pop`] for everything else.
@@ -62,9 +63,9 @@ struct PopSome {
 
 macro_rules! ttl {
     ($($at:tt)?) => {
-        /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the
-        /// connection's. It is renewed at a third of it: a longer one outlasts longer silences of
-        /// the store, a shorter one returns the items of a dead worker earlier.
+        /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's
+        /// ttl. The lease is renewed at a third of that time. A longer lease outlasts longer
+        /// silences of the store, and a shorter one returns the items of a dead worker earlier.
         pub fn ttl(self, ttl: Duration) -> Self {
             Self(self.0.with(|it| it$(.$at)?.ttl = Some(ttl)))
         }
@@ -73,9 +74,9 @@ macro_rules! ttl {
 
 macro_rules! timeout {
     ($($at:tt)?) => {
-        /// Stops waiting after this long, counted from the first poll: with [`PopError::TimedOut`]
-        /// if there was nothing to be had, with [`PopError::Store`] if the store did not answer.
-        /// Default: never.
+        /// Stops waiting after this long, counted from the first poll. The error is
+        /// [`PopError::TimedOut`] if there was no item to be had, and [`PopError::Store`] if the
+        /// store did not answer. Default: never.
         pub fn timeout(self, timeout: Duration) -> Self {
             Self(self.0.with(|it| it$(.$at)?.timeout = Some(timeout)))
         }
@@ -151,14 +152,14 @@ async fn pop(
     let mut want = OpenPop::new(queue, items, ttl, until, false)?;
     match want.next().await {
         Got::Items(items) => Ok(items),
-        // `Drained` comes only to those who ask for it, as workers do.
+        // `Drained` comes only to a caller that asks for it, as workers do.
         Got::TimedOut | Got::Drained => Err(PopError::TimedOut),
         Got::Failed(error) => Err(error.into()),
     }
 }
 
-/// A want for items under way. If it is dropped, it wants no more, and items that nobody took are
-/// given back.
+/// A want for items under way. If it is dropped, it asks for no more items, and items that no
+/// caller took are given back.
 pub(super) struct OpenPop {
     queue: Queue,
     name: Name,
@@ -209,10 +210,11 @@ impl OpenPop {
         }
     }
 
-    /// Wants no more, and gives back items that nobody took.
+    /// Asks for no more items, and gives back items that no caller took.
     pub(super) fn stop(&mut self) {
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
-        // The driver gives back what it hands over from here on, because nobody can take it.
+        // From here on the driver gives items back instead of handing them over, because no caller
+        // can take them.
         self.from.close();
         loop {
             match self.from.try_recv() {
@@ -221,8 +223,8 @@ impl OpenPop {
                         items.into_iter().for_each(Item::return_unseen);
                     }
                 }
-                // The driver began to hand something over before the channel was closed, and has
-                // not ended yet. It takes a few instructions more, on another thread.
+                // The driver began to hand items over before the channel was closed, and has not
+                // finished yet. It needs a few instructions more, on another thread.
                 Err(TryRecvError::Empty) => thread::yield_now(),
                 Err(TryRecvError::Disconnected) => return,
             }

@@ -1,4 +1,4 @@
-//! Pushes. A program describes one by its methods and then awaits it.
+//! Pushes. A program describes a push by its methods, and then awaits it.
 
 use std::{
     fmt,
@@ -20,7 +20,7 @@ use crate::{
     request::{Described, request},
 };
 
-/// How many deliveries an item is allowed that does not say.
+/// How many deliveries an item is allowed if its push does not set a number.
 const DELIVERIES: u32 = 5;
 
 /// A new item, not yet pushed. See [`Queue::push_all`].
@@ -36,30 +36,31 @@ pub struct Push {
     labels: Vec<(String, String)>,
 }
 
-/// A request to push one item. Nothing is sent before it is awaited.
+/// A request to push one item. It sends nothing before it is awaited.
 ///
 /// # Cancel safety
-/// Dropping the future before it is polled pushes nothing. After that the item may be pushed or
-/// not: use [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
+/// Dropping the future before it is polled pushes nothing. After that the item may or may not be
+/// pushed. Use [`dedup`](Self::dedup) if it has to be pushed once, however often that is tried.
 ///
 /// # If the store is unreachable
-/// The push is tried again for as long as the connection's patience lasts, and is done once however
-/// often it was tried. Then [`PushError::Store`] says that it was not done, and
-/// [`PushError::Unknown`] that nobody can say.
+/// The push is tried again for as long as the connection's [patience](crate::Builder::patience)
+/// lasts, and takes effect once however often it was tried. After that time [`PushError::Store`]
+/// says that it was not done, and [`PushError::Unknown`] that the outcome is unknown.
 ///
 /// # Errors
-/// [`PushError`], bad input among it: that is found before anything is sent.
+/// [`PushError`]. Bad input is one of these errors, and is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct PushRequest(Described<PushOne, Result<Pushed, PushError>>);
 
-/// A request to push many items: an answer each, in order. Nothing is sent before it is awaited.
+/// A request to push many items, which gives an answer for each, in order. It sends nothing before
+/// it is awaited.
 ///
-/// Items go in batches of up to 63 and about 4 MiB, in order. If one is refused the others are
-/// pushed all the same.
+/// Items go in batches of up to 63 and about 4 MiB, in order. If one item is refused, the others
+/// are pushed all the same.
 ///
 /// # Cancel safety
-/// Dropping the future before it is polled pushes nothing. After that each item may be pushed or
-/// not.
+/// Dropping the future before it is polled pushes nothing. After that each item may or may not be
+/// pushed.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct PushAll(Described<PushMany, Vec<Result<Pushed, PushError>>>);
 
@@ -81,28 +82,28 @@ struct PushMany {
 pub struct Pushed {
     /// The number of the item.
     pub id: ItemId,
-    /// Nothing was pushed, because this item with the same deduplication key was pushed not long
-    /// ago.
+    /// Whether nothing was pushed, because this item with the same deduplication key was pushed not
+    /// long ago.
     pub is_duplicate: bool,
 }
 
 macro_rules! options {
     (|$self:ident, $it:ident, $change:ident| $changed:expr) => {
-        /// Sets the rank among items, −100…100, higher first. Default 0. A minute of waiting
-        /// outweighs one step, so nothing waits for ever.
+        /// Sets the rank among items, −100 to 100, higher first. Default 0. A minute of waiting
+        /// outweighs one step, so no item waits for ever.
         pub fn priority($self, priority: i32) -> Self {
             let $change = |$it: &mut Push| $it.priority = priority;
             $changed
         }
 
-        /// Delivers it after this long at the earliest, by the store's clock.
+        /// Delivers the item after this long at the earliest, by the store's clock.
         pub fn delay($self, delay: Duration) -> Self {
             let $change = |$it: &mut Push| $it.due = Due::In(micros(delay));
             $changed
         }
 
-        /// Delivers it at this instant of the store's clock at the earliest. One that has passed is
-        /// now.
+        /// Delivers the item at this instant of the store's clock at the earliest. An instant that
+        /// has passed means now.
         pub fn due($self, due: SystemTime) -> Self {
             // An instant before 1970 has passed as surely as 1970 has.
             let since = due.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -110,29 +111,29 @@ macro_rules! options {
             $changed
         }
 
-        /// Says whose share of the queue it counts for: see [`Queue::group_limit`]. 1 to 512 bytes
-        /// of UTF-8 without control characters.
+        /// Sets the group whose share of the queue the item counts for: see [`Queue::group_limit`].
+        /// A group is 1 to 512 bytes of UTF-8 without control characters.
         pub fn group($self, group: &str) -> Self {
             let $change = |$it: &mut Push| $it.group = Some(group.to_owned());
             $changed
         }
 
-        /// Pushes nothing if an item with this key was pushed and the `window` that it was pushed
-        /// with (up to a week) has not passed; then the answer is that item. A key is as a group
-        /// is.
+        /// Pushes nothing if an item with this key was pushed before and the `window` of that push
+        /// (up to a week) has not passed. The answer is then the earlier item. A key has the same
+        /// form as a group.
         pub fn dedup($self, key: &str, window: Duration) -> Self {
             let $change = |$it: &mut Push| $it.dedup = Some((key.to_owned(), window));
             $changed
         }
 
-        /// Sets how often it is delivered at most, 1 to 1 000 000; then it becomes a dead letter.
-        /// Default 5. What is given back does not count.
+        /// Sets how often the item is delivered at most, 1 to 1 000 000. After the last failure it
+        /// becomes a dead letter. Default 5. A delivery that is given back does not count.
         pub fn deliveries($self, deliveries: u32) -> Self {
             let $change = |$it: &mut Push| $it.deliveries = deliveries;
             $changed
         }
 
-        /// Adds a label for whoever works on it or looks at it.
+        /// Adds a label for workers, and for people who look at the item.
         pub fn label($self, key: &str, value: &str) -> Self {
             let $change = |$it: &mut Push| $it.labels.push((key.to_owned(), value.to_owned()));
             $changed
@@ -141,13 +142,13 @@ macro_rules! options {
 }
 
 impl Push {
-    /// An item with this payload, at most 1 MiB.
+    /// A new item with this payload, at most 1 MiB.
     pub fn new(payload: impl Into<Vec<u8>>) -> Self {
         Self::of(Ok(payload.into()))
     }
 
-    /// An item with this value as JSON for its payload. One that cannot be serialised is reported
-    /// by what is awaited.
+    /// A new item whose payload is this value as JSON. If the value cannot be serialised, awaiting
+    /// the push reports that.
     #[cfg(feature = "serde")]
     pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Self {
         Self::of(serde_json::to_vec(value).map_err(|error| PushError::Json(error.to_string())))
@@ -171,15 +172,15 @@ impl Push {
         it
     });
 
-    /// By what the part of a spread queue is chosen.
+    /// The key by which the part of a spread queue is chosen.
     pub(super) fn part_key(&self) -> Option<&str> {
         let key = self.dedup.as_ref().map(|(key, _)| key);
-        // The group first: a part counts only its own items, and the limit of a group is to hold
-        // for all of them.
+        // The group comes first, because a part counts only its own items, and the limit of a group
+        // has to hold for all of them.
         self.group.as_ref().or(key).map(String::as_str)
     }
 
-    /// Checks everything before anything is sent.
+    /// Checks the push, before anything is sent.
     fn request(self, queue: &Queue) -> Result<Request, PushError> {
         let payload = self.payload?;
         if payload.len() > MAX_PAYLOAD_BYTES {
@@ -242,7 +243,8 @@ impl PushMany {
         let mut requests = Vec::with_capacity(pushes.len());
         let checked = pushes.into_iter().map(|push| push.request(&queue));
         let checked = checked.map(|checked| checked.map(|request| requests.push(request)));
-        // Before anything is sent. What was refused here has no answer among those that come.
+        // All pushes are checked before any is sent. A push that was refused here gets no answer
+        // from the store.
         let checked: Vec<Result<(), PushError>> = checked.collect();
         let mut answers = queue.ask_all(name, requests).await.into_iter();
         let mut answer = || match answers.next() {

@@ -1,4 +1,4 @@
-//! A queue in several parts, for when it must carry more than one server does.
+//! A queue in several parts, for a load that is too much for one server.
 
 use std::{
     error::Error,
@@ -14,12 +14,12 @@ use futures_util::{FutureExt, future::try_join_all};
 use super::{Counts, Item, Push, PushRequest, Queue, WorkError, Worker};
 
 /// A queue in several parts: queues of their own named `NAME/0`, `NAME/1` and so on, which on a
-/// cluster lie on different servers. Everybody has to say the same number of parts. See
+/// cluster lie on different servers. All programs have to state the same number of parts. See
 /// [`Queue::spread`].
 ///
-/// Order and limits are kept within each part. Items of a group go to one part, so limits of groups
-/// are those of the whole; deduplication keys are, too, where items of the same key have the same
-/// group or none.
+/// Order and limits are kept within each part. Items of a group go to one part, so a limit of
+/// groups holds for the whole queue. So does a deduplication key, if all items with that key have
+/// the same group or none.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Spread {
@@ -33,19 +33,19 @@ impl Spread {
         let whole = || Queue { seinpaal: queue.seinpaal.clone(), name: queue.name.clone() };
         let parts = match queue.name {
             Ok(_) => (0..parts.max(1)).map(part).collect(),
-            // Whatever is awaited says what is wrong with it.
+            // The name is bad, and any request to this part reports that.
             Err(_) => vec![whole()],
         };
         Self { parts, next: Arc::default() }
     }
 
-    /// Returns the parts, for looking at each and steering it.
+    /// Returns the parts, to look at each of them and to steer it.
     pub fn parts(&self) -> &[Queue] {
         &self.parts
     }
 
-    /// Pushes an item to the part of its group, else of its deduplication key, else to each part in
-    /// turn.
+    /// Pushes an item to the part of its group or, without a group, of its deduplication key.
+    /// Without both, items go to the parts in turn.
     pub fn push(&self, push: Push) -> PushRequest {
         let at = match push.part_key() {
             Some(key) => (hash(key) % self.parts.len() as u64) as usize,
@@ -54,15 +54,15 @@ impl Spread {
         PushRequest::new(self.parts[at].clone(), push)
     }
 
-    /// Works on the items of all parts, at most `concurrency` of each part at a time. With a
-    /// `shutdown` that is done, every part is shut down; `describe` sets what else there is to say
-    /// of the worker of a part.
+    /// Works on the items of all parts, at most `concurrency` of each part at a time. When
+    /// `shutdown` is done, every part shuts down. `describe` sets the other options of each part's
+    /// worker.
     ///
     /// # Cancel safety
     /// As [`Worker::run`].
     ///
     /// # Errors
-    /// As [`Worker::run`], the first of any part.
+    /// As [`Worker::run`]. This is the first error of any part.
     ///
     /// # Examples
     /// ```
@@ -105,7 +105,8 @@ impl Spread {
     }
 }
 
-/// FNV-1a: the same everywhere and for ever, for the parts are chosen by it.
+/// FNV-1a. The hash must be the same everywhere and for ever, because it chooses the part of an
+/// item.
 fn hash(key: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     key.bytes().fold(0xcbf2_9ce4_8422_2325, step)

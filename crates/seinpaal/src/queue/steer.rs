@@ -1,4 +1,4 @@
-//! Looking at a queue, and steering it.
+//! Inspecting a queue, and steering it.
 
 use seinpaal_proto::{
     Limit,
@@ -14,16 +14,18 @@ const ROWS: u32 = 1_000;
 const MAX_REASON_BYTES: usize = 512;
 
 impl Queue {
-    /// Sets how many items may be in work at once, 0 to 1 000 000 000; `None`: any number. Lowering
-    /// it ends nothing that is in work, and delivers nothing until it fits.
+    /// Sets how many items may be in work at the same time, 0 to 1 000 000 000. `None` means any
+    /// number. Lowering the limit ends no delivery, and no item is delivered until few enough are
+    /// in work.
     ///
     /// # Cancel safety
-    /// Dropping the future does not take the request back: what it asks for may be done or not.
+    /// Dropping the future does not take the request back: it may or may not be executed.
     ///
     /// # If the store is unreachable
     /// The request is sent again for as long as the connection's
-    /// [patience](crate::Builder::patience) lasts, and is done once, however often it was sent.
-    /// Then the error says whether it was not done, or nobody can say.
+    /// [patience](crate::Builder::patience) lasts, and takes effect once, however often it was
+    /// sent. After that time the error says whether the request was not executed, or its outcome is
+    /// unknown.
     ///
     /// # Errors
     /// [`QueueError`] for bad input or a store that does not answer.
@@ -47,8 +49,8 @@ impl Queue {
         self.configure(Configure::Limit(limit)).await
     }
 
-    /// Sets how many items of one group may be in work at once; `None`: any number. A full group
-    /// holds up no other.
+    /// Sets how many items of one group may be in work at the same time. `None` means any number. A
+    /// full group does not hold up other groups.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
@@ -70,8 +72,8 @@ impl Queue {
         self.configure(Configure::GroupLimit(limit)).await
     }
 
-    /// Delivers nothing until [`resume`](Self::resume). Workers finish the items that they have.
-    /// People who look at the queue see `reason`, at most 512 bytes.
+    /// Stops deliveries until [`resume`](Self::resume). Workers finish the items that they have.
+    /// People who look at the queue see `reason`, at most 512 bytes without control characters.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
@@ -98,7 +100,7 @@ impl Queue {
         self.configure(Configure::Pause(reason.to_owned())).await
     }
 
-    /// Delivers again.
+    /// Resumes deliveries after a [`pause`](Self::pause).
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
@@ -112,10 +114,10 @@ impl Queue {
         self.configure(Configure::Resume).await
     }
 
-    /// Reads everything about the queue; of what is in work and of groups at most 1000 each.
+    /// Reads everything about the queue. It lists at most 1000 items in work and 1000 groups.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).
@@ -137,14 +139,15 @@ impl Queue {
         Ok(QueueSnapshot::new(self.name.clone()?, seen))
     }
 
-    /// Makes a dead letter an item again, at the end of the line and with all its deliveries before
-    /// it.
+    /// Turns a dead letter into a ready item again, at the end of the line. All its deliveries are
+    /// allowed anew.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
     ///
     /// # Errors
-    /// [`QueueError::NoSuchItem`] if there is no such dead letter; as [`limit`](Self::limit).
+    /// [`QueueError::NoSuchItem`] if there is no such dead letter. Otherwise as
+    /// [`limit`](Self::limit).
     ///
     /// # Examples
     /// See [`dead`](Self::dead).
@@ -172,14 +175,14 @@ impl Queue {
         }
     }
 
-    /// Takes an item out of the queue, and says what it was. Whoever works on it learns of it at
-    /// once.
+    /// Takes an item out of the queue, and returns the state that it had. If a worker works on the
+    /// item, the worker hears at once that its delivery has ended.
     ///
     /// # Cancel safety
     /// As [`limit`](Self::limit).
     ///
     /// # Errors
-    /// [`QueueError::NoSuchItem`] if there is no such item, or it is a dead letter; as
+    /// [`QueueError::NoSuchItem`] if there is no such item, or it is a dead letter. Otherwise as
     /// [`limit`](Self::limit).
     ///
     /// # Examples
@@ -196,7 +199,7 @@ impl Queue {
         self.cancel_if(id, false).await
     }
 
-    /// Perhaps only if nobody works on it.
+    /// Cancels an item. With `spares_work` it stays if a worker works on it.
     pub(super) async fn cancel_if(
         &self,
         id: ItemId,
@@ -208,14 +211,14 @@ impl Queue {
         }
     }
 
-    /// Takes out everything that is ready or delayed, and says how much. What is in work stays, and
-    /// so do dead letters.
+    /// Takes out all ready and delayed items, and returns their number. Items in work and dead
+    /// letters stay.
     ///
     /// # Cancel safety
-    /// Items are taken out in steps. Dropping the future ends it after the step under way.
+    /// Items are taken out in steps. Dropping the future stops after the step under way.
     ///
     /// # Errors
-    /// As [`limit`](Self::limit); then some may have been taken out.
+    /// As [`limit`](Self::limit). Some items may have been taken out before the error.
     ///
     /// # Examples
     /// ```
@@ -230,7 +233,7 @@ impl Queue {
         self.purge_all(Purge::Waiting).await
     }
 
-    /// Forgets all dead letters, and says how many.
+    /// Forgets all dead letters, and returns their number.
     ///
     /// # Cancel safety
     /// As [`purge`](Self::purge).

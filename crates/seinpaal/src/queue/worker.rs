@@ -38,11 +38,11 @@ use crate::error::BadSetting;
 pub use self::{counts::Counts, give_back::GiveBack};
 use self::{counts::ItemEnd, give_back::find_give_back, under_way::WorkUnderWay};
 
-/// How long running handlers may go on after the shutdown, unless told otherwise.
+/// How long running handlers may go on after the shutdown by default.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Works on items as they come, up to a number of them at a time. Nothing happens before it is
-/// [run](Self::run).
+/// Works on items as they come, up to a number of them at a time. Nothing happens before the worker
+/// is [run](Self::run).
 ///
 /// | the handler | the item |
 /// |---|---|
@@ -51,12 +51,13 @@ const GRACE: Duration = Duration::from_secs(30);
 /// | returns any other error, or panics | is delivered again after the [back-off](Self::retry), with that text as the reason; after its last delivery it becomes a dead letter |
 /// | ends the item itself | is what the handler said |
 ///
-/// When a delivery is [lost](Item::lost), its handler is dropped at its next `await`, for somebody
-/// else may have the item; unless it is [told to go on](Self::run_on_when_lost).
+/// When a delivery is [lost](Item::lost), its handler is dropped at its next `await`, because
+/// another worker may have the item. With [`run_on_when_lost`](Self::run_on_when_lost) the handler
+/// goes on.
 ///
-/// Handlers run inside the future of the worker, on whatever executor polls it, so one that blocks
-/// holds up the others: let it spawn a task. An item that is done and the next one cost one round
-/// trip.
+/// Handlers run inside the future of the worker, on the executor that polls it. So a handler that
+/// blocks holds up the others and should spawn a task instead. An acknowledgement and the next item
+/// share one round trip.
 #[must_use = "a worker does nothing before it is run"]
 pub struct Worker<H> {
     queue: Queue,
@@ -83,21 +84,21 @@ impl<H> Worker<H> {
         }
     }
 
-    /// Sets how long leases last without renewal, 100 ms to 24 h. Default: the connection's. See
-    /// [`Pop::ttl`](super::Pop::ttl).
+    /// Sets how long leases last without renewal, 100 ms to 24 h. Default: the connection's ttl.
+    /// See [`Pop::ttl`](super::Pop::ttl).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
         self
     }
 
-    /// Sets how long an item waits after a delivery that failed. Default: a second, doubled each
-    /// time, five minutes at most.
+    /// Sets how long an item waits after a failed delivery. Default: a second, doubled each time,
+    /// five minutes at most.
     pub fn retry(mut self, retry: BackOff) -> Self {
         self.retry = retry;
         self
     }
 
-    /// Ends when nothing is ready, delayed or in work anywhere.
+    /// Ends the work when no item is ready, delayed or in work with any worker.
     pub fn until_empty(mut self) -> Self {
         self.until_empty = true;
         self
@@ -109,8 +110,8 @@ impl<H> Worker<H> {
         self
     }
 
-    /// Does not drop a handler whose delivery was lost. It can see that by [`Item::lost`] and
-    /// [`Item::is_held`].
+    /// Lets a handler go on after its delivery was lost. The handler can find that out by
+    /// [`Item::lost`] and [`Item::is_held`].
     pub fn run_on_when_lost(mut self) -> Self {
         self.runs_on = true;
         self
@@ -123,16 +124,16 @@ where
     F: Future<Output = Result<(), E>>,
     E: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Works for ever, or until the queue is [empty](Self::until_empty) if that was asked for. Says
-    /// what became of the items.
+    /// Works for ever or, with [`until_empty`](Self::until_empty), until the queue is empty.
+    /// Returns the counts of the items by their ends.
     ///
     /// # Cancel safety
-    /// Dropping the future drops the handlers, and gives back what they worked on. Prefer
+    /// Dropping the future drops the handlers, and gives back the items that they worked on. Prefer
     /// [`run_until`](Self::run_until).
     ///
     /// # Errors
-    /// [`WorkError`] for bad input, or a store that refuses for good; one that is silent is waited
-    /// for.
+    /// [`WorkError`] for bad input, or for a store that refuses for good. A store that is silent is
+    /// waited for.
     ///
     /// # Examples
     /// See [`run_until`](Self::run_until).
@@ -140,9 +141,9 @@ where
         self.run_until(pending()).await
     }
 
-    /// Works as [`run`](Self::run) does, until `shutdown` is done. Then no item is taken any more,
-    /// running handlers may go on for the [grace](Self::grace) period, and what they have not done
-    /// by then is given back.
+    /// Works as [`run`](Self::run) does, until `shutdown` is done. Then the worker takes no more
+    /// items, and running handlers may go on for the [grace](Self::grace) period. Items that are
+    /// not done by then are given back.
     ///
     /// # Cancel safety
     /// As [`run`](Self::run).
@@ -171,10 +172,11 @@ where
         let (mut goes_on, mut is_shut, mut refusal) = (true, false, None);
         while goes_on || !running.is_empty() {
             tokio::select! {
-                // In this order: no item is taken once the shutdown is done, and what has ended is
-                // counted before the grace period can end the loop.
+                // The order matters: no item is taken once the shutdown is done, and handlers that
+                // have ended are counted before the grace period can end the loop.
                 biased;
-                // It also bounds handlers that are still at work after the last item was taken.
+                // The shutdown also bounds handlers that are still at work after the last item was
+                // taken.
                 () = &mut shutdown, if !is_shut => {
                     want.stop();
                     (goes_on, is_shut) = (false, true);
@@ -210,7 +212,7 @@ where
         })
     }
 
-    /// By the driver's clock, so that any executor will do.
+    /// Waits by the driver's clock, so that the worker runs on any executor.
     fn sleep(&self) -> impl Future<Output = ()> + use<H, F, E> {
         let (handle, grace) = (Arc::clone(&self.queue.seinpaal.handle), self.grace);
         async move { handle.sleep(grace).await }
@@ -223,7 +225,8 @@ where
     async fn work_on(&self, item: Item) -> ItemEnd {
         let hand = Hand(item.share());
         let attempt = hand.0.attempt();
-        // The call is inside the future, too, so that a panic before its first `await` is caught.
+        // The call is inside the future as well, so that a panic before its first `await` is
+        // caught.
         let handled = async { (self.handler)(item).await };
         let handled = pin!(AssertUnwindSafe(handled).catch_unwind());
         let lost = async {
@@ -236,7 +239,7 @@ where
             Either::Left((Ok(Ok(())), _)) => How::Acknowledge,
             Either::Left((Ok(Err(error)), _)) => self.how(attempt, error.into().as_ref()),
             Either::Left((Err(panic), _)) => self.failed(attempt, &words(panic.as_ref())),
-            // The delivery is over already, and this frees its place.
+            // The delivery has ended already, and this frees its place.
             Either::Right(_) => How::GiveBack { delay: 0 },
         };
         let end = hand.0.finish(how).await.unwrap_or(DeliveryEnd::Unknown);
@@ -256,8 +259,8 @@ where
     }
 }
 
-/// An item in a worker's hand. If the worker is dropped, the item goes back and counts as nobody's
-/// failure.
+/// An item that a worker works on. If the worker is dropped, the item goes back, and the delivery
+/// does not count as failed.
 struct Hand(Arc<SharedItem>);
 
 impl Drop for Hand {

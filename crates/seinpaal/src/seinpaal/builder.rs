@@ -1,4 +1,4 @@
-//! A connection that is described before it is made.
+//! The description of a connection, before it is made.
 
 use std::{sync::Arc, time::Duration};
 
@@ -51,8 +51,8 @@ impl Builder {
         self
     }
 
-    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s; renewed at a third
-    /// of it.
+    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s. A lease is renewed
+    /// at a third of that time.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
@@ -65,9 +65,9 @@ impl Builder {
         self
     }
 
-    /// Sets for how long a server that may have lost its memory admits nobody, as `restart-guard=`
-    /// in the URL does. It should be a quarter more than the longest ttl, and the same for all
-    /// clients. Redis only.
+    /// Sets for how long a server that may have lost its memory admits nobody, like
+    /// `restart-guard=` in the URL. The guard should be a quarter longer than the longest ttl, and
+    /// the same for all clients. For Redis only.
     pub fn restart_guard(mut self, guard: Duration) -> Self {
         self.restart_guard = Some(guard);
         self
@@ -75,8 +75,8 @@ impl Builder {
 
     /// Counts a grant only when this many replicas have it, at least 1. This overrides the option
     /// `replicated` of the store URL. A grant survives every fail-over only if the number is that
-    /// of all replicas: otherwise a replica that does not have it may become the master. Redis
-    /// only.
+    /// of all replicas, because otherwise a replica without the grant may become the master. For
+    /// Redis only.
     pub fn replicated(mut self, replicas: u32) -> Self {
         self.replicated = Some(replicas);
         self
@@ -88,7 +88,7 @@ impl Builder {
     /// As [`Seinpaal::connect`].
     ///
     /// # Errors
-    /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
+    /// [`ConnectError`] says in one line what is wrong with the URL, the settings or the store.
     ///
     /// # Examples
     /// ```
@@ -108,8 +108,9 @@ impl Builder {
 
     /// Connects as [`connect`](Self::connect) does, for a program that ends with the work that it
     /// is started for. Where leases last as long as the process, the connection has no thread of
-    /// its own. It is a task of the current tokio runtime, which must not be blocked, and which
-    /// runs until that task has ended: once the last clone and the last permit are dropped.
+    /// its own. It is a task of the current tokio runtime, which must not be blocked. The runtime
+    /// has to run until that task has ended, which it does once the last clone and the last permit
+    /// are dropped.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -149,7 +150,7 @@ impl Builder {
     }
 }
 
-/// The parts of a connection, once its description is known to be sound.
+/// The parts of a connection, after its description was checked.
 struct ConnectionParts {
     url: StoreUrl,
     config: SessionConfig,
@@ -170,7 +171,7 @@ impl ConnectionParts {
 
     fn connected(self, handle: Arc<Handle>) -> Result<Seinpaal, ConnectError> {
         let seinpaal = Seinpaal { handle, client: Arc::new(self.client) };
-        // Only an open store says how long a lease its restart guard allows.
+        // Only an open store can say how long a lease its restart guard allows.
         seinpaal.checked_ttl(self.ttl)?;
         Ok(seinpaal)
     }

@@ -1,4 +1,4 @@
-//! What every request of a connection says of its maker.
+//! The description of a client, which every request of its connection carries.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use seinpaal_proto::{About, RenewalPromise};
 
 use crate::error::BadSetting;
 
-/// What every request of a connection says of its maker.
+/// The description of a client, which every request of its connection carries.
 #[derive(Debug)]
 pub(crate) struct RequestMaker {
     unlabelled: About,
-    /// The description, as stores keep it.
+    /// The description in the form that stores keep.
     encoded: Arc<str>,
 }
 
@@ -31,8 +31,8 @@ impl RequestMaker {
         Self { unlabelled, encoded }
     }
 
-    /// The description of a request for permits, as stores keep it. The usual one shares its text
-    /// with all others.
+    /// The description of a request for permits, in the form that stores keep. All requests without
+    /// labels share one text.
     pub(crate) fn about_with(
         &self,
         labels: &[(String, String)],
@@ -45,7 +45,7 @@ impl RequestMaker {
         (self.about(labels) + &mark).into()
     }
 
-    /// The description of a request with these labels, as stores keep it.
+    /// The description of a request with these labels, in the form that stores keep.
     pub(crate) fn about(&self, labels: &[(String, String)]) -> String {
         if labels.is_empty() {
             return self.encoded.to_string();

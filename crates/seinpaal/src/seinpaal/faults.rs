@@ -1,4 +1,4 @@
-//! The whole client, from the API to the seam, in front of a store whose calls go wrong by a
+//! Tests of the whole client, from the API to the seam, in front of a store whose calls fail by a
 //! script. Time is virtual, so each test takes milliseconds and no verdict depends on the machine.
 
 use std::future::IntoFuture;
@@ -10,9 +10,9 @@ use super::*;
 use crate::{AcquireError, Queue, Semaphore, store::StoreErrorKind};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Longer than anything here may take.
+/// Longer than any step here may take.
 const LONG: Duration = Duration::from_secs(600);
-/// The faults that cost nothing but time if they happen once.
+/// The faults that only cost time if they happen once.
 const FAULTS: [Fault; 6] = [
     Fault::LoseRequest,
     Fault::LoseAnswer,
@@ -22,7 +22,7 @@ const FAULTS: [Fault; 6] = [
     Fault::Silence(SECOND),
 ];
 
-/// Two clients of one store. Only the calls and the news of the first go wrong.
+/// Two clients of one store. Faults strike only the calls and the news of the first.
 struct TwoClients {
     faults: Arc<Faults>,
     struck: Seinpaal,
@@ -47,7 +47,7 @@ impl TwoClients {
         (self.struck.queue("q"), self.witness.queue("q"))
     }
 
-    /// Every fault of the script has struck: else the test shows nothing.
+    /// Checks that every fault of the script has struck, because otherwise the test shows nothing.
     fn was_struck(&self, what: &str) {
         assert_eq!(self.faults.left(), 0, "{what}: the fault did not happen");
     }
@@ -64,7 +64,7 @@ fn connected(clock: ClientClock, hub: &Arc<MemoryHub>, faults: &Arc<Faults>) -> 
     Seinpaal { handle: handle.expect("a driver"), client }
 }
 
-/// Waits, in virtual time, until nobody holds and nobody waits.
+/// Waits, in virtual time, until there is no holder and no waiter.
 async fn is_left_empty(name: &Semaphore, what: &str) {
     let looking = async {
         while name.snapshot().await.is_ok_and(|seen| seen.permits_held + seen.waiting_total > 0) {
@@ -136,7 +136,7 @@ async fn a_waiter_gets_its_permit_though_its_wakeup_is_lost_late_or_told_twice()
         permit.release().await.expect("released");
         let next = waiting.await.expect("no panic").expect("a permit");
         assert!(next.is_held() && scene.faults.happened() > 0, "{fault}");
-        // Without its wakeup it looks when its own place in line is renewed.
+        // A waiter without its wakeup looks when its own place in line is renewed.
         assert!(freed.elapsed() < 15 * SECOND, "{fault}: {:?}", freed.elapsed());
     }
 }
@@ -149,7 +149,10 @@ async fn a_holder_that_hears_nothing_loses_its_permit_before_the_next_one_has_it
     scene.faults.every(SeamCall::Any, Fault::LoseRequest);
     let waiting = tokio::spawn(theirs.acquire().timeout(LONG).into_future());
     permit.lost().await;
-    assert!(!waiting.is_finished(), "lost only after it was another's");
+    assert!(
+        !waiting.is_finished(),
+        "the first permit was lost only after the second client had one"
+    );
     let next = waiting.await.expect("no panic").expect("a permit");
     assert!(next.fence() > permit.fence() && !permit.is_held());
 }

@@ -1,5 +1,4 @@
-//! The things that a connection gives by name: semaphores, mutexes, locks, queues, and lists of
-//! them.
+//! Semaphores, mutexes, locks and queues of a connection by name, and lists of them.
 
 use seinpaal_proto::Kind;
 
@@ -16,8 +15,8 @@ use crate::{
 };
 
 impl Seinpaal {
-    /// Returns the semaphore with this name, made when it is first acquired. A bad name is reported
-    /// by what is awaited first.
+    /// Returns the semaphore with this name. The store makes it when it is first acquired. If the
+    /// name is bad, the first request that is awaited reports that.
     pub fn semaphore(&self, name: &str) -> Semaphore {
         Semaphore::new(self.clone(), Kind::Semaphore, name)
     }
@@ -32,19 +31,18 @@ impl Seinpaal {
         RwLock::new(self.clone(), name)
     }
 
-    /// Returns the queue with this name, made when something is first pushed, wanted or configured
-    /// there. Queues have names of their own: a semaphore of the same name has nothing to do with
-    /// it.
+    /// Returns the queue with this name. The store makes it when it is first used or configured.
+    /// Queues have names of their own: a semaphore and a queue of the same name are independent.
     pub fn queue(&self, name: &str) -> Queue {
         Queue::new(self.clone(), name)
     }
 
-    /// Lists the queues whose names start with `prefix` and that have items, workers or something
-    /// configured, in order of name. The snapshots list neither what is in work nor groups; their
-    /// totals are complete.
+    /// Lists the queues whose names start with `prefix` and that have items, workers or settings,
+    /// in order of name. The snapshots list neither items in work nor groups, but their totals are
+    /// complete.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// [`StoreError`] if the store does not answer, or keeps no queues.
@@ -68,8 +66,8 @@ impl Seinpaal {
         Ok(listed.into_iter().map(|(name, seen)| QueueSnapshot::new(name, seen)).collect())
     }
 
-    /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for
-    /// ever, whatever order the names are given in; see [`AcquireAll`].
+    /// Asks for permits of several names, all or none. Await the returned request. Callers never
+    /// wait for each other for ever, in whatever order they give the names; see [`AcquireAll`].
     ///
     /// # Panics
     /// If a request was made by another connection.
@@ -88,7 +86,7 @@ impl Seinpaal {
         AcquireAll::new(self.clone(), self.all_ours(requests))
     }
 
-    /// Asks for permits of several names if all can be had now. Await what is returned.
+    /// Asks for permits of several names if all can be had now. Await the returned request.
     ///
     /// # Panics
     /// If a request was made by another connection.
@@ -104,10 +102,10 @@ impl Seinpaal {
     }
 
     /// Lists the names that start with `prefix` and are in use or configured, in order of name. The
-    /// snapshots list no holders and at most 64 waiters; their totals are complete.
+    /// snapshots list no holders and at most 64 waiters, but their totals are complete.
     ///
     /// # Cancel safety
-    /// Yes: it only reads.
+    /// Yes. The call only reads.
     ///
     /// # Errors
     /// [`StoreError`] if the store does not answer.

@@ -9,17 +9,18 @@ use crate::error::{AdminError, BadSetting};
 const MAX_REASON_BYTES: usize = 512;
 
 impl Semaphore {
-    /// Sets the limit, 0 to 1 000 000 000, as an operator: it is in force whatever callers state,
-    /// and stays until it is [unset](Self::unset_limit), even if nobody uses the name. If more
-    /// permits are held than the new limit allows, no holder is ended, and nobody new gets in until
-    /// enough of them have gone. 0 admits nobody.
+    /// Sets the limit, 0 to 1 000 000 000, as an operator. It is in force whatever callers state,
+    /// and stays until it is [unset](Self::unset_limit), even if no client uses the name. If more
+    /// permits are held than the new limit allows, no holder is ended, and no waiter is admitted
+    /// until enough of them have gone. A limit of 0 admits nobody.
     ///
     /// # Cancel safety
-    /// Dropping the future does not take the request back: what it asks for may be done or not.
+    /// Dropping the future does not take the request back: it may or may not be executed.
     ///
     /// # Errors
-    /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad
-    /// input, or for a store that does not answer within 5 s (then the change may have been made).
+    /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock. Otherwise [`AdminError`]
+    /// for bad input, or for a store that does not answer within 5 s. In the last case the change
+    /// may have been made.
     ///
     /// # Examples
     /// ```
@@ -37,16 +38,16 @@ impl Semaphore {
     /// Gives the slots names, from slot 0 up, and sets the limit to the number of names as
     /// [`set_limit`](Self::set_limit) does. There are 1 to 1000 names, all different, of 1 to 64
     /// bytes. They have no commas and no control characters, and neither begin nor end with a
-    /// space. A permit then [says](crate::Permit::slot_name) what its slot is called, and a request
-    /// can [wish](crate::Acquire::slot) for one. While anybody holds or waits, names can only be
-    /// added at the end. Setting or unsetting the limit removes the names.
+    /// space. A permit then [has](crate::Permit::slot_name) the name of its slot, and a request can
+    /// [wish](crate::Acquire::slot) for a slot by its name. While there are holders or waiters,
+    /// names can only be added at the end. Setting or unsetting the limit removes the names.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::SlotsInUse`] while somebody goes by other names; [`AdminError::Store`] on a
-    /// quorum, which keeps no names; as [`set_limit`](Self::set_limit).
+    /// [`AdminError::SlotsInUse`] while holders or waiters use other names. [`AdminError::Store`]
+    /// on a quorum, which keeps no names. Otherwise as [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// ```
@@ -66,7 +67,7 @@ impl Semaphore {
     }
 
     /// Removes a limit that was [set](Self::set_limit). At once the limit that holders and waiters
-    /// have stated is in force, or else 1, and waiters that fit are let in.
+    /// have stated is in force, or else 1, and waiters that fit are admitted.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
@@ -114,7 +115,7 @@ impl Semaphore {
         self.configure(Configure::Pause(reason.to_owned())).await
     }
 
-    /// Admits again, and serves those who wait.
+    /// Admits holders again after a [`pause`](Self::pause), and serves the waiters.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).

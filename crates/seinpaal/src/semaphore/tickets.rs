@@ -1,4 +1,4 @@
-//! The acts on a ticket by a client that knows it, whichever client holds it.
+//! Requests about a ticket, by any client that knows it.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use super::{Semaphore, misfit};
 use crate::error::{AdminError, BadSetting};
 
 impl Semaphore {
-    /// Ends somebody's lease or place in line. Its owner is told at once, and no later than by its
-    /// next renewal.
+    /// Ends a lease or a place in line, even of another client. The ticket's client hears so at
+    /// once, or by its next renewal at the latest.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as
+    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here. Otherwise as
     /// [`set_limit`](Self::set_limit).
     ///
     /// # Examples
@@ -38,18 +38,18 @@ impl Semaphore {
         }
     }
 
-    /// Asks the holder of a ticket to hand over, and says who asks and why. Nothing is ended: the
-    /// holder [is told](crate::Permit::asked), by its next renewal at the latest, and people who
-    /// look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
-    /// characters. An ask that is repeated counts once; the last 8 of a grant are kept.
+    /// Asks the holder of a ticket to hand over, and tells it who asks and why. The ask ends
+    /// nothing: the holder [hears it](crate::Permit::asked), by its next renewal at the latest, and
+    /// people who look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without
+    /// control characters. A repeated ask counts once, and the last 8 asks of a grant are kept.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
-    /// [`AdminError::Ended`] for one that neither holds nor waits; [`AdminError::Setting`] for bad
-    /// input; [`AdminError::Store`] on a quorum, which cannot do this yet.
+    /// [`AdminError::Waits`] for a ticket that waits. [`AdminError::Unknown`] or
+    /// [`AdminError::Ended`] for a ticket that neither holds nor waits. [`AdminError::Setting`] for
+    /// bad input. [`AdminError::Store`] on a quorum, which cannot do this yet.
     ///
     /// # Examples
     /// See [`Permit::asked`](crate::Permit::asked).
@@ -60,7 +60,7 @@ impl Semaphore {
         reason: &str,
     ) -> Result<(), AdminError> {
         let ask = HandOverAsk::new(by, reason).map_err(BadSetting::Ask)?;
-        // The session puts a lease that it has drawn in place of this one.
+        // The session replaces this lease with one that it has drawn.
         let request = AskHolder { ticket, lease: LeaseId::from(ticket), ask };
         match self.ask(Request::AskHolder(request), true).await? {
             Reply::Asked { .. } => Ok(()),
@@ -72,13 +72,13 @@ impl Semaphore {
     }
 
     /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long
-    /// it lasts; `None`: for as long as the process of its holder lives.
+    /// the lease lasts. `None` means for as long as the process of its holder lives.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if the ticket is not held. Otherwise as
     /// [`set_limit`](Self::set_limit).
     ///
     /// # Examples
@@ -111,14 +111,15 @@ impl Semaphore {
         }
     }
 
-    /// Gives back a ticket's permits, whoever holds it. A holder loses them and is told.
+    /// Gives back a ticket's permits, even if another client holds them. That holder loses them and
+    /// hears so.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
     ///
     /// # Errors
-    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing
-    /// changes; as [`set_limit`](Self::set_limit).
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if the ticket is not held, and then nothing
+    /// changes. Otherwise as [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// See [`renew_ticket`](Self::renew_ticket).

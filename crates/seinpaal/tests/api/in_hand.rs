@@ -1,4 +1,4 @@
-//! The acts of a holder on its permit, and of others on it.
+//! Requests of a holder about its permit, and of other clients about it.
 
 use std::time::Duration;
 

@@ -69,8 +69,8 @@ pub(super) async fn all_of_several_names_or_none(url: &str) -> Result {
     let both = seinpaal.acquire_all([b.lock(), a.acquire().permits(2)]).await?;
     let names: Vec<_> = both.permits().iter().map(|permit| permit.name()).collect();
     assert_eq!(names, ["b", "a"]);
-    // Longer than a slow store takes for its answer: a wait that the store is silent through ends
-    // as its error.
+    // This is longer than a slow store takes for its answer. If the store were silent for the whole
+    // wait, the error would be about the store instead.
     let soon = Duration::from_secs(1);
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
     let refused = refused.expect_err("both are held");
@@ -106,7 +106,7 @@ pub(super) async fn several_that_are_free_are_had_at_once_and_otherwise_none_is(
 
 pub(super) async fn in_the_order_given_the_narrow_name_is_waited_for_first(url: &str) -> Result {
     let seinpaal = connect(url).await;
-    // By their bytes the wide one comes first.
+    // In the order of their bytes the wide name comes first.
     let (wide, narrow) = (seinpaal.mutex("all"), seinpaal.mutex("one of them"));
     let both = seinpaal.acquire_all([narrow.lock(), wide.lock()]).in_given_order().await?;
     let names: Vec<_> = both.permits().iter().map(|permit| permit.name()).collect();

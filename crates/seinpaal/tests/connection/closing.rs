@@ -1,4 +1,4 @@
-//! A connection that is closed: every kind of request that waits on it ends, and every later one is
+//! A connection that is closed. Every kind of request that waits on it ends, and every later one is
 //! refused.
 
 use std::{
@@ -160,7 +160,7 @@ impl Wake for Unheard {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Lets every request go out, and gives back those that wait.
+/// Sends every request, and returns the requests that wait.
 fn begin(requests: Vec<Request>) -> Vec<Request> {
     let waker = Waker::from(Arc::new(Unheard));
     let mut context = Context::from_waker(&waker);
@@ -203,7 +203,7 @@ async fn every_kind_of_request_under_way_to_a_silent_store_ends_when_the_connect
 }
 
 #[tokio::test]
-async fn whoever_waits_in_line_is_told_when_the_connection_is_closed_and_leaves_the_line() {
+async fn a_waiter_is_told_when_the_connection_is_closed_and_leaves_the_line() {
     let server = RedisServer::start();
     let here = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
     let there = Seinpaal::connect(&server.socket_url("")).await.expect("connected");

@@ -20,13 +20,13 @@ use seinpaal::{
 
 use seinpaal_rig::RedisServer;
 
-/// Looks at something in a forked child, and whether all was well.
+/// Runs a check in a forked child, and returns whether it succeeded.
 fn is_well_in_a_child(look: impl Fn() -> bool + Send + Sync + 'static) -> bool {
     let mut command = Command::new("true");
     let look = move || if look() { Ok(()) } else { Err(io::Error::from_raw_os_error(1)) };
     // SAFETY: the child has no other thread, and the locks that it takes are the allocator's, which
-    // glibc makes usable in a child, and those of values that no other thread touches. That the
-    // connection takes none is what is tested.
+    // glibc makes usable in a child, and those of values that no other thread touches. The test
+    // checks that the connection takes none.
     unsafe { command.pre_exec(look) };
     command.status().is_ok_and(|status| status.success())
 }
@@ -83,8 +83,8 @@ fn a_forked_child_is_refused_and_gives_back_nothing_of_its_parents() {
     refuses_a_child(&server.socket_url(""));
 }
 
-/// How many locks of the store in this directory this process has open: the gate, and the file
-/// that shows that a client lives.
+/// How many locks of the store in this directory this process has open: the gate, and the file that
+/// shows that a client is alive.
 #[cfg(feature = "embedded")]
 fn open_locks(directory: &Path) -> usize {
     let open = fs::read_dir("/proc/self/fd").expect("listed").flatten();
@@ -105,7 +105,7 @@ fn a_forked_child_that_closes_what_it_is_told_has_no_lock_of_its_parent_open() {
     let childs = path.clone();
     let closes = move || {
         let before = open_locks(&childs);
-        // SAFETY: these are the child's own copies, and it uses the connection for nothing.
+        // SAFETY: these are the child's own copies, and it does not use the connection.
         fds.iter().for_each(|fd| drop(unsafe { OwnedFd::from_raw_fd(*fd) }));
         (before, open_locks(&childs)) == (2, 0)
     };

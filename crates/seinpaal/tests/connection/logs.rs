@@ -1,4 +1,4 @@
-//! The log at its most talkative level: names, tickets, kinds and sizes, and never a payload or a
+//! The log at its most detailed level has names, tickets, kinds and sizes, and never a payload or a
 //! value.
 
 use std::{
@@ -65,7 +65,7 @@ fn lines_with(text: &str) -> Vec<String> {
     lines.iter().filter(|line| line.contains(text)).cloned().collect()
 }
 
-/// Every way in which a payload or a value gets into this process and out of it.
+/// Uses every way in which a payload or a value gets into this process and out of it.
 async fn use_secrets(seinpaal: &Seinpaal, queue: &str) -> Result<(), Box<dyn std::error::Error>> {
     let queue = seinpaal.queue(queue);
     tracing::trace!(target: "test", "{:?} {:?}", queue.push(SECRET), Push::new(SECRET));

@@ -1,5 +1,5 @@
-//! The promises of a connection beyond its requests: how it ends, what it tells of a silent store,
-//! what it logs, and by which clock it goes.
+//! The promises of a connection beyond its requests: how it ends, what it reports about a silent
+//! store, what it logs, and which clock it uses.
 #![cfg(feature = "redis")]
 
 mod closing;

@@ -1,4 +1,4 @@
-//! Dropping the last permit or connection: nobody is held up, and what was held goes back.
+//! Dropping the last permit or connection delays no other task, and gives everything back.
 
 use std::{
     sync::{
@@ -14,9 +14,9 @@ use seinpaal::{Seinpaal, blocking};
 
 use seinpaal_rig::RedisServer;
 
-/// How often another thread gets round in 10 ms steps while `work` is done. What waits for a second
-/// lets it get round a hundred times. It is a thread, because a thread that is blocked cannot be
-/// seen in virtual time.
+/// How often another thread gets round in steps of 10 ms while `work` is done. Work that waits for
+/// a second lets it get round a hundred times. It is a thread, because virtual time does not show
+/// that a thread is blocked.
 fn ticks_during(work: impl FnOnce()) -> u32 {
     let ticks = Arc::new(AtomicU32::new(0));
     let (over, is_over) = mpsc::channel::<()>();

@@ -1,4 +1,4 @@
-//! A store that takes connections and answers nothing: what is said of it, and how soon.
+//! A store that takes connections and answers nothing: the errors that callers get, and how soon.
 
 use std::{
     future::Future,
@@ -20,7 +20,7 @@ async fn connected() -> (RedisServer, Seinpaal) {
     (server, seinpaal)
 }
 
-/// A real bound on real silence: what took longer than this hangs.
+/// A real bound on real silence. A call that takes longer hangs.
 async fn within<T>(bound: Duration, future: impl Future<Output = T>) -> T {
     let began = Instant::now();
     let output = tokio::time::timeout(bound, future).await;

@@ -1,4 +1,4 @@
-//! Disks that are full or can only be read.
+//! Disks that are full or read-only.
 
 use std::path::Path;
 

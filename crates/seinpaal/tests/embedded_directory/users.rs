@@ -11,7 +11,7 @@ use super::{
     processes::{Client, command_of_user, public_exe, require_root, through},
 };
 
-/// Two users share `dir`: one waits for the other, and inherits from it when it dies.
+/// Two users share `dir`: one waits for the other, and gets its permit when the other dies.
 fn share(dir: &Path, users: [(u32, u32); 2]) {
     let (_keep, exe) = public_exe();
     let [mut holder, mut waiter] = users.map(|(user, group)| {
@@ -56,7 +56,7 @@ fn two_users_share_a_directory_of_their_group_that_does_not_hand_the_group_on() 
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o770)).unwrap();
     let (_keep, exe) = public_exe();
     let start = |user: u32| {
-        // Their own group comes first; the shared one is one of the others.
+        // Each user's own group comes first, and the shared group is one of the other groups.
         let group = format!("--groups={DAEMON}");
         let who = [format!("--reuid={user}"), format!("--regid={user}"), group];
         let words: Vec<&str> =

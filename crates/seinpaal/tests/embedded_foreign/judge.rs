@@ -1,4 +1,4 @@
-//! Keeps watch over the limit by locks of its own.
+//! Watches the limit by locks of its own.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -31,8 +31,8 @@ impl Judge {
 
     pub(super) fn enter(&self, slot: u32) {
         let file = &self.slots[slot as usize];
-        // A killed process does not run any more, but the kernel still closes its files, in an
-        // order of its own: the presence may go before this lock.
+        // A killed process runs no more code, but the kernel still closes its files, in an order of
+        // its own. So its presence may go before this lock.
         while let Err(error) = flock(file, FlockOperation::NonBlockingLockExclusive) {
             assert_eq!(error, Errno::WOULDBLOCK);
             match holder(file) {
@@ -48,7 +48,7 @@ impl Judge {
     }
 }
 
-/// Which process has locked the file; `None`: none has any more.
+/// Returns the process that has locked the file, or `None` if no process has it locked any more.
 fn holder(file: &File) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
     let inode = file.metadata().unwrap().ino().to_string();
@@ -71,7 +71,8 @@ fn is_dying(pid: u32) -> bool {
     flags.is_none_or(|flags| flags & EXITING != 0)
 }
 
-/// Until the kernel says that the process has ended: it closes the files of a process before that.
+/// Waits until the kernel reports that the process has ended. The kernel closes the files of a
+/// process before that.
 fn await_end(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the number of a process");
     match pidfd_open(pid, PidfdFlags::empty()) {

@@ -1,4 +1,4 @@
-//! Which errors say no more than that the store took long.
+//! The errors that only mean that the store took long.
 
 use seinpaal::{
     AcquireError, ConnectError, FinishError, PopError, PushError, ReleaseError,

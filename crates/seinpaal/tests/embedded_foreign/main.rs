@@ -21,7 +21,7 @@ use processes::BOUND;
 use seinpaal::Seinpaal;
 use siege::{ROLE, Siege};
 
-/// The processes of these tests: what each does is named in its environment.
+/// The processes of these tests. The environment of each names its role.
 #[test]
 fn a_client_process() {
     match env::var(ROLE).as_deref() {
@@ -52,9 +52,9 @@ fn look_by_ourselves(dir: &Path) {
 }
 
 /// Returns whether this process has a lock of SQLite's on the database. `/proc/locks` is read a
-/// page at a time, and a lock may be missing from it although it was held all the time, if others
-/// were dropped between two pages. So it is read several times: nothing takes the lock again once
-/// it was dropped.
+/// page at a time. A lock that was held all the time may be missing from it if other locks were
+/// dropped between two pages. So it is read several times. That is safe, because a lock that was
+/// dropped is not taken again.
 fn has_lock_on_database(dir: &Path) -> bool {
     (0..20).any(|_| is_lock_on_database_told(dir))
 }

@@ -21,7 +21,7 @@ fn say(what: &str) {
     println!("> {what}");
 }
 
-/// Obeys line by line; `loop SEED` opens and closes the database until the input ends.
+/// Obeys line by line. `loop SEED` opens and closes the database until the input ends.
 pub(super) fn run() {
     let dir = PathBuf::from(env::var(processes::DIR).unwrap());
     let file = dir.join("seinpaal.db");
@@ -44,7 +44,7 @@ pub(super) fn run() {
     }
 }
 
-/// Locks the input for one line only: during `loop`, another thread waits for its end.
+/// Locks the input for one line only, because during `loop` another thread waits for its end.
 fn next_line() -> Option<String> {
     std::io::stdin().lock().lines().next()?.ok()
 }
@@ -85,7 +85,7 @@ fn one_of(dir: &Path, what: u64) -> Result<()> {
     }
 }
 
-/// As `sqlite3 FILE 'select …'` does: opened for writing, and closed.
+/// Looks as `sqlite3 FILE 'select …'` does: it opens the file for writing, and closes it.
 fn look(file: &Path) -> Result<()> {
     connect(file)?.query_row("SELECT count(*) FROM small", [], |_| Ok(()))
 }

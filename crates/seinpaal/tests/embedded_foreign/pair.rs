@@ -1,5 +1,5 @@
-//! A program with two connections to one store: on each a task that takes permits, on one a
-//! producer, on the other a worker.
+//! A program with two connections to one store. Each has a task that takes permits, one has a
+//! producer, and the other a worker.
 
 use std::{
     env,
@@ -38,7 +38,7 @@ impl Scene {
         !self.is_over.load(Ordering::Relaxed)
     }
 
-    /// A line in a file that outlives the program.
+    /// Writes a line to a file that outlives the program.
     fn note(&self, file: &str, line: &str) {
         let path = self.place.join(file);
         let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
@@ -123,9 +123,9 @@ async fn work(seinpaal: &Seinpaal, scene: &Scene) {
     }
 }
 
-/// A store in trouble is a violation: nothing here gives it a reason. That it was late is none,
-/// since the disk may be slow for seconds where many machines share it, and everybody waits for the
-/// disk.
+/// A store in trouble is a violation, because nothing here gives it a reason. Lateness is no
+/// violation: the disk may be slow for seconds where many machines share it, and every client waits
+/// for the disk.
 fn trouble<E: Late>(outcome: Result<(), E>) {
     match outcome {
         Err(error) if error.is_late() => println!("> late: {error}"),

@@ -42,7 +42,7 @@ pub(super) struct Report {
     pub(super) grants: usize,
     pub(super) looks: u64,
     pub(super) done: usize,
-    /// Calls that the store answered too late, which is for the disk to decide.
+    /// Calls that the store answered too late, because of the disk.
     late: usize,
     pushed: usize,
     kills: u64,
@@ -54,7 +54,7 @@ impl Siege {
         fs::create_dir(place.path().join("store")).unwrap();
         let (pairs, openers, report) = (Vec::new(), Vec::new(), Report::default());
         let mut siege = Self { place, draws: Draw::new(seed), pairs, openers, report };
-        Client::start(&siege.dir()).end(); // somebody has used it before
+        Client::start(&siege.dir()).end(); // the store was used before
         siege.pairs = (0..PAIRS).map(|_| siege.pair()).collect();
         siege.openers = (0..OPENERS).map(|_| siege.opener()).collect();
         siege
@@ -103,7 +103,7 @@ impl Siege {
         self.report
     }
 
-    /// Every item whose push was answered was worked on, or is there still.
+    /// Checks that every item whose push was answered was worked on, or is still there.
     fn check_items(&mut self) {
         let pushed = lines(&self.place.path().join("pushed"));
         let mut there = lines(&self.place.path().join("done"));

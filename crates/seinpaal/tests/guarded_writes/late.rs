@@ -1,5 +1,5 @@
-//! Writers that come late: the lease has run out, the ticket is another's, or the group was applied
-//! already.
+//! Writers that come late: the lease has run out, the ticket belongs to another client, or the
+//! group was applied already.
 
 use std::sync::{
     Arc,
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use super::{get, requests::acquisition};
 
-/// Two clients under a clock of the test's own, the first of which holds and renews nothing.
+/// Two clients under a clock of the test's own, of which the first holds and renews nothing.
 struct Late {
     server: RedisServer,
     now: Arc<AtomicU64>,
@@ -86,8 +86,8 @@ async fn ask(store: &RedisStore, inbox: u128, requests: Vec<Request>) -> Option<
 async fn a_holder_whose_lease_has_run_out_writes_nothing_before_and_after_another_has_the_permit() {
     let late = Late::new().await;
     assert!(late.write(1, late.fence).await.is_ok());
-    // The clock of a name advances by a margin at most with each call, and the margin here is a
-    // quarter of the ttl. So somebody has to look in between.
+    // The clock of a name advances by at most a margin with each call, and the margin here is a
+    // quarter of the ttl. So a client has to look in between.
     for _ in 0..4 {
         late.pass(TTL / 4);
         ask(&late.other, 2, vec![Request::Inspect { rows: 0 }]).await;

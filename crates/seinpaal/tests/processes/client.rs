@@ -62,7 +62,7 @@ pub(crate) async fn ask(
     Ok(store.call(&batch).await?.replies.remove(0))
 }
 
-/// Does nothing unless this process was started to be a client.
+/// Does nothing unless this process was started as a client.
 pub(crate) fn run() {
     let (Ok(dir), Ok(inbox)) = (env::var(super::DIR), env::var(super::INBOX)) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -187,14 +187,14 @@ impl Servant {
         self.ask(name, Request::Acquire(Acquire { waiter_ttl: 2 * SECOND, ..ask })).await
     }
 
-    /// Waits for a permit as programs do, and stops the moment that it has it in hand, with all
-    /// threads. Says, once somebody lets it go on, whether it holds it still.
+    /// Waits for a permit as programs do, and stops with all threads at the moment when it has the
+    /// permit. When another process lets it go on, it reports whether it still holds.
     async fn hold(&self, name: &str) -> String {
         let seinpaal = Seinpaal::connect(&format!("file://{}", self.dir.display())).await.unwrap();
         let permit = seinpaal.semaphore(name).acquire().ttl(Duration::from_secs(1));
         let permit = permit.on_queued(|_| say("queued")).await.unwrap();
-        // The stop reaches this thread when the kernel gets round to it, so it waits until it has
-        // been let go on.
+        // The stop reaches this thread when the kernel gets round to it. So the thread waits for
+        // the signal to go on.
         let cont = SignalKind::from_raw(Signal::CONT.as_raw());
         let mut goes_on = signal(cont).unwrap();
         say("holds and stops");
@@ -203,7 +203,7 @@ impl Servant {
         if permit.is_held() { "held".to_owned() } else { "lost".to_owned() }
     }
 
-    /// How many permits are held and how many wait, as `list` tells.
+    /// How many permits are held and how many tickets wait, by `list`.
     async fn count(&self, name: &str) -> String {
         let listed = self.store.list(name).await.unwrap();
         let seen = &listed.iter().find(|(listed, _)| listed.as_str() == name).unwrap().1;
@@ -215,7 +215,7 @@ impl Servant {
         listed.first().map_or(0, |(_, seen)| seen.idle).to_string()
     }
 
-    /// Waits unless one waits already.
+    /// Waits in line unless another ticket waits already.
     async fn wait_in_a_short_line(&self, name: &str, limit: &str, ticket: &str) -> String {
         let (limit, ticket) = (limit.parse().unwrap(), ticket.parse().unwrap());
         let Request::Acquire(ask) = acquire(ticket, limit, true) else { unreachable!() };
@@ -223,7 +223,7 @@ impl Servant {
         self.ask(name, Request::Acquire(Acquire { enqueue, ..ask })).await
     }
 
-    /// For how many seconds the first holder has held.
+    /// How many seconds the first holder has held.
     async fn age(&self, name: &str) -> String {
         match ask(&self.store, self.inbox, name, Request::Inspect { rows: 1 }).await {
             Ok(Reply::Snapshot(snapshot)) => (snapshot.holders[0].held_for / SECOND).to_string(),
@@ -261,8 +261,8 @@ impl Servant {
     /// A shell that leaves a program behind in the background.
     fn start_grandchild(&mut self) -> String {
         let mut shell = Command::new("sh");
-        // A shell gives a program in the background another standard input, but leaves descriptor 3
-        // as it is.
+        // A shell gives a background program another standard input, but leaves descriptor 3 as it
+        // is.
         shell.args(["-c", "exec 3<&0; sleep 1000 > /dev/null & echo $!; wait"]);
         let [lock, socket] = self.presence();
         let mut child = shell.stdin(lock).stderr(socket).stdout(Stdio::piped()).spawn().unwrap();

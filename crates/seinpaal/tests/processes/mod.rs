@@ -1,5 +1,5 @@
 //! Clients of the embedded store as processes that can be killed. The test binary runs itself again
-//! and is spoken to line by line.
+//! and obeys line by line.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::{
@@ -21,11 +21,11 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(crate) mod client;
 pub(crate) mod queue;
 
-/// Longer than any machine takes; only a failing test waits for it.
+/// Longer than any machine takes. Only a failing test waits for so long.
 pub(crate) const BOUND: Duration = Duration::from_secs(180);
 pub(crate) const DIR: &str = "SEINPAAL_TEST_DIR";
 pub(crate) const INBOX: &str = "SEINPAAL_TEST_INBOX";
-/// Set: the client looks whether others live only when it is told of something.
+/// If this is set, the client checks whether others are alive only when it is told to.
 pub(crate) const ONLY_WHEN_TOLD: &str = "SEINPAAL_TEST_ONLY_WHEN_TOLD";
 
 /// A client in a process of its own.
@@ -42,12 +42,12 @@ pub(crate) fn unique() -> u128 {
     u128::from(id()) << 96 | u128::from(COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The command that runs a client by way of `program` (`[]`: directly).
+/// The command that runs a client through `program`, or directly if that is `[]`.
 pub(crate) fn command(dir: &Path, program: &[&str]) -> Command {
     through(&env::current_exe().unwrap(), dir, program)
 }
 
-/// The command that runs a client by way of `program`, from another copy of the test binary.
+/// The command that runs a client through `program`, from another copy of the test binary.
 pub(crate) fn through(exe: &Path, dir: &Path, program: &[&str]) -> Command {
     let mut words = program.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     words.push(exe.to_str().unwrap().to_owned());
@@ -57,19 +57,21 @@ pub(crate) fn through(exe: &Path, dir: &Path, program: &[&str]) -> Command {
     command
 }
 
-/// A client of another user, who may not be allowed to run the test binary where it lies.
+/// The command for a client of another user, who may not be allowed to run the test binary at its
+/// place.
 pub(crate) fn command_of_user(exe: &Path, dir: &Path, user: u32, group: u32) -> Command {
     let mut command = through(exe, dir, &[]);
     command.uid(user).gid(group).current_dir("/");
     command
 }
 
-/// A copy of the test binary that everybody may run.
+/// A copy of the test binary that every user may run.
 pub(crate) fn public_exe() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let exe = dir.path().join("client");
-    // Copied by another process: a file that a fork of this one has open for writing cannot be run.
+    // Another process copies the file, because a file that a fork of this process has open for
+    // writing cannot be run.
     let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&exe).status().unwrap();
     assert!(copied.success());
     fs::set_permissions(&exe, fs::Permissions::from_mode(0o755)).unwrap();
@@ -77,14 +79,14 @@ pub(crate) fn public_exe() -> (tempfile::TempDir, PathBuf) {
 }
 
 impl Client {
-    /// Starts a client of the store in `dir`, which says that it is open.
+    /// Starts a client of the store in `dir`, and waits until it reports that the store is open.
     pub(crate) fn start(dir: &Path) -> Self {
         let client = Self::spawn(command(dir, &[]));
         assert_eq!(client.line(), "open");
         client
     }
 
-    /// Starts a client that hears of deaths only by what it is told.
+    /// Starts a client that learns of deaths only when it is told.
     pub(crate) fn that_is_only_told(dir: &Path) -> Self {
         let mut command = command(dir, &[]);
         command.env(ONLY_WHEN_TOLD, "1");
@@ -110,7 +112,7 @@ impl Client {
         Self { process, orders, lines }
     }
 
-    /// The next line it says.
+    /// The client's next line.
     pub(crate) fn line(&self) -> String {
         self.lines.recv_timeout(BOUND).expect("the client says something")
     }
@@ -130,13 +132,13 @@ impl Client {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// Lets it end in an orderly way.
+    /// Lets the client end in an orderly way.
     pub(crate) fn end(mut self) {
         self.orders = None;
         assert!(self.process.wait().unwrap().success());
     }
 
-    /// Lets it end in an orderly way, and returns all that it had not been asked about.
+    /// Lets the client end in an orderly way, and returns all lines that were not read before.
     pub(crate) fn end_and_hear(mut self) -> Vec<String> {
         self.orders = None;
         let said = self.rest();
@@ -161,7 +163,7 @@ impl Client {
         self.process.wait().unwrap();
     }
 
-    /// Kills it, and returns all that it had not been asked about.
+    /// Kills the client, and returns all lines that were not read before.
     pub(crate) fn kill_and_hear(mut self) -> Vec<String> {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -184,7 +186,7 @@ pub(crate) fn require_root() {
     );
 }
 
-/// The command that puts a program into namespaces of its own. A user who is not root becomes root
+/// The command that puts a program into namespaces of its own. A user other than root becomes root
 /// there.
 pub(crate) fn unshare(options: &[&'static str]) -> Vec<&'static str> {
     let mut words = vec!["unshare"];

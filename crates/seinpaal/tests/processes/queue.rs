@@ -9,7 +9,7 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-/// A deadline in microseconds that never passes: nothing here is too late.
+/// A deadline in microseconds that never passes, because nothing here may come too late.
 const NEVER: u64 = 1 << 52;
 
 /// One session at any number of queues. It works with leases of ten minutes, so only deaths end
@@ -45,7 +45,7 @@ pub(crate) fn texts(items: &[Popped]) -> String {
     items.iter().map(text).collect()
 }
 
-/// What a client says of a wakeup: nothing if it only says when to look again.
+/// A client's word for a wakeup, or nothing if the wakeup only says when to look again.
 pub(crate) fn told(wakeup: &seinpaal_proto::queue::Wakeup) -> Option<&'static str> {
     match wakeup.what {
         What::Called => Some("news called"),
@@ -74,7 +74,7 @@ impl Hand {
         self.send(queue, vec![request]).await.unwrap().replies.remove(0)
     }
 
-    /// Works on more items, and acknowledges nothing yet.
+    /// Takes more items to work on, and acknowledges none of them yet.
     pub(crate) async fn pop(&mut self, queue: &str, items: u32) -> Vec<Popped> {
         let Reply::Popped { items, .. } = self.ask(queue, Request::Pop(pop(items))).await else {
             panic!("nothing was popped");

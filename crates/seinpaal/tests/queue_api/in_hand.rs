@@ -1,4 +1,4 @@
-//! Items in hand, and what becomes of them.
+//! Items in hand, and their ends.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Queues by the public API, with the real driver and the real clock, on every store that keeps
-//! them.
+//! Queues through the public API, with the real driver and the real clock, on every store that
+//! keeps queues.
 
 mod in_hand;
 mod line;
@@ -25,7 +25,8 @@ async fn queue(url: &str, name: &str) -> Queue {
     connect(url).await.queue(name)
 }
 
-/// Looks until a condition holds; a test that never sees it hangs, and is stopped by its runner.
+/// Looks until a condition holds. A test whose condition never holds hangs, and is stopped by its
+/// runner.
 async fn eventually(queue: &Queue, condition: impl Fn(&QueueSnapshot) -> bool) {
     while !condition(&queue.snapshot().await.expect("the store answers")) {
         tokio::task::yield_now().await;
@@ -171,7 +172,7 @@ async fn a_value_travels_as_json(url: &str) -> Result {
     Ok(())
 }
 
-/// A store by its URL, with what keeps it there.
+/// A store by its URL, with the value that keeps it there.
 fn memory() -> ((), String) {
     ((), "memory:".to_owned())
 }

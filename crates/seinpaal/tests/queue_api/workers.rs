@@ -1,4 +1,4 @@
-//! Workers: what becomes of items and handlers.
+//! Workers, and the ends of their items and handlers.
 
 use std::{
     sync::{
@@ -124,7 +124,7 @@ pub(super) async fn a_shutdown_ends_handlers_that_go_on_after_the_queue_is_empty
         let (shut, seen) = (&shut, &seen);
         async move {
             item.acknowledge().await?;
-            // The worker wants no more: it has been told that the queue is empty.
+            // The worker wants no more items, because it was told that the queue is empty.
             eventually(seen, |seen| seen.idle == 0).await;
             drop(shut.lock().expect("nobody panics").take());
             std::future::pending::<std::result::Result<(), FinishError>>().await

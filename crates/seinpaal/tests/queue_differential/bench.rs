@@ -1,4 +1,4 @@
-//! A server, the store under test and the ledger of queues, which are given the same events.
+//! A server, the store under test and the ledger of queues, which all get the same events.
 
 #[path = "bench/keys.rs"]
 mod keys;
@@ -30,7 +30,7 @@ use super::{
 pub(super) const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}:q";
 
-/// A server, the store under test, and who else is connected.
+/// A server, the store under test, and the other connections.
 pub(super) struct Bench {
     _server: RedisServer,
     store: Arc<RedisStore>,
@@ -40,7 +40,7 @@ pub(super) struct Bench {
     heard: mpsc::UnboundedReceiver<PushInfo>,
     /// After how many calls items in work were listed behind the head.
     pub(super) listed: u64,
-    /// After how many of these calls as many were listed as may be.
+    /// After how many of these calls the list was full.
     pub(super) filled: u64,
 }
 
@@ -80,7 +80,7 @@ impl Bench {
         wakeups
     }
 
-    /// Runs a history on a clean server and a new ledger. Says where they differ.
+    /// Runs a history on a clean server and a new ledger. Returns their first difference.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
         let mut model = match self.run(history).await {
             Ok(model) => model,
@@ -89,7 +89,7 @@ impl Bench {
         self.compare_ends(&mut model).await
     }
 
-    /// The same without a comparison of what the history leaves. Returns the ledger.
+    /// Runs a history, and returns the ledger. It does not compare what the history leaves behind.
     pub(super) async fn run(&mut self, history: &[Event]) -> Result<Model, String> {
         redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         let channels = (0..5).map(|i| channel_of(inbox(i))).collect::<Vec<_>>();
@@ -157,7 +157,7 @@ impl Bench {
         ))
     }
 
-    /// The answer of the script that was called last to these arguments.
+    /// Calls the script that was called last with these arguments, and returns its answer.
     pub(super) async fn evaluate(&mut self, arguments: &[Vec<u8>]) -> redis::RedisResult<Value> {
         let log = redis::cmd("SLOWLOG").arg("GET").arg(1000).to_owned();
         let log: Vec<Vec<Value>> = log.query_async(&mut self.ears).await.unwrap();
@@ -171,7 +171,8 @@ impl Bench {
         call.arg(arguments).query_async(&mut self.ears).await
     }
 
-    /// Everything that is left: what is dead, and what is popped when nothing holds it back.
+    /// Compares everything that is left: dead items, and the items that are popped when nothing
+    /// holds them back.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let rows = 10_000;
         let list = |state| Sketch::List { after: ListPlace::Before(state), rows };
@@ -192,7 +193,7 @@ impl Bench {
         None
     }
 
-    /// Takes events away for as long as a difference stays.
+    /// Removes events for as long as the difference stays.
     pub(super) async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
         let mut size = history.len() / 2;
         while size > 0 {
@@ -235,7 +236,7 @@ fn text(value: &Value) -> String {
     redis::from_redis_value_ref(value).unwrap()
 }
 
-/// A wakeup as docs/internals/stores/redis.md says that it is published.
+/// A wakeup in the form in which docs/internals/stores/redis.md says that it is published.
 fn message(wakeup: &Wakeup) -> String {
     let channel = channel_of(wakeup.inbox);
     match &wakeup.what {

@@ -1,4 +1,4 @@
-//! Histories that are made for what hardly ever happens by chance, each with a mistake that it
+//! Histories that are made for cases that hardly ever happen by chance, each with a mistake that it
 //! finds.
 
 use seinpaal_proto::{
@@ -16,7 +16,7 @@ use super::{
 const DAY: u64 = 86_400 * SECOND;
 const HOUR: i64 = 3_600 * SECOND as i64;
 
-/// The scripts do what the ledger does, and with this mistake they do not.
+/// Checks that the scripts do what the ledger does, and that with this mistake they do not.
 async fn finds(history: &[Event], mistake: (&str, &str)) {
     assert_eq!(Bench::new(None).await.difference(history).await, None);
     let difference = Bench::new(Some(mistake)).await.difference(history).await;
@@ -39,9 +39,8 @@ async fn a_renewal_of_a_listed_item_leaves_nothing_in_the_order() {
     finds(&history, (only, always)).await;
 }
 
-/// The listed bytes of the last delivery stand there a second time, across others: in the second
-/// half of the first item's number, the first delivery's fence, and the first half of the second
-/// item's number.
+/// The listed bytes of the last delivery also stand across other entries: in the second half of the
+/// first item's number, the first delivery's fence, and the first half of the second item's number.
 fn one_delivery_across_others() -> Vec<Event> {
     let high = bench::START >> 32;
     let at = |above: u64, low: u64| ((high + above) << 32) + low;
@@ -88,7 +87,7 @@ async fn no_more_is_listed_than_may_be_when_items_are_popped_alone() {
     finds(&history, (has_room, ", true")).await;
 }
 
-/// A session that is known, and this many items, pushed one by one.
+/// A known session, and this many items, pushed one by one.
 fn begun(items: usize) -> Vec<Event> {
     let known = [Event::Listen(inbox(1)), long_call(1, Sketch::Pop(one()))];
     known.into_iter().chain((0..items).map(|_| long_call(1, Sketch::Push(a_push())))).collect()
@@ -121,7 +120,7 @@ async fn a_queue_that_loses_its_last_item_expires() {
     finds(&history, (kept, "if true then\n    if")).await;
 }
 
-/// A clock that lags behind would let the second lease live on.
+/// If the clock lagged behind, the second lease would live on.
 fn two_leases_one_after_the_other(of_the_first: usize) -> Vec<Event> {
     let mut history = begun(of_the_first + 2);
     history.push(long_call(1, Sketch::Pop(Pop { items: of_the_first as u32, ..everything() })));
@@ -161,7 +160,7 @@ async fn an_acknowledgement_with_a_pop_is_answered_as_before_when_it_comes_again
     finds(&history, ("sub(line, from, at - 1)", "sub(line, from, at)")).await;
 }
 
-/// No answer shows that the key was forgotten, so the test looks for its record.
+/// No answer shows that the key was forgotten, so the test looks for the key's record.
 #[tokio::test]
 async fn a_key_is_forgotten_where_all_else_is_plain() {
     let dedup = Dedup { key: Name::new("k").unwrap(), window: SECOND };
@@ -176,7 +175,7 @@ async fn a_key_is_forgotten_where_all_else_is_plain() {
     }
 }
 
-/// So many items in work, all renewed in one call.
+/// This many items in work, all renewed in one call.
 fn renewed_at_once(renewed: usize) -> Vec<Event> {
     let mut history = begun(0);
     for _ in 0..renewed.div_ceil(64) {
@@ -188,8 +187,8 @@ fn renewed_at_once(renewed: usize) -> Vec<Event> {
     history
 }
 
-/// The ledger knows no bound. A session sends no more, and the server refuses what would hold up
-/// other clients.
+/// The ledger has no bound here. A session sends no more than this, and the server refuses a larger
+/// request, which would hold up other clients.
 #[tokio::test]
 async fn as_many_deliveries_are_renewed_in_one_call_as_a_session_sends_and_no_more() {
     finds(&renewed_at_once(Batch::MOST_DELIVERIES), ("MOST_RENEWED = 500", "MOST_RENEWED = 499"))
@@ -201,8 +200,8 @@ async fn as_many_deliveries_are_renewed_in_one_call_as_a_session_sends_and_no_mo
     assert!(Bench::new(Some(unlooked)).await.run(&too_many).await.is_ok());
 }
 
-/// What the pusher says of the item are the bytes that an item in work has in that place, with the
-/// fence of an earlier delivery.
+/// The pusher's description of the item has the bytes that an item in work has in that place, with
+/// the fence of an earlier delivery.
 #[tokio::test]
 async fn an_item_that_was_given_back_is_not_taken_for_one_in_work() {
     let fence = f64::from_bits(0x431a_3030_3030_3030);
@@ -252,8 +251,8 @@ async fn what_is_renewed_while_the_list_is_full_stands_in_the_order() {
     finds(&history, (has_room, ", true")).await;
 }
 
-/// The straight path finds a batch late by `first_session`, which has to have the deadline of a
-/// session that is only just beginning.
+/// The straight path finds a batch late by `first_session`, so that has to include the deadline of
+/// a session that has just begun.
 #[tokio::test]
 async fn the_first_batch_of_a_session_that_is_late_is_not_done() {
     let mut history = begun(1);
@@ -263,8 +262,8 @@ async fn the_first_batch_of_a_session_that_is_late_is_not_done() {
     finds(&history, (first, "")).await;
 }
 
-/// The last number is most of a day ahead of the clock, as after a clock that was set back. Then
-/// nothing but that number is left of the queue.
+/// The last number is most of a day ahead of the clock, as after the clock was set back. Then only
+/// that number is left of the queue.
 fn ahead_of_the_clock() -> Vec<Event> {
     let (session, seen) = (inbox(1), Seen::Near(20 * HOUR));
     let call = |sketches| Event::Call { step: 1, session, turn: Turn::Next(0), seen, sketches };

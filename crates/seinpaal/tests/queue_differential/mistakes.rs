@@ -1,4 +1,4 @@
-//! Mistakes put into the script of queues, which the histories find.
+//! Mistakes that are put into the script of queues. The histories find them.
 
 use super::{
     bench::Bench,
@@ -221,20 +221,20 @@ async fn a_mistake_in_what_the_straight_path_leaves_to_others_does_not_stay_hidd
         ("  if add then third = try('zadd', order, unpack(add)) end\n", "", LONE),
         ("if deadline > 0 then lasts, deadline = true, 0 end", "", LONE),
         ("lasts, deadline = true, 0", "deadline = 0", LONE),
-        // In the list of what is in work.
+        // Mistakes in the list of items in work.
         ("    ledger.add('e', item.a)\n", "", LONE),
         ("    ledger.add('w', item.b)\n", "", LONE),
-        // In what is kept of the answers.
+        // Mistakes in the kept answers.
         ("for item = first, first + pushed - 1 do", "for item = first, first do", PLAIN),
         ("'acknowledged %d', read(NUMBER, kept, at + 1)", "'acknowledged %d', 7", PLAIN),
         ("lines[#lines + 1] = format('renewed %d ', ttl)", "", PLAIN),
         ("for place = 1, #entries, LISTED_BYTES do", "for place = 1, 1 do", PLAIN),
-        // In what travels packed and is not plain.
+        // Mistakes in requests that travel packed and are not plain.
         ("wait = wait == 1,", "wait = true,", SMALL),
         ("local at = (how == 1 and now or 0) +", "local at =", SMALL),
         ("how > 0 and at > now and min", "how > 0 and min", SMALL),
         ("format('%d', (at - 1) / LISTED_BYTES)", "format('%d', 0)", SMALL),
-        // In what is kept of an item and of the head.
+        // Mistakes in the records of an item and of the head.
         ("#item.history, #worked_about) .. text", "#item.history, 0) .. text", SMALL),
         ("h.idle + h.called > 0 or paused", "paused", SMALL),
         ("or paused ~= '' or", "or", SMALL),

@@ -1,4 +1,4 @@
-//! The ledger of queues, and what a history has learned from the answers.
+//! The ledger of queues, and the numbers that a history has learned from the answers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use seinpaal_proto::{
 
 use super::queue_history::{ListPlace, Seen, Sketch, Turn};
 
-/// The ledger, who listens, and what was answered.
+/// The ledger, the clients that listen, and the answers.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) state: MemoryQueue,
@@ -22,7 +22,7 @@ pub(super) struct Model {
     delivered: Vec<Delivery>,
     last: HashMap<Inbox, Batch>,
     overtaken: u64,
-    /// Until when a session is remembered, at least.
+    /// Until when a session is remembered at least.
     pub(super) remembered: u64,
 }
 
@@ -110,7 +110,7 @@ impl Model {
         }
     }
 
-    /// One of the latest, or one that never was.
+    /// One of the latest deliveries, or one that never was.
     fn delivery(&self, at: usize) -> Delivery {
         let nothing = Delivery { id: ItemId(u64::MAX), fence: Fence(7) };
         self.delivered.iter().rev().nth(at).copied().unwrap_or(nothing)

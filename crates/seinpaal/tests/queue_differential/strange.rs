@@ -1,4 +1,5 @@
-//! The straight path refuses what no client of ours sends, and so does the rest of the script.
+//! The straight path refuses requests that no client of ours sends, and so does the rest of the
+//! script.
 
 use seinpaal_proto::time::SECOND;
 
@@ -10,8 +11,7 @@ use super::{
 
 const UNBOUNDED: f64 = 9_007_199_254_740_992.0;
 
-/// The first argument of a call: what the scripts read as `START` (`queue/forms.lua`), and then the
-/// requests.
+/// The first argument of a call: `START` (`queue/forms.lua`), and then the requests.
 fn line(numbers: [f64; 3], requests: &[u8]) -> Vec<u8> {
     let numbers = [START as f64 + 5.0, numbers[0], numbers[1], numbers[2]];
     let session = format!("s{}", inbox(1));
@@ -41,7 +41,7 @@ fn renewal(ttl: f64, margin: f64) -> Vec<u8> {
     line(next(), &[&[4][..], &terms, &16_u32.to_le_bytes(), &delivery].concat())
 }
 
-/// A renewal of more deliveries than a session sends, all of them the same.
+/// A renewal of more deliveries than a session sends. All of them are the same delivery.
 fn too_large_a_renewal() -> Vec<u8> {
     let terms = [SECOND as f64, 0.0].map(f64::to_le_bytes).concat();
     let delivery = [START + 1, START + 6].map(u64::to_be_bytes).concat().repeat(501);
@@ -49,7 +49,7 @@ fn too_large_a_renewal() -> Vec<u8> {
     line(next(), &[&[4][..], &terms, &length, &delivery].concat())
 }
 
-/// The number of the next batch, its deadline, and nothing seen.
+/// The number of the next batch, its deadline, and no number seen.
 fn next() -> [f64; 3] {
     [2e6, START as f64 + 1e7, 0.0]
 }
@@ -131,8 +131,8 @@ fn pops_and_renewals() -> Vec<(Vec<Vec<u8>>, Mistake)> {
     requests
 }
 
-/// Answers to these arguments at a queue in a plain state, with an item, one in work, and a session
-/// that is known.
+/// The answer to these arguments at a queue in a plain state, with a ready item, an item in work,
+/// and a known session.
 async fn answer(
     bench: &mut Bench,
     arguments: &[Vec<u8>],

@@ -1,5 +1,5 @@
-//! Nodes that each fail for a moment: what they end, forget or say by themselves costs nobody a
-//! permit that a majority keeps.
+//! Nodes that each fail for a moment. The leases that they end, forget or report by themselves cost
+//! no client a permit that a majority keeps.
 
 use seinpaal_proto::What;
 use seinpaal_rig::Proxy;
@@ -17,7 +17,7 @@ async fn listeners(nodes: &Ensemble, node: usize) -> u32 {
     listeners
 }
 
-/// Has a node say that these tickets are over, as it does when their lease ends there.
+/// Makes a node report that these tickets have ended, as it does when their lease ends there.
 async fn tell_ends(nodes: &Ensemble, node: usize, tickets: &[u128]) {
     while listeners(nodes, node).await == 0 {
         tokio::task::yield_now().await;
@@ -29,7 +29,7 @@ async fn tell_ends(nodes: &Ensemble, node: usize, tickets: &[u128]) {
     }
 }
 
-/// The next ticket of whose end the client hears.
+/// The next ticket whose end the client hears.
 async fn next_end(client: &mut Client) -> u128 {
     let ended = async {
         loop {
@@ -44,7 +44,7 @@ async fn next_end(client: &mut Client) -> u128 {
     timeout(BOUND, ended).await.expect("news in time")
 }
 
-/// The ends of tickets 90 and 91 show that what was said before them was heard.
+/// Once the client hears the ends of tickets 90 and 91, it has heard every earlier message as well.
 #[tokio::test]
 async fn ends_at_single_nodes_between_which_a_majority_renewed_the_permit_do_not_end_it() {
     let nodes = Ensemble::start();
@@ -96,12 +96,12 @@ async fn a_lease_with_many_tickets_is_made_whole_at_a_node_that_forgot() {
         }
     };
     timeout(BOUND, made_whole).await.expect("the node has all tickets");
-    // Now another may fail: two still have them all.
+    // Now another node may fail, because two nodes still have all tickets.
     nodes.servers[1].kill();
     renewed().await;
 }
 
-/// The third node is reached through a proxy, which comes to lead to the first node.
+/// The third node is reached through a proxy, which later leads to the first node.
 #[tokio::test]
 async fn two_nodes_that_come_to_be_one_server_have_one_vote() {
     let mut nodes = Ensemble::start();

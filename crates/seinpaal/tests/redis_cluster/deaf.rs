@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Names of which this many are at the first master, and this many at the second.
+/// Names in the wanted numbers at the first and at the second master.
 fn names_at(cluster: &RedisCluster, wanted: [usize; 2]) -> Vec<String> {
     let mut left = wanted;
     let is_wanted = |name: &String| {
@@ -20,7 +20,8 @@ fn names_at(cluster: &RedisCluster, wanted: [usize; 2]) -> Vec<String> {
         .collect()
 }
 
-/// More names are at the master that is away than subscriptions are made at once.
+/// The master that is away has more names than the number of subscriptions that are made at the
+/// same time.
 #[tokio::test]
 async fn a_master_that_is_away_keeps_no_client_from_hearing_the_others() {
     let mut cluster = RedisCluster::start_with(3, 0, &["--cluster-require-full-coverage", "no"]);

@@ -22,14 +22,15 @@ async fn a_hash_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     cluster.begin_move(hash_slot, from, to);
     assert!(matches!(insist(&waiter, "moved", acquire(2)).await, Reply::Queued { .. }));
 
-    // Half of it is here and half there: nobody can be served, and nothing was executed.
+    // Half of the keys are here and half are there. So no waiter can be served, and nothing was
+    // executed.
     cluster.move_keys(from, to, &[&records]);
     let error = holder.ask("moved", release(1)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
     assert_eq!(error.certainty(), Certainty::NotExecuted, "{error}");
 
-    // All keys are at the new node, though the hash slot is still at the old one. A client there
-    // has to say `ASKING` each time.
+    // All keys are at the new node, but the hash slot is still at the old one. A client there has
+    // to say `ASKING` each time.
     cluster.move_keys(from, to, &[&order]);
     cluster.nodes()[to].say(&["SCRIPT", "FLUSH"]);
     assert!(matches!(insist(&waiter, "moved", acquire(2)).await, Reply::Queued { .. }));
@@ -47,7 +48,7 @@ async fn a_hash_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     told_of_grant(&mut next_one, 3).await;
 }
 
-/// A client of which nobody runs the tasks: it is connected, and notices nothing.
+/// A client whose tasks do not run: it is connected, and notices nothing.
 fn frozen_waiter(url: &str, name: &str, ticket: u128) -> (tokio::runtime::Runtime, Client) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let waiter = runtime.block_on(async {
@@ -71,7 +72,7 @@ fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
     cluster.move_hash_slot(hash_slot, from, to);
     let released = runtime.block_on(insist(&holder, "slow", release(1)));
     assert!(matches!(released, Reply::Released { .. }), "{released:?}");
-    // Somebody else asks in vain: it is the slow one that was granted.
+    // Another client asks in vain, which shows that the slow waiter was granted.
     let queued = runtime.block_on(insist(&holder, "slow", acquire(4)));
     assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
     assert!(is_granted(&slow_runtime.block_on(insist(&slow, "slow", acquire(3)))));

@@ -1,4 +1,4 @@
-//! A server, the store under test and the ledger, which are given the same events.
+//! A server, the store under test and the ledger, which all get the same events.
 
 #[path = "bench/aging.rs"]
 mod aging;
@@ -47,7 +47,7 @@ const MARKER: &str = "seinpaal:guard";
 /// How often a history is run again if a key may have ended unseen.
 const MOST_REPEATED: usize = 20;
 
-/// A server, the store under test, and who else is connected.
+/// A server, the store under test, and the other connections.
 pub(super) struct Bench {
     server: RedisServer,
     store: Arc<RedisStore>,
@@ -56,12 +56,12 @@ pub(super) struct Bench {
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
     guard: Option<u64>,
-    /// Each batch comes in one call with a question about another name.
+    /// Whether each batch shares a call with a question about another name.
     is_bundled: bool,
-    /// When the history began. Keys grow older by the server's own clock, too.
+    /// When the history began. Keys also grow older by the server's own clock.
     began: Instant,
-    /// Whether the keys have already been told of the next step, and then whether the name is gone
-    /// by that.
+    /// If the keys have already been made older by the next step, whether the name is gone after
+    /// that.
     told: Option<bool>,
     aging: Aging,
 }
@@ -112,9 +112,9 @@ impl Bench {
         self.guard.is_some()
     }
 
-    /// Runs a history on a clean server and a new ledger. Says where they differ. A history is run
-    /// again if they differ and the machine stood still for so long that a key may have ended
-    /// unseen.
+    /// Runs a history on a clean server and a new ledger. Returns their first difference. A history
+    /// is run again if they differ and the machine stood still for so long that a key may have
+    /// ended unseen.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
         let mut difference = self.difference_now(history).await;
         for _ in 0..MOST_REPEATED {
@@ -147,8 +147,8 @@ impl Bench {
         (self.began, self.told, self.aging) = (Instant::now(), None, Aging::default());
     }
 
-    /// If the step of the next call is given, the keys are told of it in the look at the server
-    /// that follows a call.
+    /// Compares one event. If the step of the next call is given, the keys are made older by it in
+    /// the look at the server that follows a call.
     async fn compare(
         &mut self,
         model: &mut Model,
@@ -204,8 +204,8 @@ impl Bench {
         };
         self.aging.answered();
         let Seen { wakeups, kept, marker } = self.look(next).await;
-        // Such a batch may not have looked at the guard at all. If it did not, the time until this
-        // call does not count for the guard, and so not in the model either.
+        // Such a batch may not have checked the guard at all. Then the time until this call does
+        // not count for the guard, and so it does not count in the model either.
         if admits_nobody(batch) && !marker.is_some_and(|marker| is_of(&marker, now)) {
             model.guard.iter_mut().for_each(|guard| guard.kept = noted);
         }
@@ -234,7 +234,7 @@ impl Bench {
         replies
     }
 
-    /// Everything that is left, and that nothing is left of a name that costs nothing.
+    /// Compares everything that is left, and checks that a name that costs nothing leaves nothing.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let now = self.now.load(Ordering::SeqCst);
         let batch = model.batch(now, None, FenceSeen::None, &[Sketch::Inspect { rows: 10_000 }]);
@@ -243,14 +243,14 @@ impl Bench {
         }
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
         let marker = u64::from(self.guard.is_some());
-        // Where nobody waits and little is there, nothing is listed.
+        // A name with little data and no waiter has no order.
         let expected =
             if model.state.is_empty() { marker..=marker } else { marker + 1..=marker + 2 };
         let is_expected = expected.contains(&keys);
         (!is_expected).then(|| format!("at the end: {keys} keys are left, not {expected:?}"))
     }
 
-    /// Takes events away for as long as a difference stays.
+    /// Removes events for as long as the difference stays.
     pub(super) async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
         let mut size = history.len() / 2;
         while size > 0 {
@@ -270,7 +270,7 @@ impl Bench {
     }
 }
 
-/// The step of the call that comes next, if nothing else comes before it.
+/// The step of the next call, if it is the next event.
 fn next_step(rest: &[Event]) -> Option<i64> {
     match rest.first()? {
         Event::Call { step, .. } => Some(*step),

@@ -1,4 +1,4 @@
-//! A history that is drawn beside a ledger, so that what comes next can go by what has come before.
+//! A history that is drawn beside a ledger, so that each event can depend on the events before it.
 
 use seinpaal_proto::{Standing, Ticket, execute};
 
@@ -20,7 +20,7 @@ impl Beside {
         Self { model, now: super::bench::START, events: Vec::new() }
     }
 
-    /// Does what the bench will do with it.
+    /// Executes an event as the bench will do.
     pub(super) fn push(&mut self, event: Event) {
         match &event {
             Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
@@ -38,8 +38,8 @@ impl Beside {
         self.events.push(event);
     }
 
-    /// The numbers under which a session has permits, or waits for them, as far as the call that is
-    /// being drawn has not changed that.
+    /// The numbers of the tickets with which a session holds or waits, before the changes of the
+    /// call that is being drawn.
     pub(super) fn numbers(&self, session: usize, is_holding: bool) -> Vec<u32> {
         let series = ticket(session, 0).series();
         let entries = self.model.state.entries();
@@ -49,7 +49,7 @@ impl Beside {
         own.map(|entry| entry.ticket.number()).collect()
     }
 
-    /// How long it takes each lease and each memory to end. `None`: the name is not there.
+    /// How long each lease and each memory still lasts. `None` if the name is not there.
     pub(super) fn ends(&self) -> Option<Vec<u64>> {
         let facts = self.model.state.facts()?;
         let (clock, wall) = (facts.clock, facts.wall.max(self.now));

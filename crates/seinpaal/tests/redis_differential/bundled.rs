@@ -1,5 +1,5 @@
-//! Several names in one call: a bundle does at each what the ledger does, and a mistake in it is
-//! found.
+//! Several names in one call. A bundle does at each name what the ledger does, and mistakes in it
+//! are found.
 
 use super::{
     bench::Bench,

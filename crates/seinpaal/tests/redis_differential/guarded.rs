@@ -9,11 +9,11 @@ use super::{
     line, lone, made,
 };
 
-/// A guard short enough to end, and to begin, often in one history.
+/// A guard that is short enough to end, and to begin, often in one history.
 pub(super) const GUARD: u64 = 1_500_000;
 
-/// One that is made, and then histories of many clients, and of one or two, by turns. Those of few
-/// take the lean path once the guard is over.
+/// A made history, and then histories of many clients and histories of one or two, in turn. The
+/// histories of few clients take the lean path once the guard is over.
 pub(super) fn guarded_histories() -> impl Iterator<Item = Vec<Event>> {
     let drawn = (0..histories()).flat_map(|seed| {
         let alone = lone::guarded_history(seed, 1, GUARD);
@@ -66,7 +66,8 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }
 
-/// Also where the guard begins at another name first, so that what is alone at its name meets it.
+/// Returns whether the histories find the mistake. They also run where the guard begins at another
+/// name first, so that a name with a lone session meets a guard under way.
 async fn guarded_histories_find(mistake: (&'static str, &'static str)) -> bool {
     let mut alone = Bench::with(Some(mistake), Some(GUARD)).await;
     let mut bundled = Bench::with(Some(mistake), Some(GUARD)).await.bundled();

@@ -1,4 +1,4 @@
-//! Every mistake that is planted in the scripts shows in some history.
+//! Checks that every mistake that is planted in the scripts shows in some history.
 
 use super::{
     bench::Bench,
@@ -57,8 +57,8 @@ async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }
 
-/// Few of the drawn histories find most mistakes. The others are found by one that is made for
-/// them, or by one of the rest.
+/// A few drawn histories find most mistakes. The other mistakes are found by a history that is made
+/// for them, or by one of the rest.
 pub(super) fn some_drawn_then_made(
     drawn: impl Fn(u64) -> Vec<Event> + Copy,
 ) -> impl Iterator<Item = Vec<Event>> {
@@ -66,7 +66,7 @@ pub(super) fn some_drawn_then_made(
     first.chain(made::all()).chain((FIRST_DRAWN..histories()).map(drawn))
 }
 
-/// Whether one of these histories shows a difference. Those after it are not run.
+/// Returns whether one of these histories shows a difference. The histories after it are not run.
 pub(super) async fn is_found(
     bench: &mut Bench,
     histories: impl IntoIterator<Item = Vec<Event>>,

@@ -1,9 +1,9 @@
-//! Histories in which a few sessions hand a name's permits to each other: what the scripts keep as
-//! a line.
+//! Histories in which a few sessions hand a name's permits to each other. The scripts keep such a
+//! name as a line.
 //!
-//! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds,
-//! proves what it was handed, and renews what it has. Time ends just before, at and after the
-//! moments at which a lease ends.
+//! Each history is drawn beside a ledger. A session asks and stands in line, gives back the permits
+//! that it holds, proves a permit that it was handed, and renews its leases. Time ends just before,
+//! at and after the moments at which a lease ends.
 
 #[path = "line/requests.rs"]
 mod requests;
@@ -30,23 +30,23 @@ struct Draws {
     margin: u64,
     limit: u32,
     sizes: Sizes,
-    /// One call in so many comes just when something ends, or about then.
+    /// One call in so many comes just when a lease or a memory ends, or about then.
     haste: u64,
-    /// One request in so many is one of the rare ones.
+    /// One request in so many is a rare one.
     rarity: u64,
     /// The last number of each session, and the lease of its place.
     drawn: Vec<u32>,
     places: Vec<LeaseId>,
 }
 
-/// How many permits are asked for.
+/// How many permits are requested.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sizes {
-    /// Mostly one.
+    /// Mostly one permit.
     Alike,
-    /// One by those who read, all by those who write.
+    /// One permit for readers, and all permits for writers.
     ReadersAndWriters,
-    /// Any number.
+    /// Any number of permits.
     Mixed,
 }
 
@@ -55,13 +55,13 @@ pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
     drawn(seed, sessions, None, Sizes::Alike)
 }
 
-/// The same where those who wait mostly want another number of permits than what is given back.
+/// A history in which waiters mostly want another number of permits than is given back.
 pub(super) fn history_of_sizes(seed: u64, sessions: usize) -> Vec<Event> {
     let sizes = if seed.is_multiple_of(3) { Sizes::Mixed } else { Sizes::ReadersAndWriters };
     drawn(seed, sessions, None, sizes)
 }
 
-/// The same under a restart guard of this length, which begins anew now and then.
+/// A history under a restart guard of this length, which begins anew now and then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
     drawn(seed, sessions, Some(Guard { length, kept: None }), Sizes::Alike)
 }
@@ -133,7 +133,7 @@ impl Draws {
         self.beside.push(Event::Call { step, inbox, fence, sketches });
     }
 
-    /// Usually a session that holds something, so that the line does not only grow.
+    /// Chooses a session, usually one that holds permits, so that the line does not only grow.
     fn session(&mut self) -> usize {
         let all = 0..self.drawn.len();
         let holding: Vec<_> =
@@ -144,8 +144,8 @@ impl Draws {
         }
     }
 
-    /// From now on the place of some session stands under another lease: a new one, or one that
-    /// belongs to another session.
+    /// Moves the place of some session under another lease: a new one, or one that belongs to
+    /// another session.
     fn move_a_place(&mut self) {
         let of = self.random.below(self.places.len() as u64) as usize;
         let other = self.random.below(self.places.len() as u64) as usize;

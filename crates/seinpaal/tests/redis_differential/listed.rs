@@ -1,4 +1,5 @@
-//! The list of names says of each what an inspection shows, and a mistake in it is found.
+//! The list of names has the snapshot of each name that an inspection shows, and mistakes in the
+//! list are found.
 
 use super::{
     bench::Bench,

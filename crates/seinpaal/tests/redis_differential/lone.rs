@@ -1,9 +1,9 @@
-//! Histories in which one session is alone at a name, or nearly so: what the scripts keep as one
-//! value.
+//! Histories in which one session is alone at a name, or nearly so. The scripts keep such a name as
+//! one value.
 //!
-//! Each is drawn beside a ledger. So a session gives back what it holds and asks for what there is,
-//! as real ones do, and time ends just before, at and after the moments at which a lease or a
-//! memory ends.
+//! Each history is drawn beside a ledger. So a session gives back permits that it holds and asks
+//! for permits that exist, as real sessions do, and time ends just before, at and after the moments
+//! at which a lease or a memory ends.
 
 #[path = "lone/requests.rs"]
 mod requests;
@@ -23,7 +23,7 @@ use super::{
 const CALLS: u64 = 200;
 /// The longest lease: a day.
 const LONGEST: u64 = 24 * 3_600 * SECOND;
-/// The keys of a name that is held outlive its leases by this much at least.
+/// The keys of a name that is held outlive its leases by at least this much.
 const HALF_DAY: i64 = 12 * 3_600 * SECOND as i64;
 
 /// The requests of a session for a while.
@@ -33,9 +33,9 @@ struct Terms {
     margin: u64,
     limit: u32,
     most_permits: u64,
-    /// Of forty requests, at least six times as many give back.
+    /// Of forty requests, at least six times this many give permits back.
     returns: u64,
-    /// One call in so many comes just when something ends, or about then.
+    /// One call in so many comes just when a lease or a memory ends, or about then.
     haste: u64,
 }
 
@@ -43,9 +43,9 @@ struct Draws {
     random: Draw,
     beside: Beside,
     terms: Terms,
-    /// Hardly anything runs out, and no operator is there.
+    /// Whether hardly anything expires, and no operator is there.
     is_calm: bool,
-    /// The first session holds many tickets, and renews them again and again.
+    /// Whether the first session holds many tickets, and renews them again and again.
     holds: bool,
     /// The last number of each session.
     drawn: Vec<u32>,
@@ -115,7 +115,8 @@ fn lease(session: usize) -> LeaseId {
 }
 
 impl Draws {
-    /// Where nobody listens, the store's own clock ends leases, too.
+    /// Changes who listens. If a client does not listen, the store's own clock also ends its
+    /// leases.
     fn hush_or_listen(&mut self) {
         match self.random.below(3) {
             0 => self.beside.push(Event::Hush(inbox(0))),
@@ -124,8 +125,8 @@ impl Draws {
         }
     }
 
-    /// Gives back every ticket of the first session, in a drawn order, and may undo what operators
-    /// have set.
+    /// Gives back every ticket of the first session, in a drawn order, and may undo the settings of
+    /// operators.
     fn leave(&mut self) {
         let mut held = self.beside.numbers(0, true);
         let back = |number| Sketch::Release { ticket: ticket(0, number), slots: None };
@@ -142,8 +143,7 @@ impl Draws {
         }
     }
 
-    /// Lets nearly as much time pass as the tickets that are over are remembered, and asks for one
-    /// of them.
+    /// Lets nearly as much time pass as the ended tickets are remembered, and asks for one of them.
     fn sleep(&mut self) {
         let left = self.until_something_ends() as i64 + self.random.pick(&[-1, -1, 0, 1]);
         let step = left.clamp(0, HALF_DAY - 1);
@@ -173,7 +173,7 @@ impl Draws {
         let are_many = self.random.one_in(if self.holds { 6 } else { 3 });
         let requests = if are_many { 1 + self.random.below(4) } else { 1 };
         let sketches = (0..requests).map(|_| {
-            // Now and then a request is another's, which has the same inbox then.
+            // Now and then a request belongs to another session, which has the same inbox then.
             let is_another = self.random.one_in(40);
             let other = self.random.below(sessions) as usize;
             self.sketch(if is_another { other } else { session })
@@ -182,7 +182,7 @@ impl Draws {
         Event::Call { step: self.step(), inbox, fence: self.fence(), sketches }
     }
 
-    /// The fence that the caller has seen. It is seldom far ahead of the clock, since no later
+    /// The fence that the caller has seen. It is seldom far ahead of the clock, because no later
     /// request takes the lean path then.
     fn fence(&mut self) -> FenceSeen {
         let ttl = self.terms.ttl.min(SECOND);
@@ -210,7 +210,7 @@ impl Draws {
         step.clamp(0, HALF_DAY - 1)
     }
 
-    /// The time until a lease or a memory ends, whichever is drawn, or a margin.
+    /// The time until a drawn lease or memory ends, or a margin.
     fn until_something_ends(&mut self) -> u64 {
         let Some(mut all) = self.beside.ends() else { return self.terms.ttl };
         all.push(self.terms.margin);

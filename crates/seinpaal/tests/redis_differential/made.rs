@@ -1,7 +1,7 @@
-//! Histories that are made for one thing each.
+//! Histories that are made for one case each.
 //!
-//! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask
-//! for a limit of 5.
+//! Unless a history has other values, leases last a second and their margins are a quarter of that.
+//! All requests state a limit of 5.
 
 #[path = "made/apart.rs"]
 mod apart;
@@ -76,8 +76,8 @@ pub(super) fn all() -> Vec<Vec<Event>> {
     .collect()
 }
 
-/// While a session holds, slots may get further names, but no name that only begins like an old
-/// one.
+/// While a session holds, slots may get further names. A name that only begins like an old one is
+/// refused.
 fn called_otherwise_while_held() -> Vec<Event> {
     let of = |number, wishes: &str| {
         sketch(Acquire { wishes: wishes.parse().unwrap(), limit: None, ..acquire(number) })
@@ -94,8 +94,8 @@ fn called_otherwise_while_held() -> Vec<Event> {
     ]
 }
 
-/// The names are removed with the limit, while a session holds and when none does. They are set
-/// again in another order.
+/// The names are removed together with the limit, while a session holds and while none does. They
+/// are set again in another order.
 fn called_nothing_any_more() -> Vec<Event> {
     let of = |number, wishes: &str| {
         sketch(Acquire { wishes: wishes.parse().unwrap(), ..acquire(number) })
@@ -116,13 +116,13 @@ fn called_nothing_any_more() -> Vec<Event> {
     ]
 }
 
-/// One ticket after another, so that the name is one value of one ticket, and remembers how long
-/// the first was held.
+/// One ticket after another holds. So the name is one value of one ticket, and remembers how long
+/// the first ticket held.
 pub(super) fn held_again() -> Vec<Event> {
     vec![call(1, [sketch(acquire(1))]), call(200_000, [release(1)]), call(1, [sketch(acquire(2))])]
 }
 
-/// At lengths around which the code of a hold changes, up to hours.
+/// Holds of the lengths at which the code of a hold changes, up to hours.
 fn held_for_many_lengths() -> Vec<Event> {
     let around = |length: i64| [length - 1, length, length + length / 4, length + length / 2];
     let lengths = [0, 1].into_iter().chain((8..34).flat_map(|doublings| around(1 << doublings)));
@@ -137,7 +137,7 @@ fn held_for_many_lengths() -> Vec<Event> {
     (1..).zip(lengths).flat_map(held).collect()
 }
 
-/// Holds as long as the highest code can say, and longer.
+/// Holds of the length of the highest code, and longer ones.
 fn held_for_days() -> Vec<Event> {
     let (ttl, margin) = (86_400 * SECOND, 86_400 * SECOND);
     let day = || {
@@ -159,7 +159,7 @@ fn name_slots(names: &str) -> Event {
 }
 
 /// An operator pins a limit, a session takes two permits without stating one, the limit is
-/// unpinned, and one permit is given back: then the limit is 1 for everybody.
+/// unpinned, and one permit is given back. Then the limit is 1 for every client.
 fn held_with_no_limit_stated() -> Vec<Event> {
     let more = |number| sketch(Acquire { limit: None, ..acquire(number) });
     let configure = |change| call(1, [Sketch::Configure(change)]);
@@ -176,7 +176,7 @@ fn held_with_no_limit_stated() -> Vec<Event> {
     ]
 }
 
-/// A session states a limit and leaves. The next one states none.
+/// A session states a limit and leaves. The next session states none.
 fn one_after_the_other() -> Vec<Event> {
     let of_a_lease_of_its_own = |number, limit| {
         let lease = LeaseId(u128::from(number));
@@ -186,14 +186,15 @@ fn one_after_the_other() -> Vec<Event> {
     vec![call(1, [first]), call(1, [release(1)]), call(1, [of_a_lease_of_its_own(2, None)])]
 }
 
-/// The same in one call, as a session that drops a permit and asks for another, twice.
+/// The first session states a limit and leaves, and the next states none, both in one call. A
+/// session does that when it drops a permit and asks for another. It happens twice.
 fn one_with_the_other() -> Vec<Event> {
     let more = |number| sketch(Acquire { limit: None, ..acquire(number) });
     vec![call(1, [sketch(acquire(1))]), call(1, [release(1), more(2), more(3)])]
 }
 
-/// A permit is renewed for longer than its ticket would be remembered without it, and asked for
-/// once more.
+/// A permit is renewed for longer than its ticket would be remembered without renewals, and is then
+/// asked for again.
 fn held_for_longer_than_remembered() -> Vec<Event> {
     let mut events = vec![call(1, [sketch(acquire(1))]), call(1, [renew(60 * SECOND)])];
     events.extend((0..8).map(|_| look(250 * MILLISECOND)));
@@ -201,8 +202,8 @@ fn held_for_longer_than_remembered() -> Vec<Event> {
     events
 }
 
-/// The same beside a second session that holds a permit all the time, so that the name is never one
-/// value; or without the renewal, so that the first lease runs out.
+/// A permit is renewed and asked for again beside a second session that holds a permit all the
+/// time, so the name is never one value. Or the renewal is left out, so the first lease runs out.
 fn held_beside_another(is_renewed: bool) -> Vec<Event> {
     let mut events = held_for_longer_than_remembered();
     if !is_renewed {
@@ -213,14 +214,14 @@ fn held_beside_another(is_renewed: bool) -> Vec<Event> {
     events
 }
 
-/// In one call a permit with a short margin is dropped and one with a long margin taken: the short
-/// one bounds the clock until the end of the call's effects, as the ledger has it.
+/// In one call a permit with a short margin is dropped and a permit with a long margin is taken. As
+/// in the ledger, the short margin bounds the clock until the end of the call's effects.
 fn dropped_for_one_with_a_longer_margin() -> Vec<Event> {
     let longer = Acquire { margin: 10 * SECOND, ttl: 20 * SECOND, ..acquire(2) };
     vec![call(1, [sketch(acquire(1))]), call(1, [release(1), sketch(longer)]), look(5 * SECOND)]
 }
 
-/// The store's clock was set back, so that the lease lasts for longer there.
+/// The store's clock was set back, so the lease lasts longer by that clock.
 fn ended_by_the_clock_though_not_by_the_wall() -> Vec<Event> {
     let bold = |number| sketch(Acquire { margin: SECOND, ..acquire(number) });
     let back = call(-400 * MILLISECOND as i64, [Sketch::Inspect { rows: 9 }]);
@@ -228,14 +229,15 @@ fn ended_by_the_clock_though_not_by_the_wall() -> Vec<Event> {
     before.into_iter().chain([call(1_050_000, [bold(4)]), look(1)]).collect()
 }
 
-/// The first request after their time forgets tickets that are over.
+/// The first request after their time forgets tickets that have ended.
 fn forgotten_when_another_comes() -> Vec<Event> {
     let again = call(1, [sketch(acquire(1))]);
     let comes = |step| by(1, step, vec![sketch(another())]);
     vec![again.clone(), call(1, [release(1)]), comes(1_500_000), again]
 }
 
-/// The first of two tickets is given back at a name that remembers why other tickets ended.
+/// The first of two tickets is given back at a name that remembers the causes of other tickets'
+/// ends.
 fn released_before_others_and_after_causes() -> Vec<Event> {
     let evict = Sketch::Evict { ticket: ticket(1) };
     let sketches = [sketch(acquire(1)), evict, sketch(acquire(2)), sketch(acquire(3)), release(2)];

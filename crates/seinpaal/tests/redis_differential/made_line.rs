@@ -1,6 +1,7 @@
-//! Histories that are made for one thing each, at a name where a few sessions take turns.
+//! Histories that are made for one case each, at a name where a few sessions take turns.
 //!
-//! Leases and places last a minute, and the clock is never held back, where nothing else is said.
+//! Unless a history has other values, leases and places last a minute, and the clock is never held
+//! back.
 
 #[path = "made_line/calls.rs"]
 mod calls;
@@ -76,14 +77,15 @@ pub(super) fn left_by_two() -> Vec<Event> {
     calls.into_iter().map(|(who, sketch)| by(who, 1, sketch)).collect()
 }
 
-/// Two sessions, of which one waits; then the same with two more that do not wait.
+/// Two sessions, of which one waits, and then the same history with two more that do not wait.
 pub(super) fn before_and_after_others_find_it_full() -> (Vec<Event>, Vec<Event>) {
     let before = vec![by(0, 1, sketch(both(0, 1))), by(1, 1, sketch(waits(1, 1)))];
     let others = [2, 3].map(|who| by(who, 1, sketch(acquire(who, 1))));
     (before.clone(), before.into_iter().chain(others).collect())
 }
 
-/// The digest of the only ticket in line is 1. A client says 1 of a lease that does not exist.
+/// The digest of the only ticket in line is 1. A client renews a lease that does not exist, with
+/// the digest 1.
 fn another_lease_is_renewed_that_looks_like_the_place() -> Vec<Event> {
     let series = Ticket(0x5a5a_1234_5678_9abc << 64 | 0x77fe_f234 << 32).series();
     let waits = Acquire { ticket: series.ticket(1), lease: series.ticket(0).into(), ..waits(1, 1) };
@@ -93,7 +95,8 @@ fn another_lease_is_renewed_that_looks_like_the_place() -> Vec<Event> {
     vec![by(0, 1, sketch(full)), by(1, 1, sketch(waits)), by(1, 1, unknown), look(1)]
 }
 
-/// A waiter's place has the id of another session's lease. That session comes, and waits behind it.
+/// A waiter's place has the id of another session's lease. That session comes, and waits behind the
+/// waiter.
 fn a_place_that_is_somebodys_series() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits(1, 1) };
     let calls = [sketch(both(0, 1)), sketch(in_its_place), sketch(waits(2, 1)), release(0, 1)];
@@ -101,8 +104,8 @@ fn a_place_that_is_somebodys_series() -> Vec<Event> {
     calls.chain([look(1), by(2, 1, renew(2)), look(1)]).collect()
 }
 
-/// What a holder tells about itself looks like a session: it is as long as an inbox and a series,
-/// and the series is that of the session that comes next.
+/// A holder's description of itself looks like a session: it is as long as an inbox and a series,
+/// and its series is that of the session that comes next.
 fn what_is_told_looks_like_a_session() -> Vec<Event> {
     let about = format!("{}{}", "-".repeat(32), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
@@ -129,7 +132,8 @@ fn one_inbox_with_two_series() -> Vec<Event> {
     calls.into_iter().map(|sketch| by(0, 1, sketch)).chain([look(1)]).collect()
 }
 
-/// More is held after the call than before, and the call has handed a permit to a waiter.
+/// More permits are held after the call than before, although the call has handed a permit to a
+/// waiter.
 fn taken_and_handed_over_in_one_call() -> Vec<Event> {
     let sketches = vec![sketch(acquire(0, 2)), sketch(waits(0, 3)), release(0, 1)];
     vec![
@@ -142,8 +146,8 @@ fn taken_and_handed_over_in_one_call() -> Vec<Event> {
     ]
 }
 
-/// Who comes ten seconds later with one step of priority more has the same rank. Of two such the
-/// lower ticket is first.
+/// A client that comes ten seconds later with one step of priority more has the same rank. Of two
+/// tickets with one rank the lower ticket is first.
 fn as_high_as_who_came_before() -> Vec<Event> {
     let later = Acquire { priority: Priority::new(1).unwrap(), ..waits_for_both(2) };
     let calls = [
@@ -164,7 +168,7 @@ fn two_given_back_in_one_call() -> Vec<Event> {
     calls.chain([back, look(1)]).collect()
 }
 
-/// A session still learns why its first ticket ended, whether or not it has given back its second.
+/// A session still learns why its first ticket ended, even if it has given back its second.
 fn evicted_before_another_came(is_idle: bool) -> Vec<Event> {
     let lost = Sketch::Evict { ticket: ticket(0, 1) };
     let back = by(0, 1, release(0, 2));
@@ -197,7 +201,7 @@ fn told_as_if_it_had_been_asked() -> Vec<Event> {
     vec![by(0, 1, told), by(1, 1, sketch(acquire(1, 1))), by(0, 1, proof), look(1)]
 }
 
-/// A session that waits in one place waits in a second one, too, and renews both.
+/// A session that waits in one place also waits in a second one, and renews both.
 fn a_second_place_while_the_first_is_needed() -> Vec<Event> {
     let (first, second) = (LeaseId(301 << 64), LeaseId(401 << 64));
     let renew = |lease| Sketch::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 0 };
@@ -248,8 +252,8 @@ fn nothing_is_renewed() -> Vec<Event> {
     calls.into_iter().map(|(who, sketch)| by(who, 1, sketch)).chain([look(1)]).collect()
 }
 
-/// Three are held, and somebody else says that there are two: what is given back is not to be had,
-/// and then the lowest slot is, which is not the one that was given back last.
+/// Three permits are held, and another client states a limit of two. First the returned permit
+/// cannot be had. Then the lowest slot can be had, which is not the slot that was given back last.
 fn a_limit_lowered_while_all_is_held() -> Vec<Event> {
     let of_three = |n| sketch(Acquire { limit: limit(3), ..acquire(0, n) });
     let rule = LimitRule { limit: Limit::new(2).unwrap(), on_mismatch: OnMismatch::Set };

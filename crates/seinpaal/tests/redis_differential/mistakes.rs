@@ -6,32 +6,33 @@ use super::{
     line, lone,
 };
 
-/// Which histories are drawn.
+/// The kinds of histories that are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drawn {
     Of(Scale),
-    /// One session is alone.
+    /// One session alone.
     Lone,
-    /// A second one comes now and then.
+    /// One session, and a second one now and then.
     Pair,
-    /// Four of them, where few rows are many.
+    /// Four sessions, where few rows count as many.
     Few,
-    /// One session holds many tickets, and renews them again and again. In half of them a second
-    /// comes now and then.
+    /// One session that holds many tickets, and renews them again and again. In half of the
+    /// histories a second session comes now and then.
     Holding,
-    /// The same, where few rows are many, and few tickets more than one value keeps.
+    /// A session that holds many tickets, where few rows count as many, and few tickets are more
+    /// than one value keeps.
     HoldingRows,
     /// One session, whose keys end as early as on a server's own clock.
     Tight,
-    /// So many sessions hand over to each other.
+    /// So many sessions that hand over to each other.
     Line(usize),
-    /// Two of them, whose keys end as early as on a server's own clock.
+    /// Two sessions that hand over, whose keys end as early as on a server's own clock.
     TightLine,
-    /// Three of them, where few rows are many.
+    /// Three sessions that hand over, where few rows count as many.
     FewInLine,
     /// So many sessions that want different numbers of permits, as readers and writers do.
     Sizes(usize),
-    /// The same at rows.
+    /// So many sessions that want different numbers of permits, at a name that is kept as rows.
     SizesInRows(usize),
 }
 
@@ -62,18 +63,18 @@ impl Drawn {
     }
 }
 
-/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history
-/// is without them.
+/// For these scripts a few rows, short records and two free ranges count as many, so that hardly a
+/// history is without them.
 pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
 
-/// Six tickets, or few bytes, are more than one value keeps.
+/// Six tickets, or few bytes, are more than one value can keep.
 pub(super) const FEW_FIT: (&str, &str) =
     ("LONGEST_LONE, MOST_SHORT = 80, 6144, 16", "LONGEST_LONE, MOST_SHORT = 6, 400, 16");
 
-/// Few bytes are more than one line keeps.
+/// A few bytes are more than one line can keep.
 pub(super) const FEW_IN_LINE: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDED = 600, 5");
 
-/// Nothing becomes a line, so that what goes on all the time is done at rows.
+/// No name becomes a line, so that the usual calls are executed at rows.
 pub(super) const NO_LINES: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDED = 0, 0");
 
 /// Counts the renewals that read and write no tickets.
@@ -82,7 +83,7 @@ pub(super) const TALLIES_OF_RENEWALS: (&str, &str) = (
     "      if form >= APART_VERSION then try('incr', 'tally') end\n      value = pack(PACK_RENEWED_WHOLE, form, owner",
 );
 
-/// Counts what is done at a line.
+/// Counts the calls that are executed at a line.
 pub(super) const TALLIES: (&str, &str) = (
     "    if not said and look < 0 then return now end",
     "    try('incr', 'tally')\n    if not said and look < 0 then return now end",
@@ -105,7 +106,7 @@ impl Drawn {
     }
 }
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("local WORK = 128", "local WORK = 127", Of(LARGE)),
     ("record.lease.ends <= head.clock and", "record.lease.ends < head.clock and", Of(SMALL)),
@@ -130,11 +131,11 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         "else head.stated = limit end",
         Of(SMALL),
     ),
-    // In what changes hands.
+    // Mistakes in tickets that change hands.
     ("elseif ledger.me then\n    return 'attached'", "elseif not ledger.me then", Of(SMALL)),
     ("if before.inbox ~= ledger.me then", "if before.inbox then", Of(SMALL)),
     ("ledger.raise(want.lease, want.ttl, 0, 'attached')", "ledger.work = WORK", Of(SMALL)),
-    // In what is remembered of series.
+    // Mistakes in the memory of series.
     ("'released' then table.insert", "'released' and false then table.insert", Of(SMALL)),
     ("max(memory.last, number), max", "number, max", Of(SMALL)),
     ("max(memory['until'], head.clock + ttl)", "head.clock + ttl", Of(SMALL)),
@@ -147,7 +148,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("if keeper ~= inbox or what < 3", "if what < 3", Of(SMALL)),
     ("(not attach or entry.lease == attach)", "true", Of(SMALL)),
     ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", Of(SMALL)),
-    // On the plain path.
+    // Mistakes on the plain path.
     ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),
     ("margin, floor(place_ttl / 2)", "margin, place_ttl", Of(CALM)),
     ("holders, held, is_blocked = holders - 1,", "holders, held, is_blocked = holders,", Of(CALM)),
@@ -161,7 +162,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("if passed >= due then break end", "", Of(SMALL)),
     ("due = min(due, ending)", "", Of(CALM)),
     ("if due - passed < bound then break end", "", Of(CALM)),
-    // On the lean path.
+    // Mistakes on the lean path.
     ("or number <= last or permits < 1 then", "or permits < 1 then", Lone),
     ("if now > not_after or number", "if number", Lone),
     ("if step < 0 or step >= left or", "if step < 0 or", Lone),
@@ -224,7 +225,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("operation > 4 or size < least", "operation > 4 or size > least", Lone),
     ("'release %s%08x all', series", "'release %s%08x all', series .. 'x'", Lone),
     ("00000000 %.0f %.0f all", "00000001 %.0f %.0f all", Pair),
-    // In the renewal of a lease beside others.
+    // Mistakes in the renewal of a lease beside others.
     ("members ~= count or digest ~= sum", "members ~= count", Few),
     ("members ~= count or digest ~= sum", "digest ~= sum", Few),
     ("if inbox ~= asker then break end", "", Few),
@@ -237,7 +238,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         "clock, wall, passed = clock + (true and step",
         Few,
     ),
-    // In what is asked of a holder.
+    // Mistakes in asks to a holder.
     ("if kept == ask then return nil end", "", Of(SMALL)),
     ("#asks - ledger.most_asks + 1", "#asks - ledger.most_asks", Of(SMALL)),
     ("    ledger.part(entry)\n    entry.lease = apart\n", "    entry.lease = apart\n", Of(SMALL)),
@@ -247,7 +248,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("    if apart then ledger.extend(apart, renew, ledger.me) end\n", "", Of(SMALL)),
     ("(renew.holds or renew.holds_apart)", "renew.holds", Of(SMALL)),
     ("if string.find(entry.about, '\\29', 1, true) then return false end", "", Lone),
-    // Where a lone value is taken apart and made again.
+    // Mistakes where a lone value is taken apart and made again.
     ("if now and find(line, start, 2, true) ~= 2 then break end", "", Pair),
     ("find(text, owner, 2, true) ~= 2", "false", Pair),
     ("wall + ahead + min(ends - clock, ends_wall - wall)", "UNBOUNDED", Pair),
@@ -263,7 +264,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         "top = held,\n    flags = its_flags, rows = its_rows }, 0)",
         Pair,
     ),
-    // In how long holds took.
+    // Mistakes in the lengths of holds.
     ("if cause == 'released' and entry.fence then", "if entry.fence then", Of(SMALL)),
     ("if cause == 'released' and entry.fence then", "if cause == 'released' then", Of(SMALL)),
     ("{ head.recent, now - entry.since }", "{ head.recent, now - head.clock }", Of(SMALL)),
@@ -281,7 +282,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("permits, ttl, since, old_fence, slots", "permits, since, ttl, old_fence, slots", Of(CALM)),
     ("deadline, till, recent)\n        .. causes", "deadline, till, 0) .. causes", Pair),
     ("held, top, recent,\n        #free / 8, #causes)", "held, top, 0, #free / 8, #causes)", Pair),
-    // In what is listed, and where.
+    // Mistakes in the members of the order.
     ("if is_wide and (listed == 0 or ending < listed)", "if false", Of(CALM_CROWD)),
     ("pack(MEMBER, 'g', old_fence, ticket)", "pack(MEMBER, 'g', fence, ticket)", Of(CALM_CROWD)),
     ("left = min(left, memory['until'] - head.clock)", "left = left", Of(SMALL)),

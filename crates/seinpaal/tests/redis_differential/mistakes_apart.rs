@@ -1,11 +1,11 @@
-//! Mistakes that are planted where what a renewal changes stands apart from the tickets, and the
-//! histories that have to find them.
+//! Mistakes that are planted where the fields that a renewal changes stand apart from the tickets,
+//! and the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Holding, HoldingRows, Line};
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const APART: &[(&str, &str, Drawn)] = &[
-    // Where it comes back for whatever is no renewal.
+    // Where the tickets are joined again for a request that is no renewal.
     ("and (ARGV[2] or operation ~= 3) then", "and operation ~= 3 then", Holding),
     ("and (ARGV[2] or operation ~= 3) then", "and ARGV[2] then", Holding),
     ("sub(text, 2) .. apart, LONE_VERSION, true", "sub(text, 2), LONE_VERSION, true", Holding),
@@ -20,7 +20,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         "    if milliseconds then\n      try('pexpire', key, milliseconds)\n      if ALWAYS_LISTED then try",
         Line(2),
     ),
-    // Where it goes apart, and is renewed there.
+    // Where the tickets go apart, and the lease is renewed.
     ("members > 1 and not is_apart then", "members > 1 then", Holding),
     (
         "sub(text, LONE_SIZE + 1), sub(text, 1, LONE_SIZE)\n      end",
@@ -34,7 +34,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
     ),
     ("if form == CROWD_VERSION and now + ttl < ends_wall then break end", "", HoldingRows),
     ("if ALWAYS_LISTED or form == CROWD_VERSION then", "if ALWAYS_LISTED then", HoldingRows),
-    // Where head and record of rows become one value.
+    // Where head and record of a name with rows become one value.
     ("if past == 1 and open == members and pinned", "if open == members and pinned", HoldingRows),
     ("if past == 1 and open == members and pinned", "if past == 1 and pinned", HoldingRows),
     (
@@ -114,7 +114,7 @@ pub(super) const APART: &[(&str, &str, Drawn)] = &[
         HoldingRows,
     ),
     ("    if other == 'a' then try('hdel', key, field) end\n", "", HoldingRows),
-    // Where all others read it.
+    // Where all other pieces read the value.
     (
         "    text, form = sub(text, 1, LONE_SIZE) .. apart, LONE_VERSION",
         "    text, form = sub(text, 1, LONE_SIZE), LONE_VERSION",

@@ -1,9 +1,9 @@
-//! Mistakes that are planted where somebody comes to a line: in the clock, in whose request it is,
-//! and where it is let in or waits; and the histories that have to find them.
+//! Mistakes that are planted where a client comes to a line: in the clock, in the session of a
+//! request, and where the client is admitted or waits. With the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Line, Pair};
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     // Where a lone value becomes a line.
     (
@@ -48,7 +48,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     ("kind, 1, members,\n        #free / 8, size, limit", "kind, 1, members, 0, size, limit", Pair),
-    // In the clock, and in what has run out.
+    // In the clock, and in the leases that have run out.
     (
         "    if step < 0 then break end\n    clock = clock + (step < bound and step or bound)\n",
         "    clock = clock + (step < bound and step or bound)\n",
@@ -84,7 +84,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "      if left < 0 then break end\n      due = now + left",
         Line(3),
     ),
-    // In whose request it is.
+    // In the session of a request.
     (
         "if s > LINE_SIZE + count * SESSION_SIZE or byte(text, s + 56) > 0 then",
         "if byte(text, s + 56) > 0 then",
@@ -102,7 +102,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
     ),
     ("if mine > count or mine % 1 > 0 then", "if mine % 1 > 0 then", Line(3)),
     ("if i > 1 then who = sub(line, 18, 73) end", "", Line(3)),
-    // Where somebody is let in, or told that all is taken.
+    // Where a client is admitted, or told that all permits are taken.
     (
         "if now > not_after or number <= read('<I4', text, s + 65) then",
         "if number <= read('<I4', text, s + 65) then",
@@ -195,7 +195,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "_ = sub(text, LINE_SIZE + 1), UNBOUNDED",
         Line(3),
     ),
-    // Where somebody stands in line.
+    // Where a client stands in line.
     ("              if waiting >= most then break end\n", "", Line(3)),
     ("deadline, 0,\n        recent, LINE_SIZE", "deadline, 0, 0,\n        LINE_SIZE", Line(3)),
     (
@@ -257,7 +257,7 @@ pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
         "          is_done = true\n-- line_release",
         Line(3),
     ),
-    // In the places, which stand behind those who wait.
+    // In the places, which stand behind the waiters.
     (
         "while place <= #text - tail and byte(text, place) ~= mine do\n              place",
         "while place <= #text - tail do place",

@@ -1,11 +1,11 @@
-//! Mistakes that are planted where somebody at a line gives back or renews, and where the line is
-//! written; and the histories that have to find them.
+//! Mistakes that are planted where a client at a line gives back or renews, and where the line is
+//! written. With the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Line, TightLine};
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
-    // Where something is given back.
+    // Where permits are given back.
     (
         "            if its == mine then\n              its_number, permits",
         "            if true then\n              its_number, permits",
@@ -52,7 +52,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(3),
     ),
     ("its_ttl, since = read('<I4I4I4dd'", "since, its_ttl = read('<I4I4I4dd'", Line(3)),
-    // Where it is handed over.
+    // Where permits are handed over.
     (
         "if wanted ~= permits or held ~= limit or top ~= held or message then",
         "if held ~= limit or top ~= held or message then",
@@ -133,7 +133,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "true and 'granted %s%08x %d %d %d ' or",
         Line(4),
     ),
-    // In what is renewed.
+    // In renewals and proofs.
     (
         "if members == 0 or members ~= number or digest ~= mixed then break end\n            fields_at",
         "if members == 0 or digest ~= mixed then break end\n            fields_at",
@@ -178,7 +178,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "      end\n",
         Line(3),
     ),
-    // In the owner of the place, and in how much of the head is written.
+    // In the owner of the place, and in the part of the head that is written.
     ("while place < #text and byte(text, place) ~= heir do", "while false do", Line(3)),
     ("            if waits > 1 then\n", "            if true then\n", Line(3)),
     (
@@ -201,7 +201,7 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         "pack(PACK_LINE_TURN, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, 0,",
         Line(3),
     ),
-    // Where it is written, and looked in.
+    // Where the line is written, and where the next look is computed.
     ("deadline, till_then, recent) .. p6", "deadline, till_then, 0) .. p6", Line(3)),
     (
         "deadline, arrival,\n          recent, line_at, waiting, uses, places, kind, ",

@@ -1,9 +1,9 @@
-//! Mistakes that are planted where a line is taken apart, and where rows become one; and the
-//! histories that have to find them.
+//! Mistakes that are planted where a line is taken apart into rows, and where rows become a line.
+//! With the histories that have to find them.
 
 use super::mistakes::Drawn::{self, FewInLine, Line, TightLine};
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const OF_ROWS: &[(&str, &str, Drawn)] = &[
     // Where a line is taken apart.
     (

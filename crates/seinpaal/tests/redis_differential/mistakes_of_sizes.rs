@@ -1,11 +1,11 @@
-//! Mistakes that are planted where those who wait want another number of permits than what is given
-//! back, and the histories that have to find them.
+//! Mistakes that are planted where waiters want another number of permits than is given back, and
+//! the histories that have to find them.
 
 use super::mistakes::Drawn::{self, Sizes, SizesInRows};
 
-/// Each mistake: the text, what replaces it, and the histories that find it.
+/// Each mistake: the text, its replacement, and the histories that find it.
 pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
-    // Where whoever is first wants more than is free.
+    // Where the first waiter wants more permits than are free.
     (
         "BEFORE_INBOX) .. INBOX .. inbox)[2]\n        if not listeners or listeners == 0 then break end\n",
         "BEFORE_INBOX) .. INBOX .. inbox)[2]\n",
@@ -27,7 +27,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         Sizes(3),
     ),
     ("#free / 8, till, waiting > 0\n", "#free / 8, till, false\n", Sizes(3)),
-    // Where a line gives what is free to whoever waits.
+    // Where a line grants free slots to waiters.
     (
         "            if LISTENERS and inbox ~= sub(who, 1, 32) then\n              local listeners = try('pubsub', LISTENERS, channel)[2]\n              if not listeners or listeners == 0 then break end\n            end\n            -- The limit",
         "            -- The limit",
@@ -140,7 +140,7 @@ pub(super) const OF_SIZES: &[(&str, &str, Drawn)] = &[
         "if not said",
         Sizes(3),
     ),
-    // The same at rows.
+    // Where rows grant free slots to waiters.
     (
         "has_queued and {}\n        or try('zrangebylex', order, '[q', '(r', 'limit', handed",
         "try('zrangebylex', order, '[q', '(r', 'limit', handed",

@@ -1,5 +1,5 @@
-//! Mistakes that are planted in what the scripts do with names of slots, and the histories that
-//! have to find them.
+//! Mistakes that are planted in the scripts' handling of slot names, and the histories that have to
+//! find them.
 
 use super::{
     bench::Bench,
@@ -9,7 +9,7 @@ use super::{
     mistakes::FEW_ARE_MANY,
 };
 
-/// Each mistake in `named.lua`: the text and what replaces it.
+/// Each mistake in `named.lua`: the text and its replacement.
 const MISTAKES: &[(&str, &str)] = &[
     ("if range[2] >= #names then return slots end", ""),
     ("if #wishes > want.permits then", "if #wishes > want.permits + 1 then"),
@@ -43,7 +43,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The same where the order has the free slots.
+/// Mistakes that show where the free slots stand in the order.
 const MISTAKES_AMONG_MANY: &[(&str, &str)] = &[
     ("'(f' .. pack('>I8', slot)", "'(f' .. pack('>I8', slot - 1)"),
     (

@@ -1,4 +1,5 @@
-//! Tickets that are over: how the scripts sum them up, and how many of them they remember.
+//! Tickets that have ended: how the scripts compute their digests, and how many of them they
+//! remember.
 
 use seinpaal_proto::Ticket;
 

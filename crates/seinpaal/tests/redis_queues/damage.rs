@@ -78,7 +78,7 @@ async fn an_order_whose_records_were_evicted_is_dropped_and_a_damaged_item_is_a_
     assert_eq!(popped(send(&client, 5, pop(8, false)).await.unwrap()).len(), 1);
 }
 
-/// One alone, which the straight path would deliver, and two at once.
+/// One item alone, which the straight path would deliver, and two items together.
 #[tokio::test]
 async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled() {
     let server = RedisServer::start();
@@ -123,7 +123,7 @@ async fn a_queue_that_contradicts_itself_is_found_and_a_whole_one_is_not() {
     assert!(found.is_queue && found.to_string().starts_with("the queue n: "), "{found}");
 }
 
-/// What an operator should know of items that nobody has come for yet.
+/// Damage that an operator should learn of although no worker has come for the items yet.
 #[tokio::test]
 async fn ready_and_delayed_items_that_are_gone_in_part_are_found() {
     let server = RedisServer::start();
@@ -155,7 +155,7 @@ async fn ready_and_delayed_items_that_are_gone_in_part_are_found() {
         let found = found().await;
         assert!(found.contains(words), "{words}: {found}");
     }
-    // As a server does that evicts keys.
+    // A server that evicts keys does this.
     say::<()>(&mut behind, cmd("DEL").arg(&order)).await;
     assert_ne!(found().await, "");
 }

@@ -1,5 +1,5 @@
-//! Runtimes of callers that are silent: blocked, or ended, after a row of lone requests, which
-//! callers send on their own threads. Whatever becomes of such a runtime, the connection goes on.
+//! Silent runtimes of callers: they are blocked, or have ended, after a row of lone requests, which
+//! callers send on their own threads. The connection goes on all the same.
 
 use std::{
     future::Future,
@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// How many pairs of lone requests come first.
 const ROW: u32 = 50;
-/// How long anything may take on a busy machine.
+/// How long a step may take on a busy machine.
 const BOUND: Duration = Duration::from_secs(60);
 
 fn runtime() -> Runtime {
@@ -32,7 +32,7 @@ async fn pairs(semaphore: &Semaphore) {
     }
 }
 
-/// Waits for it on this thread, so nothing of its runtime goes on.
+/// Waits on this thread until a condition holds, so that nothing else of the runtime goes on.
 fn until(is_so: impl Fn() -> bool, what: &str) {
     let began = Instant::now();
     while !is_so() {
@@ -46,7 +46,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
 }
 
 /// A request that was sent after a row of others and has no answer yet. On a busy machine a server
-/// may be faster than its client, and then another one is made.
+/// may be faster than its client, and then another request is made.
 async fn unanswered(semaphore: &Semaphore) -> Pin<Box<Acquire>> {
     let began = Instant::now();
     loop {
@@ -117,7 +117,7 @@ fn a_release_that_is_dropped_before_its_answer_is_a_release() {
     assert_leaves_nothing(async |seinpaal, semaphore| {
         pairs(semaphore).await;
         let permit = semaphore.acquire().await.expect("granted");
-        // Whether it is answered within the first poll is not the question here.
+        // The test works whether or not the release is answered within its first poll.
         let mut release = Box::pin(permit.release());
         let _ = poll_once(release.as_mut());
         drop(release);
@@ -157,7 +157,8 @@ fn a_runtime_that_ends_during_a_call_takes_nothing_from_another() {
         let semaphore = seinpaal.semaphore("n").limit(1);
         let request = ends.block_on(unanswered(&semaphore));
         drop(ends);
-        // Of the same connection, by another runtime, and by none.
+        // The next request uses the same connection, from another runtime, and the release from
+        // none.
         let permit = runtime().block_on(request).expect("granted");
         permit.release().wait().expect("released");
         runtime().block_on(pairs(&semaphore));

@@ -1,4 +1,4 @@
-//! A line of waiters, each a client of its own, and servers that say nothing for a while.
+//! A line of waiters, each a client of its own, and servers that are silent for a while.
 
 use std::{
     sync::{Arc, Mutex},
@@ -11,13 +11,12 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use seinpaal_rig::RedisServer;
 
-/// How many wait.
+/// How many clients wait.
 const WAITERS: usize = 8;
-/// Longer than clients wait for an answer, several times over, and shorter than a place in line
-/// lasts.
+/// Several times as long as clients wait for an answer, and shorter than a place in line lasts.
 const SILENCE: Duration = Duration::from_secs(9);
 
-/// The waiters that got in, in order.
+/// The waiters that were granted the permit, in order.
 type Order = Arc<Mutex<Vec<usize>>>;
 
 async fn semaphore(url: &str) -> (Seinpaal, Semaphore) {
@@ -36,7 +35,7 @@ async fn until_seen(semaphore: &Semaphore, is_so: impl Fn(&Snapshot) -> bool) {
     }
 }
 
-/// Joins the line, and has joined it when this returns.
+/// Joins the line. The waiter stands in line when this returns.
 async fn join(url: &str, number: usize, order: &Order) -> JoinHandle<()> {
     let (seinpaal, semaphore) = semaphore(url).await;
     let (order, waiting) = (order.clone(), semaphore.acquire());
@@ -50,9 +49,9 @@ async fn join(url: &str, number: usize, order: &Order) -> JoinHandle<()> {
     waiter
 }
 
-/// What frees the permit is the last that was sent to the server in its silence, over a connection
-/// that asked nothing before, so the server reads it when every waiter's connection has had its
-/// time, and before it greets a new one.
+/// The release that frees the permit is sent last during the server's silence, over a connection
+/// that was idle before. So the server reads it after the requests of every waiter's connection,
+/// and before it greets a new one.
 async fn the_line_is_kept(url: &str, pause: impl Fn(), resume: impl Fn()) {
     let (_holder, held) = semaphore(url).await;
     let (_operator, steered) = semaphore(url).await;
@@ -93,7 +92,7 @@ async fn a_silence_changes_no_order_where_wakeups_have_a_connection_of_their_own
     the_line_is_kept(&url, || server.pause(), || server.resume()).await;
 }
 
-/// The nodes are silent all at once, and each takes the others for well all the time.
+/// All nodes are silent at the same time, and each takes the others for healthy all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silence_of_a_cluster_changes_no_order() {
     let cluster = RedisCluster::start_with(3, 0, &["--cluster-node-timeout", "60000"]);

@@ -1,4 +1,4 @@
-//! The commands that permits cost.
+//! The number of commands that requests for permits cost.
 
 use std::collections::HashMap;
 

@@ -70,7 +70,7 @@ async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;
-    // The record of its series, its lease, and itself.
+    // The records of its series and of its lease, and its own entry.
     let records = [Ticket(1).series().ticket(0), Ticket(1)].map(|id| format!("r{id}"));
     for (i, field) in records.into_iter().chain([format!("t{}", Ticket(1))]).enumerate() {
         let name = if i == 0 { "bad".to_owned() } else { format!("bad{i}") };

@@ -1,4 +1,4 @@
-//! Ledgers that contradict themselves, each planted by hand, and a store without any.
+//! Ledgers with contradictions, each planted by hand, and a store without any.
 
 use redis::cmd;
 use seinpaal::store::Store;
@@ -10,11 +10,12 @@ use super::{
     say,
 };
 
-/// Where the head of a name with rows has the count of permits held: after the format, the kind and
-/// the flags, two limits, and eleven numbers of eight bytes (docs/internals/stores/redis.md).
+/// The place of the count of permits held, in the head of a name with rows: after the format, the
+/// kind and the flags, two limits, and eleven numbers of eight bytes
+/// (docs/internals/stores/redis.md).
 const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
 
-/// A name with a pinned limit, which therefore has rows, and two holders.
+/// A name with a pinned limit, which is therefore kept as rows, and two holders.
 async fn with_rows(client: &Client, name: &str, first: u128) {
     let limit = Request::Configure(Configure::Limit(Limit::new(2).unwrap()));
     client.ask(name, limit).await.unwrap();

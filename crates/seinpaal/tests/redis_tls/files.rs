@@ -1,4 +1,4 @@
-//! Certificates and keys, made by OpenSSL, and servers that have them.
+//! Certificates and keys, made by OpenSSL, and servers that use them.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const CURVE: &str = "ec_paramgen_curve:prime256v1";
 
 /// An authority, and the certificates that it has signed: `server` for localhost and 127.0.0.1,
-/// `other` for another host, `expired` and `client`; and `stranger`, which signed itself.
+/// `other` for another host, `expired` and `client`. The certificate `stranger` signed itself.
 pub(super) struct Files(TempDir);
 
 impl Files {

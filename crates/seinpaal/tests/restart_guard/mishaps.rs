@@ -1,18 +1,18 @@
-//! How a server comes to forget.
+//! The ways in which a server forgets.
 
 use redis::cmd;
 use seinpaal_rig::RedisServer;
 
 use super::{requests::plain, say};
 
-/// How a server comes to forget. Answers where the next client goes.
+/// A way in which a server forgets. It gives the URL for the next client.
 pub(super) trait Mishap {
-    /// A server on which a first holder can be, and where that is.
+    /// Starts a server for a first holder, and returns its URL.
     fn begin() -> (Self, String)
     where
         Self: Sized;
 
-    /// Everybody up to here is remembered. From now on somebody may not be.
+    /// Every grant until now is remembered. A later grant may be forgotten.
     async fn prepare(&mut self) {}
 
     /// The server forgets.
@@ -77,7 +77,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// With the URL of the master.
+    /// Starts both, and returns the URL of the master.
     fn start() -> (Self, String) {
         let at_once = ["--repl-diskless-sync-delay", "0"];
         let master = RedisServer::with(&at_once);
@@ -95,25 +95,25 @@ impl Pair {
         format!("redis://127.0.0.1:{}", self.ports[which])
     }
 
-    /// Waits until the replica has all that the master has.
+    /// Waits until the replica has everything that the master has.
     async fn settle(&self, master: usize) {
         let mut info = cmd("INFO");
         info.arg("replication");
-        // Before its link is up, the replica shows its earlier data, whatever the master thinks of
-        // it.
+        // Before its link is up, the replica shows its earlier data, whatever state the master
+        // reports.
         while !say::<String>(&self.url(1 - master), &mut info).await.contains("link_status:up") {
             tokio::task::yield_now().await;
         }
         let mut connection = plain(&self.url(master)).await;
         cmd("SET").arg("settled").arg(1).exec_async(&mut connection).await.unwrap();
-        // The wait is shorter than the connection waits for an answer. It counts what this
-        // connection wrote.
+        // The wait is shorter than the connection waits for an answer. It counts the writes of this
+        // connection.
         let mut wait = cmd("WAIT");
         wait.arg(1).arg(100);
         while wait.query_async::<u64>(&mut connection).await.unwrap() < 1 {}
     }
 
-    /// From now on the replica hears nothing of the master.
+    /// Cuts the replica off from the master.
     async fn part(&self) {
         self.settle(0).await;
         self.promote(1).await;
@@ -129,7 +129,7 @@ impl Pair {
     }
 }
 
-/// The master dies, and the replica that takes over has not heard of its last grant.
+/// The master dies, and the replica that takes over has not received its last grant.
 pub(super) struct LaggingReplica(Pair);
 
 impl Mishap for LaggingReplica {
@@ -148,7 +148,8 @@ impl Mishap for LaggingReplica {
     }
 }
 
-/// As above, and then the old master takes over again: the same process, with the other's memory.
+/// The replica takes over as above, and then the old master takes over again. It is the same
+/// process, with the replica's data.
 pub(super) struct ThereAndBack(Pair);
 
 impl Mishap for ThereAndBack {

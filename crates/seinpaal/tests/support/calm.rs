@@ -1,4 +1,4 @@
-//! Histories in which clients do as sessions do, so that scripts mostly take their plain path.
+//! Histories in which clients behave like sessions, so that scripts mostly take their plain path.
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
@@ -12,7 +12,7 @@ use super::{Event, FenceSeen, Scale, Sketch, inbox};
 pub(super) fn history(draw: &mut Draw, scale: Scale) -> Vec<Event> {
     let mut events: Vec<Event> = (0..4).map(|i| Event::Listen(inbox(i))).collect();
     let mut drawn = vec![0_u32; scale.leases as usize];
-    // In every other history nearly nothing runs out.
+    // In every other history nearly nothing expires.
     let is_brief = draw.one_in(2);
     let pause = if is_brief { 20 } else { 90 };
     for _ in 0..scale.events {

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{Result, connect, is_left_empty};
 
-/// How long a test waits for what must happen. No verdict depends on its length.
+/// How long a test waits for an event that must come. No verdict depends on its length.
 const BOUND: Duration = Duration::from_secs(30);
 
 async fn how_lost(permit: &Permit) -> Lost {
@@ -23,7 +23,7 @@ pub(super) async fn a_holder_that_is_attached_to_is_told_and_can_free_nothing(ur
     assert!(!p.is_held() && q.is_held() && q.fence() > p.fence());
     assert_eq!((q.slots(), q.limit()), (p.slots(), 1));
     drop(p);
-    // Whatever the drop has sent has been answered once this has.
+    // The messages of the drop have been answered when this one has.
     before.snapshot().await?;
     assert!(before.try_acquire().await?.is_none(), "the permit is q's");
     q.release().await?;

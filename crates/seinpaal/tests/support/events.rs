@@ -5,11 +5,11 @@ use seinpaal_proto::{Acquire, Attach, Configure, Inbox, LeaseId, Slots, Ticket};
 /// An event.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Somebody subscribes to this inbox.
+    /// A client subscribes to this inbox.
     Listen(Inbox),
-    /// Nobody listens at this inbox any more.
+    /// No client listens at this inbox any more.
     Hush(Inbox),
-    /// The server loses the marker of its restart guard, as if it had lost everything.
+    /// The server loses the marker of its restart guard, as if it had lost all its data.
     LoseMarker,
     /// The clock moves by this many microseconds, and a batch arrives.
     Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, sketches: Vec<Sketch> },
@@ -21,11 +21,11 @@ pub enum FenceSeen {
     None,
     /// At this distance from the clock.
     Near(i64),
-    /// More than can be believed.
+    /// A fence that is too high to be believed.
     Absurd,
 }
 
-/// A request; what depends on the state or the clock is filled in when it is sent.
+/// A request. The parts that depend on the state or the clock are filled in when it is sent.
 #[derive(Clone, Debug)]
 pub enum Sketch {
     /// `not_after` is relative to the clock.
@@ -33,7 +33,7 @@ pub enum Sketch {
         acquire: Acquire,
         not_after: Option<i64>,
     },
-    /// The members and the digest of the ledger, changed by this much.
+    /// A renewal with the members and the digest of the ledger, changed by this much.
     RenewAll {
         lease: LeaseId,
         ttl: u64,
@@ -51,7 +51,7 @@ pub enum Sketch {
         attach: Attach,
         not_after: Option<i64>,
     },
-    /// `is_late`: it means a grant before the one that there is.
+    /// `is_late` means that the request is about a grant before the present one.
     Detach {
         ticket: Ticket,
         is_late: bool,
@@ -70,7 +70,7 @@ pub enum Sketch {
     Evict {
         ticket: Ticket,
     },
-    /// Somebody asks the holder to hand over.
+    /// A client asks the holder to hand over.
     HandOver {
         ticket: Ticket,
         lease: LeaseId,

@@ -1,4 +1,4 @@
-//! A permit, and a look at the server that it guards writes to.
+//! A permit, and a look at the server whose writes it guards.
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each suite uses a part")]
 
 use redis::{Cmd, FromRedisValue, cmd};

@@ -1,4 +1,4 @@
-//! Random histories of one name, as plain data: they can be run again, made shorter and printed.
+//! Random histories of one name, as plain data. They can be run again, made shorter and printed.
 #![allow(missing_docs, unreachable_pub)]
 
 mod calm;
@@ -13,7 +13,7 @@ use seinpaal_proto::{
 
 pub use events::{Event, FenceSeen, Sketch};
 
-/// How many there are of everything.
+/// The sizes of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     pub events: u64,
@@ -21,7 +21,7 @@ pub struct Scale {
     pub leases: u64,
     pub most_requests: u64,
     pub most_permits: u64,
-    /// Clients do as sessions do, and hardly anything runs out.
+    /// Whether clients behave like sessions, and hardly anything expires.
     pub is_calm: bool,
 }
 
@@ -34,7 +34,7 @@ pub const SMALL: Scale = Scale {
     most_permits: 3,
     is_calm: false,
 };
-/// One in which more is due at once than one call may do.
+/// A history in which more is due at the same time than one call may do.
 pub const LARGE: Scale = Scale {
     events: 60,
     tickets: 600,
@@ -48,7 +48,7 @@ pub const LARGE: Scale = Scale {
 pub const CALM: Scale =
     Scale { events: 250, tickets: 4, leases: 3, most_requests: 4, most_permits: 2, is_calm: true };
 
-/// The same with so many clients that they are listed.
+/// A calm history with so many clients that they are listed.
 pub const CALM_CROWD: Scale =
     Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
@@ -95,7 +95,7 @@ fn step(draw: &mut Draw) -> i64 {
         4..8 => draw.below(3 * SECOND) as i64,
         8..16 => draw.below(300 * MILLISECOND) as i64,
         16..19 => 0,
-        // As long as a lease to the microsecond.
+        // Exactly as long as a lease.
         19 | 20 => draw.pick(&[100, 150, 300]) * MILLISECOND as i64,
         _ => draw.below(40 * MILLISECOND) as i64,
     }
@@ -185,7 +185,7 @@ fn attach(draw: &mut Draw, scale: Scale) -> Sketch {
     Sketch::Attach { attach, not_after }
 }
 
-/// A lease that is drawn for an attach. There are few of them, so that some are used twice.
+/// A lease for an attach. There are only a few of them, so that some are used twice.
 fn attach_lease(draw: &mut Draw) -> LeaseId {
     LeaseId(0xa77ac4 + u128::from(draw.below(12)))
 }
@@ -216,7 +216,7 @@ fn enqueue(draw: &mut Draw) -> Enqueue {
     }
 }
 
-/// Most of them are the beginning of another.
+/// Most of these names are the beginning of another one.
 const NAMINGS: [&str; 5] = ["a 1,b;2", "a 1,b;2,c,d%", "a 1", "c,a 1", "a 1,b;2,c,d%,e,f,g"];
 
 fn configure(draw: &mut Draw) -> Configure {
@@ -238,20 +238,21 @@ fn slots(draw: &mut Draw) -> Slots {
     slots
 }
 
-/// Most have a series to themselves, so that there is much to forget at once; the others share two.
+/// Most tickets have a series to themselves, so that there is much to forget at the same time. The
+/// others share two series.
 fn ticket(draw: &mut Draw, scale: Scale) -> Ticket {
     let shares = if scale.tickets > 100 { 20 } else { 3 };
     let (series, number) = match draw.below(shares) {
         0 => (draw.below(2), 1 + draw.below(5)),
         _ => (2 + draw.below(scale.tickets), 1),
     };
-    // Spread over all bits, so that digests wrap.
+    // The bits are spread over all places, so that digests wrap.
     let spread = u128::from(series + 1).wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211);
     Ticket(spread).series().ticket(number as u32)
 }
 
-/// A lease of holders. Now and then it is one that places in line stand under, or the one that the
-/// tickets of a series have by themselves.
+/// A lease of holders. Now and then it is a lease under which places in line stand, or the lease
+/// that the tickets of a series have by default.
 fn lease(draw: &mut Draw, scale: Scale) -> LeaseId {
     if draw.one_in(4) {
         return waiter_lease(draw);

@@ -1,4 +1,4 @@
-//! The ledger that the scripts are compared with, and its knowledge of who listens.
+//! The ledger that the scripts are compared with, and the inboxes that are listened at.
 #![allow(dead_code, missing_docs, unreachable_pub, missing_debug_implementations)]
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use seinpaal_proto::{
 
 use super::history::{FenceSeen, Sketch};
 
-/// The ledger and who listens.
+/// The ledger, and the inboxes that are listened at.
 #[derive(Default)]
 pub struct Model {
     pub state: MemoryState,
@@ -18,7 +18,7 @@ pub struct Model {
     pub guard: Option<Guard>,
 }
 
-/// The marker of decision 16: what is left of the guard, and when that was.
+/// The marker of decision 16: the rest of the guard, and when that was noted.
 pub struct Guard {
     pub length: u64,
     pub kept: Option<(u64, u64)>,

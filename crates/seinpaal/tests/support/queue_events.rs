@@ -8,24 +8,24 @@ use seinpaal_proto::{
 /// An event.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Somebody subscribes to this inbox.
+    /// A client subscribes to this inbox.
     Listen(Inbox),
-    /// Nobody listens at this inbox any more.
+    /// No client listens at this inbox any more.
     Hush(Inbox),
     /// The clock moves by this many microseconds, and a batch arrives.
     Call { step: i64, session: Inbox, turn: Turn, seen: Seen, sketches: Vec<Sketch> },
 }
 
-/// Which batch of its session it is.
+/// The position of a batch among those of its session.
 #[derive(Clone, Copy, Debug)]
 pub enum Turn {
-    /// The next, with a deadline so far from the clock.
+    /// The next batch, with a deadline at this distance from the clock.
     Next(i64),
-    /// The last one, sent again.
+    /// The last batch, sent again.
     Again,
-    /// One that the last has overtaken.
+    /// A batch that the last one has overtaken.
     Overtaken,
-    /// One that bears being done twice.
+    /// A batch without a number, which may be executed twice.
     Unnumbered,
 }
 
@@ -35,7 +35,7 @@ pub enum Seen {
     None,
     /// At this distance from the clock.
     Near(i64),
-    /// More than can be believed.
+    /// A number that is too high to be believed.
     Absurd,
 }
 
@@ -45,7 +45,7 @@ pub enum Sketch {
     /// `At` is relative to the clock.
     Push(Push),
     Pop(Pop),
-    /// Of the latest deliveries.
+    /// A renewal of some of the latest deliveries.
     Renew {
         ttl: u64,
         margin: u64,
@@ -55,7 +55,7 @@ pub enum Sketch {
     GiveBack(usize, u64),
     Fail(usize, u64, FailureReason),
     Leave,
-    /// Whether it spares what is in work.
+    /// Cancels an item. The flag says whether it spares an item in work.
     Cancel(usize, bool),
     Replay(usize),
     Drop(usize),

@@ -1,4 +1,4 @@
-//! Random histories of one queue, as plain data: they can be run again, made shorter and printed.
+//! Random histories of one queue, as plain data. They can be run again, made shorter and printed.
 #![allow(missing_docs, unreachable_pub)]
 
 mod queue_events;
@@ -14,30 +14,30 @@ use seinpaal_proto::{
 
 pub use queue_events::{Event, ListPlace, Seen, Sketch, Turn};
 
-/// The scale of a history.
+/// The sizes of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     pub events: u64,
     pub most_requests: u64,
     pub most_items: u64,
-    /// Only what goes on all the time in a queue that is worked at, one in so many times something
-    /// else.
+    /// If this is set, the history has only the usual requests at a queue in use, except that one
+    /// event in so many is of another kind.
     pub plain: Option<u64>,
 }
 
-/// Everything happens, to few items.
+/// Every kind of event happens, to few items.
 pub const SMALL: Scale = Scale { events: 220, most_requests: 4, most_items: 4, plain: None };
 
-/// More is due at once than one call may do.
+/// More is due at the same time than one call may do.
 pub const LARGE: Scale = Scale { events: 50, most_requests: 60, most_items: 64, plain: None };
 
-/// Little happens but pushes, pops, acknowledgements and renewals.
+/// Most events are pushes, pops, acknowledgements and renewals.
 pub const PLAIN: Scale = Scale { events: 220, most_requests: 3, most_items: 4, plain: Some(25) };
 
 /// Like `PLAIN`, with one request a call and one item a pop.
 pub const LONE: Scale = Scale { events: 220, most_requests: 1, most_items: 1, plain: Some(25) };
 
-/// Like `PLAIN`, with so many items that not all of those in work can be listed.
+/// Like `PLAIN`, with more items in work than can be listed.
 pub const CROWDED: Scale = Scale { events: 60, most_requests: 60, most_items: 64, plain: Some(25) };
 
 pub fn inbox(i: u64) -> Inbox {
@@ -81,7 +81,7 @@ fn call(draw: &mut Draw, scale: Scale) -> Event {
     }
 }
 
-/// The requests that sessions send together.
+/// Requests that sessions send together.
 fn plain_sketches(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Sketch> {
     let kind = draw.below(8);
     let mut sketches = (0..requests)
@@ -131,7 +131,7 @@ fn step(draw: &mut Draw) -> i64 {
         4..8 => draw.below(3 * SECOND) as i64,
         8..16 => draw.below(300 * MILLISECOND) as i64,
         16..19 => 0,
-        // As long as a lease or a call to the microsecond.
+        // Exactly as long as a lease or a call.
         19 | 20 => draw.pick(&[100, 150, 300, 1_000]) * MILLISECOND as i64,
         _ => draw.below(40 * MILLISECOND) as i64,
     }
@@ -145,7 +145,7 @@ fn seen(draw: &mut Draw) -> Seen {
     }
 }
 
-/// Mostly one of the latest.
+/// Mostly one of the latest deliveries.
 fn at(draw: &mut Draw) -> usize {
     let most = if draw.one_in(4) { 100 } else { 6 };
     draw.below(most) as usize
@@ -173,7 +173,7 @@ fn sketch(draw: &mut Draw, scale: Scale) -> Sketch {
     }
 }
 
-/// Before an order, behind one of the latest items, or at a place that none has.
+/// A place before an order, behind one of the latest items, or where no item is.
 fn place(draw: &mut Draw) -> ListPlace {
     let state = draw.pick(&ItemState::ALL);
     match draw.below(8) {

@@ -1,4 +1,4 @@
-//! Requests as short as tests want them.
+//! Requests in a short form, for tests.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::mpsc;
 
-/// Short enough for a test to wait for its end.
+/// Short enough that a test can wait for its end.
 pub const TTL: u64 = 100 * MILLISECOND;
 
 /// One client: its store, its inbox and its news.
@@ -53,10 +53,11 @@ impl Client {
     }
 }
 
-/// The password in the URLs of tests. No error may tell it.
+/// The password in the URLs of tests. No error may contain it.
 pub const SECRET: &str = "s3cret";
 
-/// The error of a URL that must be refused. The error has one line, and tells no password.
+/// The error of a URL that must be refused. The error has one line, and does not contain the
+/// password.
 pub async fn refusal(url: &str) -> StoreError {
     let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
     let text = format!("{error} {error:?}");
@@ -66,7 +67,7 @@ pub async fn refusal(url: &str) -> StoreError {
     error
 }
 
-/// A mutex for a minute. The request waits if it must.
+/// A request for a mutex, with a lease of a minute. It waits if the mutex is held.
 pub fn acquire(ticket: u128) -> Request {
     Request::Acquire(acquisition(ticket, 60 * SECOND))
 }
@@ -98,7 +99,8 @@ pub fn is_granted(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted(_))
 }
 
-/// A plain connection, to look behind the store's back. It waits for as long as the server takes.
+/// A plain connection that reads the server's data without the store. It waits for as long as the
+/// server takes.
 pub async fn plain(url: &str) -> MultiplexedConnection {
     let config =
         AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);

@@ -1,4 +1,4 @@
-//! Requests as short as tests of the ZooKeeper store want them.
+//! Requests in a short form, for tests of the ZooKeeper store.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::sync::{Arc, atomic::AtomicU64};
@@ -58,7 +58,8 @@ impl Client {
     }
 }
 
-/// One permit for a minute, under leases that no other ticket shares; waits if it must.
+/// A request for one permit for a minute, under leases that no other ticket shares. It waits if the
+/// permit is held.
 pub fn acquire(ticket: u128) -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),
@@ -89,7 +90,7 @@ pub fn granted(reply: Reply) -> Grant {
     }
 }
 
-/// A plain session, to look behind the store's back.
+/// A plain session that reads the server's data without the store.
 pub async fn plain() -> Plain {
     let url = ZookeeperEnsemble::shared().url();
     Plain::connect(url.trim_start_matches("zookeeper://")).await.unwrap()
@@ -104,7 +105,7 @@ pub async fn put(path: &str, data: &[u8]) {
     plain().await.create(path, data, &options).await.unwrap();
 }
 
-/// Writes behind what is there.
+/// Appends to the data of a znode.
 pub async fn append(path: &str, more: &[u8]) {
     let plain = plain().await;
     let (data, _) = plain.get_data(path).await.unwrap();

@@ -1,4 +1,5 @@
-//! The commands that may be in a group: one key, plain data, no effect beyond it.
+//! The commands that may be in a group. Each has one key, handles plain data, and has no effect on
+//! other keys.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ pub type Shape = &'static str;
 /// The most arguments of one command: Lua passes on no more than some thousands.
 const MOST: usize = 1000;
 
-/// Name, shape, least and most arguments besides the key.
+/// The name, the shape, and the least and the most arguments besides the key.
 struct CommandRule(&'static str, Shape, usize, usize);
 
 #[rustfmt::skip]
@@ -46,7 +47,8 @@ pub(super) fn find(name: &str, args: usize) -> Result<(&'static str, Shape), Bad
     let Some(CommandRule(name, shape, least, most)) = row else {
         return Err(BadGroup::UnknownCommand(name.to_owned()));
     };
-    // Fields and their values come in pairs; a hash that gets half of one would fail in the middle.
+    // Fields and their values come in pairs. A hash that gets half of a pair would fail in the
+    // middle.
     if args < *least || args > *most || (*name == "HSET" && args % 2 == 1) {
         return Err(BadGroup::Arguments(name, args, *least, *most));
     }
@@ -56,17 +58,17 @@ pub(super) fn find(name: &str, args: usize) -> Result<(&'static str, Shape), Bad
 const NONE: [&[u8]; 0] = [];
 
 impl CommandGroup {
-    /// `GET`: the value, or nothing.
+    /// `GET`: answers the value, or nothing.
     pub fn get(&mut self, key: impl AsRef<[u8]>) -> &mut Self {
         self.command("GET", key, &NONE)
     }
 
-    /// `SET`: replaces what is there, of whatever type, and its expiry.
+    /// `SET`: replaces the value, of whatever type, and its expiry.
     pub fn set(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
         self.command("SET", key, &[value.as_ref()])
     }
 
-    /// `SET` with an expiry, at least a millisecond.
+    /// `SET` with an expiry, which is at least a millisecond.
     pub fn set_for(
         &mut self,
         key: impl AsRef<[u8]>,
@@ -77,12 +79,12 @@ impl CommandGroup {
         self.command("SET", key, &[value.as_ref(), b"PX", time.as_bytes()])
     }
 
-    /// `DEL`: how many keys there were, 0 or 1.
+    /// `DEL`: answers how many keys were deleted, 0 or 1.
     pub fn del(&mut self, key: impl AsRef<[u8]>) -> &mut Self {
         self.command("DEL", key, &NONE)
     }
 
-    /// `INCRBY`: the number that is there then.
+    /// `INCRBY`: answers the new number.
     pub fn incr_by(&mut self, key: impl AsRef<[u8]>, by: i64) -> &mut Self {
         self.command("INCRBY", key, &[by.to_string()])
     }
@@ -92,17 +94,17 @@ impl CommandGroup {
         self.incr_by(key, 1)
     }
 
-    /// `APPEND`: how long the value is then.
+    /// `APPEND`: answers the new length of the value.
     pub fn append(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
         self.command("APPEND", key, &[value])
     }
 
-    /// `PEXPIRE`: 1, or 0 if there is no such key.
+    /// `PEXPIRE`: answers 1, or 0 if there is no such key.
     pub fn expire(&mut self, key: impl AsRef<[u8]>, after: Duration) -> &mut Self {
         self.command("PEXPIRE", key, &[millis(after)])
     }
 
-    /// `HSET`: 1 if the field is new, else 0.
+    /// `HSET`: answers 1 if the field is new, else 0.
     pub fn hset(
         &mut self,
         key: impl AsRef<[u8]>,
@@ -112,32 +114,32 @@ impl CommandGroup {
         self.command("HSET", key, &[field.as_ref(), value.as_ref()])
     }
 
-    /// `HGET`: the value of the field, or nothing.
+    /// `HGET`: answers the value of the field, or nothing.
     pub fn hget(&mut self, key: impl AsRef<[u8]>, field: impl AsRef<[u8]>) -> &mut Self {
         self.command("HGET", key, &[field])
     }
 
-    /// `HDEL`: 1 if the field was there.
+    /// `HDEL`: answers 1 if the field existed, else 0.
     pub fn hdel(&mut self, key: impl AsRef<[u8]>, field: impl AsRef<[u8]>) -> &mut Self {
         self.command("HDEL", key, &[field])
     }
 
-    /// `LPUSH`: how long the list is then.
+    /// `LPUSH`: answers the new length of the list.
     pub fn lpush(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
         self.command("LPUSH", key, &[value])
     }
 
-    /// `RPUSH`: how long the list is then.
+    /// `RPUSH`: answers the new length of the list.
     pub fn rpush(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
         self.command("RPUSH", key, &[value])
     }
 
-    /// `SADD`: 1 if the member is new.
+    /// `SADD`: answers 1 if the member is new, else 0.
     pub fn sadd(&mut self, key: impl AsRef<[u8]>, member: impl AsRef<[u8]>) -> &mut Self {
         self.command("SADD", key, &[member])
     }
 
-    /// `ZADD`: 1 if the member is new.
+    /// `ZADD`: answers 1 if the member is new, else 0.
     pub fn zadd(
         &mut self,
         key: impl AsRef<[u8]>,

@@ -22,8 +22,8 @@ use crate::{
     together,
 };
 
-/// How many idle names each call looks at. A call makes at most one name, so two are enough to keep
-/// up.
+/// The number of idle names that each call looks at. A call makes at most one name, so two are
+/// enough to keep up.
 const SWEEP: usize = 2;
 /// The most waiters in a listed snapshot.
 const LISTED_WAITERS: u32 = 64;
@@ -61,13 +61,13 @@ struct HubListener {
 static HUBS: Mutex<BTreeMap<String, Arc<MemoryHub>>> = Mutex::new(BTreeMap::new());
 
 impl MemoryHub {
-    /// A hub that nobody else can reach.
+    /// Makes a hub that nobody else can reach.
     #[must_use]
     pub fn new(clock: Clock) -> Arc<Self> {
         Self::running_by(ClientClock::Machine, clock)
     }
 
-    /// A hub that goes by a clock which a test may pause.
+    /// Makes a hub whose clock a test may pause.
     #[doc(hidden)]
     #[must_use]
     pub fn running_by(runs_by: ClientClock, clock: Clock) -> Arc<Self> {
@@ -75,8 +75,8 @@ impl MemoryHub {
         Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
     }
 
-    /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL`
-    /// another.
+    /// Returns the hub that this process knows by `label`. The URL `memory:` has the empty label,
+    /// `memory:LABEL` another one.
     #[must_use]
     pub fn process(label: &str) -> Arc<Self> {
         // The map is whole even after a panic: an entry is either there or not.
@@ -98,7 +98,7 @@ impl MemoryHub {
         }
     }
 
-    /// How many names cost anything. For tests.
+    /// Returns how many names the hub stores. For tests.
     #[cfg(any(test, feature = "rigged"))]
     #[must_use]
     pub fn names(&self) -> usize {
@@ -111,11 +111,12 @@ impl MemoryHub {
         }
     }
 
-    /// The client is gone. Its leases end now, and the waiters behind them are served.
+    /// Ends the leases of a client that is gone, and serves the waiters behind them.
     pub(super) fn bury(&self, inbox: Inbox) {
         if let Ok(mut inner) = self.lock() {
             let now = self.now(); // under the lock, as in `call`
-            // First: the ledger must find the client dead when it hands on what the client held.
+            // The inbox is removed first, because the ledger must find the client dead when it
+            // grants the client's permits to others.
             inner.inboxes.0.remove(&inbox);
             inner.end_leases(inbox, now);
             inner.end_deliveries(inbox, now);
@@ -124,7 +125,8 @@ impl MemoryHub {
 
     pub(super) fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
         let mut inner = self.lock()?;
-        // Read under the lock, so that the clock never runs backwards from one batch to the next.
+        // The clock is read under the lock, so that it never runs backwards from one batch to the
+        // next.
         let now = self.now();
         let replies = inner.execute(now, batch);
         inner.sweep(now);
@@ -165,7 +167,8 @@ impl MemoryHub {
         Ok(examination)
     }
 
-    /// The system's clock at first, and from there on one that nobody can set.
+    /// Returns the hub's time. It starts at the system's clock, and then runs by a clock that
+    /// nobody can set.
     pub(super) fn now(&self) -> Micros {
         match &self.clock {
             Clock::System => self.born.0 + self.runs_by.now().saturating_sub(self.born.1),
@@ -173,9 +176,10 @@ impl MemoryHub {
         }
     }
 
-    /// A reading of the clock, and the clients' time at which it was made.
+    /// Returns a reading of the clock, with the clients' time at which it was made.
     pub(super) fn reading(&self) -> Reading {
-        // Read first, so that it lies before the reading of the store's clock.
+        // The clients' clock is read first, so that its instant lies before the reading of the
+        // store's clock.
         let asked_at = self.runs_by.now();
         Reading { shows: self.now(), asked_at }
     }
@@ -195,7 +199,8 @@ impl HubState {
         if state.is_empty() {
             self.names.remove(&batch.name);
         }
-        // Still under the hub's lock, so that news come in the order of the steps they tell of.
+        // The hub's lock is still held, so that news are sent in the order of the steps that cause
+        // them.
         for wakeup in outcome.wakeups {
             self.inboxes.wake(wakeup);
         }
@@ -223,11 +228,11 @@ impl HubState {
         }
     }
 
-    /// Rule 12: removes idle names with nothing left to remember, even if nobody ever asks for them
-    /// again.
+    /// Removes idle names with nothing left to remember (rule 12), even if nobody ever asks for
+    /// them again.
     fn sweep(&mut self, now: Micros) {
         for _ in 0..SWEEP {
-            // Behind the last name there is none. The next call begins at the first one again.
+            // At the end of the names the next call begins at the first one again.
             let after = self.swept.take().map_or(Bound::Unbounded, Bound::Excluded);
             let next = self.names.range_mut((after, Bound::Unbounded)).next();
             let Some((name, state)) = next else { return };
@@ -240,7 +245,8 @@ impl HubState {
     }
 
     fn names_from(&self, prefix: &str) -> impl Iterator<Item = Name> + use<> {
-        // No prefix is no name, and so is one that is too long. Then all names are looked at.
+        // An empty prefix is no name, and neither is one that is too long. Then all names are
+        // looked at.
         let from = Name::new(prefix).map_or(Bound::Unbounded, Bound::Included);
         let names = self.names.range((from, Bound::Unbounded)).map(|(name, _)| name);
         let names = names.take_while(|name| name.as_str().starts_with(prefix));

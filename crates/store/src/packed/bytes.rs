@@ -1,10 +1,10 @@
 //! Numbers and ids in few bytes. Everything that is packed together shares one dictionary of ids,
-//! and instants are kept as distances from one moment. That way ten thousand waiters fit into a
+//! and instants are kept as distances from one moment. In this way ten thousand waiters fit into a
 //! znode.
 
 use std::collections::HashMap;
 
-/// The bytes are not those that were written.
+/// The error for bytes that are not those that were written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Damaged;
 
@@ -18,14 +18,14 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Instants will be kept as distances from `at`.
+    /// Makes a packer that keeps instants as distances from `at`.
     pub fn new(at: u64) -> Self {
         let mut packer = Self { at, ..Self::bare() };
         packer.number(at);
         packer
     }
 
-    /// For numbers alone.
+    /// Makes a packer for numbers alone.
     pub fn bare() -> Self {
         Self { bytes: Vec::new(), at: 0, ids: HashMap::new(), halves: HashMap::new() }
     }
@@ -42,7 +42,7 @@ impl Packer {
         self.bytes.push(byte);
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Writes a number, seven bits a byte, the lowest first.
     pub fn number(&mut self, mut number: u64) {
         while number > 0x7f {
             self.bytes.push(number as u8 | 0x80);
@@ -55,7 +55,7 @@ impl Packer {
         self.signed(instant.wrapping_sub(self.at) as i64);
     }
 
-    /// Small numbers of either sign in few bytes.
+    /// Writes a number of either sign. Small ones take few bytes.
     pub fn signed(&mut self, number: i64) {
         self.number((number << 1 ^ number >> 63) as u64);
     }
@@ -69,8 +69,9 @@ impl Packer {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// An id that was written before is kept as its number in the dictionary. Upper and lower
-    /// halves have entries of their own, because the ids of one client share their upper half.
+    /// Writes an id. An id that was written before is kept as its number in the dictionary. Upper
+    /// and lower halves have entries of their own, because the ids of one client share their upper
+    /// half.
     pub fn id(&mut self, id: u128) {
         if let Some(index) = self.ids.get(&id) {
             return self.number(index + 1);
@@ -186,7 +187,7 @@ impl<'a> Unpacker<'a> {
     }
 }
 
-/// The number at the front, and what follows it.
+/// Returns the number at the front, and the bytes behind it.
 pub fn number(bytes: &[u8]) -> Result<(u64, &[u8]), Damaged> {
     let mut number = 0u64;
     for (i, byte) in bytes.iter().take(10).enumerate() {

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 pub use self::take::{repeat_fact, sound, take_cause, take_slots};
 use super::bytes::{Damaged, Packer, Unpacker};
 
-// The numbers between are those of changes in a log (`crates/zookeeper/src/write.rs`).
+// The numbers in between stand for changes in a log (`crates/zookeeper/src/write.rs`).
 const HEAD: u8 = 1;
 const LEASE: u8 = 3;
 const HOLDER: u8 = 5;
@@ -19,7 +19,7 @@ const FREE: u8 = 10;
 /// A waiter with wishes for some slots.
 const WISHER: u8 = 20;
 
-/// All facts of a state.
+/// Packs all facts of a state.
 pub fn pack(state: &mut MemoryState) -> Vec<u8> {
     let Ok(head) = state.head();
     let mut packer = Packer::new(head.wall);
@@ -31,7 +31,7 @@ pub fn pack(state: &mut MemoryState) -> Vec<u8> {
     packer.into_bytes()
 }
 
-/// The state that was packed.
+/// Returns the state that was packed.
 pub fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
     let mut from = Unpacker::new(packed)?;
     let mut state = MemoryState::default();
@@ -85,7 +85,7 @@ pub fn put_entry(packer: &mut Packer, entry: &Entry) {
         Standing::Waiting { wishes, .. } if wishes.is_empty() => packer.byte(WAITER),
         Standing::Waiting { wishes, .. } => {
             packer.byte(WISHER);
-            // Before the rest, which is read alike for all waiters.
+            // The wishes come before the rest, which is read alike for all waiters.
             put_slots(packer, wishes);
         }
     }
@@ -102,7 +102,7 @@ pub fn put_entry(packer: &mut Packer, entry: &Entry) {
             put_slots(packer, slots);
         }
         Standing::Waiting { rank, priority, lease, margin, parked, wishes: _ } => {
-            // A rank follows the clock, so its distance from it takes fewer bytes.
+            // A rank follows the clock, so its distance from the clock takes fewer bytes.
             packer.signed(rank.wrapping_sub(packer.at() as i64));
             packer.signed((*priority).into());
             packer.id(lease.0);
@@ -116,12 +116,13 @@ pub fn put_slots(packer: &mut Packer, slots: &Slots) {
     packer.number(slots.ranges().len() as u64);
     for (first, last) in slots.ranges() {
         packer.number((*first).into());
-        // Not the last slot itself: a small number takes fewer bytes.
+        // The length of the range is written and not its last slot, because a small number takes
+        // fewer bytes.
         packer.number((last - first).into());
     }
 }
 
-/// As their text.
+/// Writes the names in their text form.
 fn put_names(packer: &mut Packer, names: &SlotNames) {
     packer.text(&names.to_string());
 }

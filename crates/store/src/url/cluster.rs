@@ -1,4 +1,5 @@
-//! URLs of Redis and Valkey clusters: some of their nodes, the others are learned from these.
+//! URLs of Redis and Valkey clusters. A URL names some nodes, and the client learns of the others
+//! from these.
 
 use std::fmt;
 
@@ -7,8 +8,8 @@ use super::{
     redis::{DEFAULT_PORT, parse_login, parse_server, show_host, show_user},
 };
 
-/// A Redis or Valkey cluster. `Debug` and the text form leave the password out, and a user without
-/// one: that may be a password in the wrong place.
+/// A Redis or Valkey cluster. `Debug` and the text form leave the password out. They also leave out
+/// a user without a password, because that may be a password in the wrong place.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ClusterUrl {
@@ -18,18 +19,18 @@ pub struct ClusterUrl {
     pub tls: bool,
     /// The user to log in as, at every node. `None` is the default user.
     pub user: Option<String>,
-    /// With which password; `None`: without logging in.
+    /// The password; `None`: the client does not log in.
     pub password: Option<Password>,
-    /// How to use it.
+    /// The options of the store.
     pub options: RedisOptions,
 }
 
 impl ClusterUrl {
-    /// Parses what follows `redis+cluster:`.
+    /// Parses the rest of a URL behind `redis+cluster:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
         let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
-        // The last @, since people forget to encode the one in their password.
+        // The login ends at the last @, since people forget to encode an @ in their password.
         let (login, servers) = place.rsplit_once('@').unwrap_or(("", place));
         let (servers, database) = servers.split_once('/').unwrap_or((servers, ""));
         if !matches!(database, "" | "0") {
@@ -43,7 +44,7 @@ impl ClusterUrl {
         Ok(Self { nodes, tls, user, password, options })
     }
 
-    /// One of its nodes, with the login and the options of all.
+    /// Returns the URL of one node, with the login and the options of the cluster.
     #[must_use]
     pub fn node(&self, host: &str, port: u16) -> RedisUrl {
         RedisUrl {

@@ -15,8 +15,8 @@ const UNITS: [(&str, u64); 5] = [
     ("d", 24 * 3600 * NANOS_A_SECOND),
 ];
 
-/// Parses `500ms`, `2s`, `1.5m`, `2h`, `1d`; a bare number is seconds. What is finer than a
-/// nanosecond is cut off.
+/// Parses `500ms`, `2s`, `1.5m`, `2h`, `1d`; a bare number is seconds. Fractions of a nanosecond
+/// are cut off.
 ///
 /// # Errors
 /// [`BadDuration`] if the text is anything else, or longer than [`LONGEST_DURATION`].
@@ -49,8 +49,8 @@ fn whole_nanos(digits: &str, unit: u64) -> Option<u128> {
     digits.parse::<u128>().ok()?.checked_mul(u128::from(unit))
 }
 
-/// The longest unit has fourteen digits of nanoseconds: what comes after the fifteenth decimal adds
-/// none.
+/// Returns the nanoseconds of a decimal fraction. The longest unit has fourteen digits of
+/// nanoseconds, so digits after the fifteenth add none.
 fn fraction_nanos(digits: &str, unit: u64) -> u128 {
     let digits = &digits[..digits.len().min(15)];
     let scale = 10_u128.pow(digits.len() as u32);

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{BadStoreUrl, RestartGuard, parse_duration};
 
-/// How a Redis store is to be used. `None` leaves a choice to the store's default.
+/// The options of a Redis store. `None` leaves a choice to the store's default.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RedisOptions {
@@ -15,16 +15,16 @@ pub struct RedisOptions {
     pub restart_guard: Option<RestartGuard>,
     /// `clock-bound=DUR|off`: by how much the ledger's clock may advance in one operation.
     pub clock_bound: Option<ClockBound>,
-    /// `prefix=TEXT`: what every key starts with.
+    /// `prefix=TEXT`: the beginning of every key.
     pub prefix: Option<String>,
     /// `connect-timeout=DUR`: how long connecting may take; above zero.
     pub connect_timeout: Option<Duration>,
     /// `ca=PATH`: a PEM file with the authorities that are trusted over TLS. `None`: those that
     /// `SSL_CERT_FILE` or `SSL_CERT_DIR` names, else this machine's. Files for TLS are read at
-    /// every connect, so a new one is used from the next on.
+    /// every connect, so a new file is used from the next connect on.
     pub ca: Option<PathBuf>,
-    /// `cert=PATH`: a PEM file with our own certificate and those between it and its authority, for
-    /// servers that want one; with `key`.
+    /// `cert=PATH`: a PEM file with our own certificate and the certificates between it and its
+    /// authority, for servers that want one; with `key`.
     pub cert: Option<PathBuf>,
     /// `key=PATH`: the PEM file with the private key of `cert`, without a passphrase.
     pub key: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub struct RedisOptions {
 pub enum ClockBound {
     /// By any amount: a step of the server's clock ends leases.
     Off,
-    /// By at most this; above zero.
+    /// By at most this time, which is above zero.
     At(Duration),
 }
 
@@ -51,7 +51,7 @@ impl RedisOptions {
         "key",
     ];
 
-    /// Takes those that it knows, of a URL with TLS or without.
+    /// Takes the options of a Redis store out of the query of a URL, with or without TLS.
     pub(super) fn take(query: &mut UrlQuery, tls: bool) -> Result<Self, BadStoreUrl> {
         let Files { ca, cert, key } = Files::take(query, tls)?;
         Ok(Self {
@@ -81,6 +81,7 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// Takes the files for TLS. They need TLS, and a certificate needs its key.
     pub(super) fn take(query: &mut UrlQuery, tls: bool) -> Result<Self, BadStoreUrl> {
         let wanted = if tls { "the path of a file" } else { "for TLS only: write rediss://" };
         let path = |text: &str| (tls && !text.is_empty()).then(|| PathBuf::from(text));
@@ -111,17 +112,19 @@ pub(super) fn above_zero(text: &str) -> Option<Duration> {
     parse_duration(text).ok().filter(|duration| !duration.is_zero())
 }
 
-/// The parameters of a URL, taken out one by one; what is left in the end is unknown.
+/// The parameters of a URL, which are taken out one by one. A parameter that is left in the end is
+/// unknown.
 pub(super) struct UrlQuery(Vec<(String, String)>);
 
 impl UrlQuery {
-    /// Splits `place?a=b&c=d`.
+    /// Splits `place?a=b&c=d` into the place and its parameters.
     pub(super) fn split(rest: &str) -> Result<(&str, Self), BadStoreUrl> {
         let (before, after) = match rest.find(['?', '#']) {
             Some(at) => (&rest[..at], &rest[at..]),
             None => (rest, ""),
         };
-        // With the @ behind it, the ? or # stands in a password, and nothing here may be repeated.
+        // If an @ follows, the ? or # stands in a password, and nothing of the URL may be repeated
+        // here.
         if after.contains('@') {
             return Err(BadStoreUrl::UnescapedPassword);
         }
@@ -174,7 +177,7 @@ impl UrlQuery {
         self.take_as("connect-timeout", "a duration above zero", above_zero)
     }
 
-    /// Refuses what nobody has taken.
+    /// Refuses a parameter that was not taken.
     pub(super) fn finish(self, store: &'static str, known: &[&str]) -> Result<(), BadStoreUrl> {
         let Some((option, _)) = self.0.into_iter().next() else {
             return Ok(());
@@ -187,13 +190,13 @@ impl UrlQuery {
     }
 }
 
-/// Decodes `%41` to `A`, if that can be done.
+/// Decodes `%41` to `A`; `None` if the text cannot be decoded.
 pub fn decoded(text: &str) -> Option<String> {
     decode(text).ok()
 }
 
-/// Writes what stands for itself as it is, and control characters and what has a meaning as `%41`,
-/// so that the text means the same when it is parsed and is one line.
+/// Encodes a text so that it is one line and means the same when it is parsed. Control characters
+/// and characters with a meaning become `%41` and the like. Other characters stay as they are.
 pub(super) fn encode(text: &str, meanings: &[char]) -> String {
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {

@@ -8,13 +8,14 @@ use super::{
     redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host, show_user},
 };
 
-/// An odd number of independent servers, 3 to 9. `Debug` and the text form leave the password out.
+/// A quorum: an odd number of independent servers, 3 to 9. `Debug` and the text form leave the
+/// password out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct QuorumUrl {
     /// Each server, with the login and the database that they all share.
     pub nodes: Vec<RedisUrl>,
-    /// The options of all of them. The restart guard is on unless it is switched off.
+    /// The options of all servers. The restart guard is on unless it is switched off.
     pub options: RedisOptions,
 }
 
@@ -22,7 +23,7 @@ const KNOWN: [&str; 7] =
     ["restart-guard", "clock-bound", "prefix", "connect-timeout", "ca", "cert", "key"];
 
 impl QuorumUrl {
-    /// Parses what follows `redis+quorum:`.
+    /// Parses the rest of a URL behind `redis+quorum:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
         let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
@@ -60,15 +61,15 @@ impl QuorumUrl {
     }
 }
 
-/// An even number of servers survives no more failures than the odd number below it. A server that
-/// is named twice would have two votes.
+/// Refuses a set of servers that is no quorum. An even number of servers survives no more failures
+/// than the odd number below it. A server that is named twice would have two votes.
 fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
     if nodes.len().is_multiple_of(2) || !(3..=9).contains(&nodes.len()) {
         return Err(BadStoreUrl::BadQuorum(nodes.len()));
     }
     let mut seen = BTreeSet::new();
     for node in nodes {
-        // The name of a host means the same in any case.
+        // Host names ignore case.
         let shown = address(node).to_ascii_lowercase();
         if !seen.insert(shown.clone()) {
             return Err(BadStoreUrl::SameNodeTwice(shown));

@@ -9,8 +9,8 @@ use super::{
 
 pub(super) const DEFAULT_PORT: u16 = 6379;
 
-/// One Redis or Valkey server. `Debug` and the text form leave the password out, and a user without
-/// one: that may be a password in the wrong place.
+/// One Redis or Valkey server. `Debug` and the text form leave the password out. They also leave
+/// out a user without a password, because that may be a password in the wrong place.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RedisUrl {
@@ -18,20 +18,20 @@ pub struct RedisUrl {
     pub address: RedisAddress,
     /// The user to log in as. `None` is the default user.
     pub user: Option<String>,
-    /// With which password; `None`: without logging in.
+    /// The password; `None`: the client does not log in.
     pub password: Option<Password>,
-    /// Which of its databases to use.
+    /// The number of the database to use.
     pub database: u32,
-    /// How to use it.
+    /// The options of the store.
     pub options: RedisOptions,
 }
 
-/// Where a Redis server listens; there are no other ways.
+/// The address at which a Redis server listens. No other kinds will be added.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RedisAddress {
     /// A host and a port.
     Tcp {
-        /// A name or an address; an IPv6 address without its brackets.
+        /// A host name or an address. An IPv6 address has no brackets here.
         host: String,
         /// The port.
         port: u16,
@@ -47,7 +47,7 @@ pub enum RedisAddress {
 pub struct Password(pub(super) String);
 
 impl Password {
-    /// The password itself, for the server and for nobody else.
+    /// Returns the password itself, for the server only.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -61,11 +61,11 @@ impl fmt::Debug for Password {
 }
 
 impl RedisUrl {
-    /// Parses what follows `redis:`.
+    /// Parses the rest of a URL behind `redis:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
         let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
-        // The last @, since people forget to encode the one in their password.
+        // The login ends at the last @, since people forget to encode an @ in their password.
         let (login, server) = place.rsplit_once('@').unwrap_or(("", place));
         let (server, database) = server.split_once('/').unwrap_or((server, ""));
         let (user, password) = parse_login(login)?;
@@ -76,7 +76,7 @@ impl RedisUrl {
         Ok(Self { address, user, password, database: parse_database(database)?, options })
     }
 
-    /// Parses what follows `unix:`. The login and the database are parameters here.
+    /// Parses the rest of a URL behind `unix:`. The login and the database are parameters here.
     pub(super) fn parse_unix(rest: &str) -> Result<Self, BadStoreUrl> {
         let (place, mut query) = UrlQuery::split(rest)?;
         let path = decode(place.strip_prefix("//").unwrap_or(place))?;
@@ -100,6 +100,7 @@ pub(super) fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
     Ok((present(user)?, present(password)?.map(Password)))
 }
 
+/// Splits `HOST:PORT`, where the host may be an IPv6 address in brackets.
 pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u16), BadStoreUrl> {
     let (host, port) = match server.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or(BadStoreUrl::BadHost)?,
@@ -109,7 +110,7 @@ pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u
         Some(digits) => digits.parse().ok().filter(|port| *port > 0),
         None => port.is_empty().then_some(default_port),
     };
-    // redis://:6379 and redis:/// mean this machine to redis-cli, too.
+    // redis-cli, too, takes redis://:6379 and redis:/// for this machine.
     let host = if host.is_empty() { "localhost".to_owned() } else { decode(host)? };
     if host.contains(|c: char| c.is_control() || c.is_whitespace() || c == ',') {
         return Err(BadStoreUrl::BadHost);
@@ -122,13 +123,13 @@ pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
     if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
 }
 
-/// An IPv6 address gets its brackets back.
+/// Writes a host for a URL. An IPv6 address gets its brackets back.
 pub fn show_host(host: &str) -> String {
     let shown = encode(host, &['/', '@', ',', '[', ']']);
     if host.contains(':') { format!("[{shown}]") } else { shown }
 }
 
-/// The user of a login, as it is written before the host.
+/// Writes the user of a login, as it stands before the host.
 pub(super) fn show_user(user: Option<&str>) -> String {
     user.map(|user| format!("{}@", encode(user, &[':', '/', '@']))).unwrap_or_default()
 }

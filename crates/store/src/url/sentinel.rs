@@ -10,12 +10,13 @@ use super::{
 
 const DEFAULT_PORT: u16 = 26379;
 
-/// A master known by its name, and the sentinels that know where it is. `Debug` and the text form
-/// leave passwords out, and users without one.
+/// A master known by its name, and the sentinels that know its address. `Debug` and the text form
+/// leave passwords out. They also leave out a user without a password.
 #[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SentinelUrl {
-    /// Where the sentinels listen: hosts (IPv6 addresses without brackets) and ports; at least one.
+    /// The addresses of the sentinels: hosts (IPv6 addresses without brackets) and ports; at least
+    /// one.
     pub sentinels: Vec<(String, u16)>,
     /// The name under which the sentinels know the master.
     pub master: String,
@@ -23,26 +24,26 @@ pub struct SentinelUrl {
     pub tls: bool,
     /// The user to log in as at the servers. `None` is the default user.
     pub user: Option<String>,
-    /// With which password; `None`: without logging in.
+    /// The password for the servers; `None`: the client does not log in there.
     pub password: Option<Password>,
     /// The user to log in as at the sentinels. `None` is the default user.
     pub sentinel_user: Option<String>,
-    /// With which password; `None`: without logging in.
+    /// The password for the sentinels; `None`: the client does not log in there.
     pub sentinel_password: Option<Password>,
-    /// Which of the master's databases to use.
+    /// The number of the master's database to use.
     pub database: u32,
-    /// How to use it.
+    /// The options of the store.
     pub options: RedisOptions,
 }
 
 impl SentinelUrl {
     const OWN: [&'static str; 2] = ["sentinel-user", "sentinel-pass"];
 
-    /// Parses what follows `redis+sentinel:`.
+    /// Parses the rest of a URL behind `redis+sentinel:`.
     pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
         let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
-        // The last @, since people forget to encode the one in their password.
+        // The login ends at the last @, since people forget to encode an @ in their password.
         let (login, place) = place.rsplit_once('@').unwrap_or(("", place));
         let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
         let (master, database) = path.split_once('/').unwrap_or((path, ""));
@@ -64,7 +65,7 @@ impl SentinelUrl {
         })
     }
 
-    /// The server at this address, with the login and options of this URL.
+    /// Returns the URL of the server at this address, with the login and options of this URL.
     #[must_use]
     pub fn server(&self, host: String, port: u16) -> RedisUrl {
         RedisUrl {
@@ -76,11 +77,11 @@ impl SentinelUrl {
         }
     }
 
-    /// The sentinel at this address, which has no databases.
+    /// Returns the URL of the sentinel at this address.
     #[must_use]
     pub fn sentinel(&self, host: String, port: u16) -> RedisUrl {
         let (user, password) = (self.sentinel_user.clone(), self.sentinel_password.clone());
-        // The URL's database is one of the master. A sentinel has only 0.
+        // The database of this URL is one of the master. A sentinel has only 0.
         RedisUrl { user, password, database: 0, ..self.server(host, port) }
     }
 

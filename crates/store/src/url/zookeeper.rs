@@ -16,25 +16,26 @@ const KNOWN: [&str; 2] = ["session", "connect-timeout"];
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ZookeeperUrl {
-    /// Its servers, hosts and ports; an IPv6 address without its brackets. At least one.
+    /// The servers: hosts (IPv6 addresses without brackets) and ports; at least one.
     pub servers: Vec<(String, u16)>,
-    /// User and password for digest authentication; `None`: without, and open to everybody.
+    /// The user and password for digest authentication; `None`: the client does not log in, and
+    /// everything is open to everybody.
     pub login: Option<(String, Password)>,
-    /// Under which znode everything is kept: an absolute path without a slash at the end; empty for
-    /// the root of the ensemble.
+    /// The znode under which everything is kept: an absolute path without a slash at the end; empty
+    /// for the root of the ensemble.
     pub root: String,
-    /// `session=DUR`: the session time-out to ask for. The ensemble has the last word.
+    /// `session=DUR`: the session time-out to ask for. The ensemble may choose another.
     pub session: Option<Duration>,
     /// `connect-timeout=DUR`: how long connecting may take; above zero.
     pub connect_timeout: Option<Duration>,
 }
 
 impl ZookeeperUrl {
-    /// Parses what follows `zookeeper:`.
+    /// Parses the rest of a URL behind `zookeeper:`.
     pub(super) fn parse(rest: &str) -> Result<Self, BadStoreUrl> {
         let (place, mut query) = UrlQuery::split(rest)?;
         let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
-        // The last @, since people forget to encode the one in their password.
+        // The login ends at the last @, since people forget to encode an @ in their password.
         let (login, place) = place.rsplit_once('@').unwrap_or(("", place));
         let (servers, root) = match place.find('/') {
             Some(at) => place.split_at(at),
@@ -54,7 +55,7 @@ impl ZookeeperUrl {
         })
     }
 
-    /// As ZooKeeper's own tools write them.
+    /// Returns the servers in the form of ZooKeeper's own tools.
     #[must_use]
     pub fn servers(&self) -> String {
         let servers = self.servers.iter().map(|(host, port)| match host.contains(':') {
@@ -73,7 +74,7 @@ fn parse_digest(login: &str) -> Result<Option<(String, Password)>, BadStoreUrl> 
     }
 }
 
-/// `/` alone is the root of the ensemble.
+/// Parses the path of a URL. `/` alone is the root of the ensemble.
 fn parse_root(path: &str) -> Result<String, BadStoreUrl> {
     let path = decode(path)?;
     let path = path.trim_end_matches('/');

@@ -1,10 +1,11 @@
-//! Tells the ledger what a call knows of clients while it executes a batch.
+//! Tells the ledger which clients are alive, as far as a call knows, while it executes a batch.
 
 use std::collections::BTreeSet;
 
 use seinpaal_proto::{Contact, Contacts, Inbox};
 
-/// The facts about clients while a batch is executed: which are gone, and which were asked about.
+/// The facts about clients while a batch is executed: the clients that are gone, and those about
+/// which the ledger asked.
 pub(super) struct KnownContacts<'a> {
     pub(super) gone: &'a BTreeSet<Inbox>,
     pub(super) asked: BTreeSet<Inbox>,
@@ -15,7 +16,8 @@ impl Contacts for KnownContacts<'_> {
         if self.gone.contains(&inbox) {
             return Contact::Dead;
         }
-        // It is taken to live. `settle_doubts` finds out, and executes again if it is gone.
+        // The client is taken for alive. `settle_doubts` finds out whether it is, and executes the
+        // batch again if it is gone.
         self.asked.insert(inbox);
         Contact::Listening
     }

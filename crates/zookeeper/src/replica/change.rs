@@ -1,5 +1,5 @@
-//! The change that a batch makes to a name's znodes: some more at the end of the log, or all of it
-//! packed.
+//! The change that a batch makes to a name's znodes: either an addition at the end of the log, or a
+//! new base with everything packed.
 
 use super::{
     super::{
@@ -11,11 +11,11 @@ use super::{
 use seinpaal_proto::State;
 use seinpaal_store::packed::{Packer, pack};
 
-/// The log is packed into the base above this many bytes, or above a quarter of the base if that is
-/// more.
+/// The length in bytes above which the log is packed into the base. If a quarter of the base is
+/// more, that counts.
 const LONG_LOG: usize = 24 << 10;
-/// How many hints outlive a packing. It is more than one call makes, so that a packing drops no
-/// hint of the call that packs.
+/// The number of hints that outlive a packing. It is more than one call makes, so that a packing
+/// drops no hint of the call that packs.
 const KEPT_HINTS: usize = 192;
 
 /// The change that a batch makes to a name's znodes.
@@ -45,7 +45,7 @@ pub(in super::super) enum NodeChange {
 }
 
 impl Replica {
-    /// The change that gives every client the writes in `recorded`.
+    /// Returns the change that gives every client the writes in `recorded`.
     pub(in super::super) fn change(
         &mut self,
         mut recorded: Packer,
@@ -68,8 +68,8 @@ impl Replica {
         }
         hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
         let log = node.log.len() + recorded.byte_count();
-        // What is appended counts as well. Otherwise a name would be found to be too long only when
-        // it is packed.
+        // The addition to the log counts as well. Otherwise a name would be found to be too long
+        // only when it is packed.
         let may_be_full = node.base.len() + log > longest_base && longest_base < LONGEST_BASE;
         if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
             return self.packed(version, header, hints);
@@ -77,6 +77,8 @@ impl Replica {
         NodeChange::Append { version, header, log: with_record(node.log.clone(), recorded) }
     }
 
+    /// Packs the whole state into a new base. The last hints begin the new log, for clients that
+    /// have not read them.
     fn packed(&mut self, version: i32, header: Header, hints: &[Hint]) -> NodeChange {
         let total = header.hints_before + (self.recent.len() + hints.len()) as u64;
         let all: Vec<&Hint> = self.recent.iter().chain(hints).collect();
@@ -111,7 +113,7 @@ impl Replica {
         !oldest.is_empty()
     }
 
-    /// Takes note that the change was written, so that the copy is as new as the znodes.
+    /// Notes that the change was written, so that the copy is as new as the znodes.
     pub(in super::super) fn keep(&mut self, change: NodeChange, hints: Vec<Hint>) {
         self.is_spoiled = false;
         let packs = matches!(change, NodeChange::Pack { .. });
@@ -135,11 +137,12 @@ impl Replica {
     }
 }
 
-/// A number for a new incarnation of a name. It is random, so that no call takes one incarnation
-/// for another.
+/// Returns a number for a new incarnation of a name. It is random, so that no call mistakes one
+/// incarnation for another.
 fn fresh() -> u64 {
     let mut bytes = [0; 8];
-    // Without random numbers nothing here would run: the client's own inbox was drawn before.
+    // Without random numbers nothing here would run, because the client's own inbox was drawn
+    // before.
     getrandom::fill(&mut bytes).map_or(0, |()| u64::from_le_bytes(bytes))
 }
 

@@ -1,4 +1,4 @@
-//! Items and payloads as rows, and the orders they stand in.
+//! Items and payloads as rows, and the orders in which items stand.
 
 use rusqlite::{OptionalExtension, Params, Result, Row, named_params};
 use seinpaal_proto::{
@@ -100,7 +100,8 @@ impl QueueRows<'_> {
         self.db.prepare_cached(sql)?.query_row(values, read).optional()
     }
 
-    /// An item must stand as the index says, or the two contradict each other.
+    /// Finds an item, which must have the standing of the index. Otherwise the index contradicts
+    /// the table.
     fn find_as(
         &self,
         sql: &str,
@@ -132,7 +133,7 @@ impl QueueRows<'_> {
         self.find_as(sql, [self.id()], |it| matches!(it, Standing::InWork(_)))
     }
 
-    /// As with the first items: they must stand as the index says.
+    /// Lists items, which must have the standing of the index, as the first items must.
     pub(super) fn list_items(&self, after: &ItemPosition, rows: u32) -> Result<Vec<Item>> {
         let queue = self.id();
         let list = |sql, key, id: &ItemId| self.list(sql, (queue, key, int(id.0), rows));
@@ -154,8 +155,8 @@ impl QueueRows<'_> {
         self.db.prepare_cached(sql)?.query_map(values, read)?.collect()
     }
 
-    /// Up to `most` distinct clients that work here, of those after this one; one step in the index
-    /// each.
+    /// Returns up to `most` distinct clients that work here, of those after this one. Each takes
+    /// one step in the index.
     pub(in super::super::super) fn workers(
         &self,
         after: Option<Inbox>,
@@ -217,7 +218,7 @@ impl QueueRows<'_> {
         Ok(())
     }
 
-    /// Every item has one, if only an empty one.
+    /// Reads the payload of an item. Every item has one, even if it is empty.
     pub(super) fn find_payload(&self, id: ItemId) -> Result<Vec<u8>> {
         let mut find = self.db.prepare_cached(PAYLOAD)?;
         let found = find.query_row((self.id(), int(id.0)), |row| row.get(0)).optional()?;

@@ -1,4 +1,4 @@
-//! The places of idle workers as rows, and the line they stand in.
+//! The places of idle workers as rows, and the line in which they stand.
 
 use rusqlite::{OptionalExtension, Params, Result, Row, params};
 use seinpaal_proto::{
@@ -56,14 +56,14 @@ impl QueueRows<'_> {
         self.db.prepare_cached(sql)?.query_row(values, read).optional()
     }
 
-    /// The clients of up to `most` idle workers, first in line first.
+    /// Returns the clients of up to `most` idle workers, in the order of the line.
     pub(in super::super::super) fn first_idle(&self, most: usize) -> Result<Vec<Inbox>> {
         let mut find = self.db.prepare_cached(IN_LINE)?;
         let inboxes = find.query_map((self.id(), most as u32), |row| inbox(row, 0))?;
         inboxes.collect()
     }
 
-    /// Up to `most` clients with a place here, called or not.
+    /// Returns up to `most` clients with a place here, called or not.
     pub(in super::super::super) fn idle(&self, most: u32) -> Result<Vec<Inbox>> {
         let sql = "SELECT inbox FROM place WHERE queue = ?1 LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;

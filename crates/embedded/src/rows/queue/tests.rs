@@ -29,7 +29,7 @@ fn column<T: FromSql>(db: &Connection, sql: &str, queue: i64) -> Vec<T> {
     find.query_map([queue], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Everything that the rows of a queue say, as B-trees.
+/// Reads all rows of a queue into B-trees.
 fn read_all(db: &Connection, rows: &mut QueueRows<'_>) -> MemoryQueue {
     let mut all = MemoryQueue::default();
     let Some(queue) = rows.id else { return all };

@@ -12,7 +12,7 @@ use seinpaal_store::{Certainty, StoreErrorKind};
 use super::{super::Rows, Oracle, Random, database};
 use crate::trouble;
 
-/// Changes rows behind the back of an index.
+/// Changes rows without changing an index of them.
 fn contradict(db: &Connection, index: &str, change: &str) {
     let schema = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name";
     db.execute_batch(&format!(
@@ -29,7 +29,7 @@ fn contradict(db: &Connection, index: &str, change: &str) {
 }
 
 /// Looks at the name once a second for a minute, and returns the first failure. Work that is left
-/// over is done at once, as a session does it, but with an end.
+/// over is done at once, as a session does it, but only up to a bound.
 fn trouble_in_a_minute(db: &Connection, name: &Name, who: Oracle) -> Option<StoreErrorKind> {
     for second in 0..60 {
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests: Vec::new() };

@@ -1,4 +1,4 @@
-//! The terms of a name, which its requests state: the limit, and which lock it is.
+//! The terms of a name, which its requests state: the limit, and the kind of lock.
 
 use super::super::{Contacts, Ledger};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     state::State,
 };
 
-/// The limit that is stored is not the one that the caller stated.
+/// A refusal, because the stored limit is not the one that the caller stated.
 pub(super) struct OtherLimit {
     stored: u32,
     stated: u32,
@@ -23,7 +23,7 @@ impl OtherLimit {
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Rule 11: the limit that this request newly states, if it may state one.
+    /// Returns the limit that this request newly states, if it may state one (rule 11).
     pub(super) fn stating(&self, want: &Acquire) -> Result<Option<u32>, OtherLimit> {
         let Some(rule) = want.limit else { return Ok(None) };
         let (stated, head) = (rule.limit.get(), &self.head);
@@ -39,8 +39,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(is_new.then_some(stated))
     }
 
-    /// The implied limit of 1 is stored like a stated one. It is not stored while a pinned limit is
-    /// in force: then nobody has said what is to be in force once the pinned limit is unset.
+    /// Stores the kind and the limit that a request states. The implied limit of 1 is stored like a
+    /// stated one, but not while a pinned limit is in force: no caller has then said which limit is
+    /// to follow the pinned one.
     pub(super) fn store_terms(&mut self, want: &Acquire, stating: Option<u32>, limit: u32) {
         self.head.kind = Some(want.kind);
         if stating.is_some() {

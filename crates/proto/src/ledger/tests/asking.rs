@@ -12,7 +12,7 @@ fn asked_for(ticket: u128, lease: u128, by: &str) -> Request {
     Request::AskHolder(AskHolder { ticket: ticket_of(ticket), lease: lease_of(lease), ask })
 }
 
-/// The people that asked, as a renewal by ticket tells.
+/// Returns the people that asked, as a renewal by ticket tells.
 fn told(world: &mut World, client: u128, lease: u128, ticket: u128) -> Vec<std::string::String> {
     let Reply::Tickets { tickets, .. } = world.renew(client, lease, &[ticket]) else { panic!() };
     let [TicketReply::Held { asks, .. }] = &tickets[..] else { panic!("{tickets:?}") };
@@ -47,9 +47,9 @@ fn a_holder_that_was_not_woken_cannot_renew_as_if_nothing_had_been_asked() {
     world.send(0, vec![asked_for(1, 70, "eve")]);
     assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs);
     assert_eq!(told(&mut world, 1, 9, 1), ["eve"]);
-    assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs, "it stays apart");
+    assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs, "the ticket stays apart");
     let renewed = world.one(1, renew_all(9, &[2], TTL));
-    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "the other is as before");
+    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "the other ticket is as before");
 }
 
 #[test]
@@ -58,7 +58,8 @@ fn a_late_copy_of_a_renewal_hides_no_ask() {
     world.take(1, want(1));
     for (lease, by) in [(70, "eve"), (71, "bob")] {
         world.send(0, vec![asked_for(1, lease, by)]);
-        // The holder sent this before, and does not read the answer to this copy.
+        // The holder sent this renewal before the ask, and does not read the answer to this late
+        // copy.
         told(&mut world, 1, 1, 1);
         let as_a_whole = world.one(1, renew_all(1, &[1], TTL));
         assert_eq!(as_a_whole, Reply::Gone, "nothing hides the ask of {by}");
@@ -79,7 +80,7 @@ fn a_ticket_that_was_asked_for_is_renewed_where_it_stands() {
         assert_eq!(world.snapshot().holders[0].valid_for, Some(TTL));
     }
     assert_eq!(world.one(1, release(1)), released(1, 0));
-    assert_eq!(world.state.leases().count(), 0, "its lease goes with it");
+    assert_eq!(world.state.leases().count(), 0, "the lease goes with the ticket");
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_detached_permit_lasts_its_ttl_whatever_becomes_of_its_client_and_is_taken_u
 }
 
 #[test]
-fn a_late_copy_of_a_detach_takes_the_ticket_from_nobody_who_has_attached_since() {
+fn a_late_copy_of_a_detach_takes_the_ticket_from_no_client_that_has_attached_since() {
     for taker in [1, 2] {
         let mut world = World::limited(1);
         let fence = world.take(1, want(1)).fence;
@@ -163,7 +163,7 @@ fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps() {
     let Fence(fence) = world.take(1, want(1)).fence;
     world.now += TTL / 4;
     let Reply::Tickets { valid_for, tickets } = world.renew(0, 1, &[1]) else { panic!() };
-    assert_eq!(valid_for, Some(TTL - TTL / 4), "what is left");
+    assert_eq!(valid_for, Some(TTL - TTL / 4), "the time that is left");
     assert!(matches!(&tickets[..], [TicketReply::Held { fence: f, .. }] if f.0 == fence));
     assert!(matches!(world.one(1, renew_all(1, &[1], TTL)), Reply::Renewed { .. }));
 }

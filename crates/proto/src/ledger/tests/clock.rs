@@ -1,4 +1,4 @@
-//! Rules 4, 15 and 16: the store's clock, and what its steps may do.
+//! Rules 4, 15 and 16: the store's clock, and the effects of its steps.
 
 use super::world::*;
 use crate::{

@@ -1,4 +1,4 @@
-//! Rule 18: what a call costs does not grow with what is kept.
+//! Rule 18: the cost of a call does not grow with the size of the state.
 
 use std::{convert::Infallible, vec, vec::Vec};
 
@@ -10,14 +10,14 @@ use crate::{
 };
 
 const MANY: u128 = 10_000;
-/// Calls that one small request may cost.
+/// The most calls of the state that one small request may cost.
 const SMALL: u32 = 40;
-/// Calls that one grant, expiry or forgetting may cost.
+/// The most calls of the state that one grant, expiry or forgetting may cost.
 const UNIT: u32 = 16;
-/// The work of one call.
+/// The most work of one call.
 const WORK: u32 = 128;
 
-/// A state that counts what it is asked.
+/// A state that counts the calls to it.
 struct Counted<'a> {
     state: &'a mut MemoryState,
     calls: u32,
@@ -79,7 +79,7 @@ fn patient(ticket: u128) -> Acquire {
     Acquire { margin: TTL, ..want(ticket) }
 }
 
-/// Ten thousand hold, each under a lease of its own, and as many wait.
+/// Returns a name with ten thousand holders, each under a lease of its own, and as many waiters.
 fn crowd() -> World {
     let mut world = World::limited(MANY as u32);
     for ticket in 1..=2 * MANY {

@@ -1,5 +1,5 @@
-//! Rows that the ledger did not write: it may answer anything, but it answers, and its work comes
-//! to an end.
+//! Rows that the ledger did not write. It may answer them in any way, but it answers, and its work
+//! comes to an end.
 
 use std::vec;
 

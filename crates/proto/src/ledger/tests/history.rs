@@ -1,4 +1,4 @@
-//! Random histories: whatever clients, people and clocks do, the rules hold after every step.
+//! Random histories: the rules hold after every step of clients, people and clocks.
 
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
@@ -15,7 +15,7 @@ const SEEDS: u64 = 150;
 const STEPS: usize = 300;
 const TICKETS: u64 = 24;
 const CLIENTS: u64 = 5;
-/// Half of them are the beginning of another.
+/// Half of these lists are the beginning of another one.
 const NAMINGS: [&str; 5] = ["a", "a,b", "a,b,c,d", "b,a,c", "c"];
 const WISHES: [&str; 8] = ["", "", "", "", "a", "b", "c,a", "d"];
 
@@ -84,7 +84,7 @@ impl Dice {
         }
     }
 
-    /// Time passes, the clock is set, clients come and go.
+    /// Lets time pass, sets the clock, or lets clients come and go.
     fn disturb(&mut self, world: &mut World) {
         match self.0.below(10) {
             0 => world.now -= self.span().min(world.now),
@@ -134,7 +134,7 @@ impl Judge {
         assert!(after.held <= most, "{} held of {most}", after.held);
     }
 
-    /// A waiter that still stands in line at the same place stood behind all that were served.
+    /// Checks that a waiter that keeps its place in line stood behind all that were served.
     fn nobody_is_passed(&self, after: &Snapshot, request: &Request) {
         let in_line = |row: &&WaiterRow| !row.unreachable;
         let waits = |ticket| after.waiters.iter().filter(in_line).any(|row| row.ticket == ticket);
@@ -161,9 +161,9 @@ impl Judge {
         self.fences = held;
     }
 
-    /// A waiter that is served before one that stays in line has no slot that the other wishes for,
-    /// and the other wishes for a slot that is held. A waiter that was in line and wished for slots
-    /// has them, unless it asks for others now.
+    /// Checks that a waiter that is served before one that stays in line has no slot that the other
+    /// wishes for, and that the other wishes for a held slot. A waiter that was in line and wished
+    /// for slots has them, unless it asks for other slots now.
     fn nobody_is_robbed(&self, after: &Snapshot, request: &Request) {
         let asks = |t| matches!(request, Request::Acquire(want) if want.ticket == t);
         let held = |ticket| after.holders.iter().find(|row| row.ticket == ticket);
@@ -187,12 +187,12 @@ impl Judge {
     }
 }
 
-/// Returns whether some of these slots are wished for.
+/// Returns whether the waiter wishes for some of these slots.
 fn wants(row: &WaiterRow, slots: &Slots) -> bool {
     !row.wishes.clone().take(slots).is_empty()
 }
 
-/// The first in line lacks permits or a slot that it wishes for.
+/// Checks that the first waiter in line lacks permits, or a slot that it wishes for.
 fn nobody_waits_for_nothing(after: &Snapshot) {
     let Some(first) = after.waiters.first().filter(|first| !first.unreachable) else { return };
     if after.paused.is_none() && after.held < after.limit {
@@ -204,7 +204,8 @@ fn nobody_waits_for_nothing(after: &Snapshot) {
 }
 
 impl World {
-    /// A snapshot of the state as it stands, which settling for a look would change.
+    /// Returns a snapshot of the present state. A look at the state itself would settle it, and so
+    /// change it.
     fn peek(&self) -> Snapshot {
         self.copy().snapshot()
     }
@@ -231,7 +232,7 @@ fn history(seed: u64) {
     everything_ends(&mut world);
 }
 
-/// When all clients are gone, so is everything but what was configured.
+/// Checks that when all clients are gone nothing is left but the settings.
 fn everything_ends(world: &mut World) {
     for client in 1..=u128::from(CLIENTS) {
         world.contacts.0.insert(client, Contact::Dead);

@@ -1,4 +1,4 @@
-//! Rules 3, 8 and 12: what time ends.
+//! Rules 3, 8 and 12: leases, places and memories that time ends.
 
 use std::vec;
 

@@ -1,4 +1,4 @@
-//! How long holds took, as the head of a name keeps it.
+//! The lengths of holds, as the head of a name keeps them.
 
 use std::{vec, vec::Vec};
 
@@ -8,7 +8,7 @@ use crate::{
     time::{Micros, SECOND},
 };
 
-/// The lengths that are kept of holds that took so long, the newest first.
+/// Returns these lengths as they are kept, the newest first.
 fn as_kept<const N: usize>(lengths: [Micros; N]) -> Vec<Micros> {
     let kept = |length| crate::RecentHolds::NONE.with(length).lengths().next();
     lengths.into_iter().filter_map(kept).collect()

@@ -14,7 +14,7 @@ fn names(grant: &Grant) -> String {
     grant.names.to_string()
 }
 
-/// The slots of each that was granted by this step.
+/// Returns the slots of each ticket that this step granted.
 fn told(outcome: &crate::Outcome) -> Vec<(u128, String)> {
     let granted = outcome.wakeups.iter().filter_map(|wakeup| match &wakeup.what {
         What::Granted { slots, .. } => Some((number_of(wakeup.ticket), slots.to_string())),
@@ -84,7 +84,7 @@ fn more_wishes_than_permits_are_refused() {
 }
 
 #[test]
-fn a_request_waits_for_the_slot_it_names_and_holds_up_nobody_who_can_have_another() {
+fn a_request_waits_for_the_slot_it_names_and_holds_up_no_waiter_that_can_have_another() {
     let mut world = World::named(THREE);
     world.take(1, wishing(1, "board-b"));
     world.queue(2, wishing(2, "board-b"));
@@ -96,7 +96,7 @@ fn a_request_waits_for_the_slot_it_names_and_holds_up_nobody_who_can_have_anothe
 }
 
 #[test]
-fn nobody_who_comes_later_takes_a_slot_that_is_waited_for() {
+fn no_later_waiter_takes_a_slot_that_is_waited_for() {
     let mut world = World::named(THREE);
     world.take(1, permits(1, 3));
     world.queue(2, wishing(2, "GPU-0,board-b"));
@@ -209,7 +209,7 @@ fn a_mutex_gets_no_names_for_its_slots() {
 }
 
 #[test]
-fn one_step_looks_at_a_page_of_those_who_wish_and_the_next_at_those_behind_it() {
+fn one_step_looks_at_a_page_of_waiters_with_wishes_and_the_next_at_those_behind_it() {
     let mut world = World::named("a,b");
     world.take(1, wishing(1, "a"));
     world.take(1, wishing(2, "b"));
@@ -217,7 +217,7 @@ fn one_step_looks_at_a_page_of_those_who_wish_and_the_next_at_those_behind_it() 
         world.queue(3, Acquire { waiter_lease: lease_of(7), ..wishing(ticket, "a") });
     }
     world.queue(4, want(4));
-    assert!(told(&world.release(1, 2)).is_empty(), "it is behind the page");
+    assert!(told(&world.release(1, 2)).is_empty(), "the waiter stands behind the page");
     let outcome = world.send(3, vec![cancel(1_000)]);
     assert_eq!(told(&outcome), [(4, "1".to_string())]);
 }

@@ -119,8 +119,8 @@ fn a_wakeup_does_not_repeat_what_the_reply_says() {
     assert!(matches!(outcome.replies.replies[0], Reply::Granted(_)));
 }
 
-/// A world in which the kernel vouches for clients 1 to 3, of which 1 holds and 2 and 3 stand in
-/// line.
+/// Returns a world in which the kernel vouches for clients 1 to 3. Client 1 holds, and clients 2
+/// and 3 stand in line.
 fn vouched() -> World {
     let mut world = World::limited(1);
     for client in 1..=3 {
@@ -132,7 +132,7 @@ fn vouched() -> World {
     world
 }
 
-/// Lets time pass in steps in which client 3 renews its place.
+/// Lets time pass, in steps in which client 3 renews its place.
 fn wait(world: &mut World, time: crate::time::Micros) {
     for _ in 0..time / SECOND {
         world.now += SECOND;
@@ -144,7 +144,11 @@ fn wait(world: &mut World, time: crate::time::Micros) {
 fn a_client_that_confirmed_its_grant_keeps_it_for_as_long_as_it_lives() {
     let mut world = vouched();
     world.release(1, 1);
-    assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL), "until it has said so");
+    assert_eq!(
+        world.snapshot().holders[0].valid_for,
+        Some(WAITER_TTL),
+        "until the client is heard from"
+    );
     assert_eq!(world.take(2, want(2)).valid_for, None);
     assert_eq!(world.snapshot().holders[0].valid_for, None);
     wait(&mut world, 20 * TTL);

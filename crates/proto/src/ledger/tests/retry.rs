@@ -1,4 +1,4 @@
-//! Rule 9: whatever is sent twice happens once.
+//! Rule 9: a request that is sent twice is executed once.
 
 use std::{vec, vec::Vec};
 

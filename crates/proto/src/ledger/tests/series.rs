@@ -1,11 +1,11 @@
-//! Rule 9: what is over is remembered by series.
+//! Rule 9: ended tickets are remembered by series.
 
 use std::vec;
 
 use super::world::*;
 use crate::{Acquire, Cause, LeaseId, Reply, Request, Series, Ticket, time::SECOND};
 
-/// A ticket of the one series here.
+/// Returns a ticket of the one series that these tests use.
 fn nth(number: u32) -> Ticket {
     Series(7 << 32).ticket(number)
 }
@@ -136,7 +136,7 @@ fn sixty_four_causes_are_remembered_and_the_lowest_number_goes_first() {
         [Cause::Released, Cause::Cancelled]
     );
     let kept = (1..=70).filter(|number| cause(&mut world, *number) == Cause::Cancelled).count();
-    assert_eq!(kept, 1, "the others were over when they were given up");
+    assert_eq!(kept, 1, "the other tickets were over when they were given up");
 
     let mut world = World::limited(3);
     for number in 1..=70 {

@@ -1,4 +1,4 @@
-//! Pausing, evicting, inspecting: what people do to a name.
+//! Pausing, evicting, inspecting: the acts of people at a name.
 
 use std::{string::String, vec};
 

@@ -1,4 +1,4 @@
-//! What is said of why a waiter waits, against what the ledger then does.
+//! Compares the reasons that are given for a wait with the next steps of the ledger.
 
 use std::{collections::BTreeSet, vec, vec::Vec};
 
@@ -16,12 +16,15 @@ pub(super) fn waits(seen: &Snapshot, ticket: Ticket) -> Waits {
     }
 }
 
-/// Every waiter has a reason, and every reason agrees with what the snapshot shows.
+/// Checks that every waiter has a reason, and that every reason agrees with the snapshot.
 pub(super) fn everybody_is_told_the_truth(seen: &Snapshot) {
     let estimates = seen.estimates(&HoldLengths::from(seen.recent));
     for (at, row) in seen.waiters.iter().enumerate() {
         let told = waits(seen, row.ticket);
-        assert_eq!(told.estimate, estimates[at], "of all at once as of one: {seen:?}");
+        assert_eq!(
+            told.estimate, estimates[at],
+            "estimates of all at once and of one agree: {seen:?}"
+        );
         assert!(!told.reasons.is_empty());
         let ahead = seen.waiters[..at].iter().filter(|row| !row.unreachable).count();
         for reason in &told.reasons {
@@ -99,8 +102,8 @@ fn estimate_agrees(seen: &Snapshot, row: &WaiterRow, told: &Waits) {
     }
 }
 
-/// Of a name that is resumed and resized, exactly those are granted that are told of as about to be
-/// served.
+/// Checks, at a name that is resumed and resized, that exactly those waiters are granted which were
+/// told that they are about to be served.
 pub(super) fn what_is_foretold_comes_true(mut world: World, limit: u32) {
     world.contacts.0.clear(); // everybody listens
     let now = world.snapshot();
@@ -124,13 +127,13 @@ pub(super) fn what_is_foretold_comes_true(mut world: World, limit: u32) {
     assert_eq!(foretold, granted, "{foreseen:?}");
 }
 
-/// Of the holder, how long its lease has not been renewed, if it should have been.
+/// Returns how long ago the holder's lease was renewed, if the holder should have renewed it since.
 fn not_renewed(world: &mut World) -> Option<Micros> {
     world.snapshot().holders[0].not_renewed_for()
 }
 
-/// A permit that was handed over lasts only as long as the place did, until its holder is heard
-/// from. That is no sign of a death.
+/// A permit that was handed over lasts only as long as its place did, until its holder is heard
+/// from. Such a short lease is no sign of a death.
 #[test]
 fn a_permit_that_was_handed_over_is_late_only_when_its_holder_should_have_been_heard() {
     let mut world = World::limited(1);
@@ -142,9 +145,9 @@ fn a_permit_that_was_handed_over_is_late_only_when_its_holder_should_have_been_h
     assert_eq!(world.holders(), [2]);
     let left = world.snapshot().holders[0].valid_for.unwrap();
     assert!(left < TTL / 2, "the lease is a short one: {left}");
-    assert_eq!(not_renewed(&mut world), None, "it was handed over this moment");
+    assert_eq!(not_renewed(&mut world), None, "the permit was handed over just now");
     world.now += left / 2;
     assert_eq!(not_renewed(&mut world), None, "a client that waits looks more often than that");
     world.now += 2;
-    assert_eq!(not_renewed(&mut world), Some(left / 2 + 2), "since it was handed over");
+    assert_eq!(not_renewed(&mut world), Some(left / 2 + 2), "since the permit was handed over");
 }

@@ -9,12 +9,12 @@ use crate::{
     time::{Micros, SECOND, UNBOUNDED, WAITER_TTL, margin},
 };
 
-/// Tickets are numbers here, each the first of a series of its own.
+/// Returns the ticket of a number. Each is the first of a series of its own.
 pub(super) fn ticket_of(number: u128) -> Ticket {
     Ticket(number << 32 | 1)
 }
 
-/// The lease with this number.
+/// Returns the lease with this number.
 pub(super) fn lease_of(number: u128) -> LeaseId {
     LeaseId(number << 32)
 }
@@ -23,10 +23,11 @@ pub(super) fn number_of(ticket: Ticket) -> u128 {
     ticket.0 >> 32
 }
 
-/// The ttl of every request that names none.
+/// The ttl of every request that states none.
 pub(super) const TTL: Micros = 30 * SECOND;
 
-/// Clients are numbers; client 0 has no inbox. Everybody listens unless said otherwise.
+/// A name with its clients, which are numbers. Client 0 has no inbox. Every client listens unless a
+/// test says otherwise.
 pub(super) struct World {
     pub(super) state: MemoryState,
     pub(super) contacts: Oracle,
@@ -34,7 +35,7 @@ pub(super) struct World {
     pub(super) fence_seen: u64,
 }
 
-/// What the store knows of its clients, and how long its restart guard lasts.
+/// The store's knowledge of its clients, and the length of its restart guard.
 #[derive(Default)]
 pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>, pub(super) Option<Micros>);
 
@@ -54,14 +55,14 @@ impl World {
         Self { state, contacts, now: 1_000_000 * SECOND, fence_seen: 0 }
     }
 
-    /// A name with this limit, stored on purpose.
+    /// Makes a name with this limit, which an operator pinned.
     pub(super) fn limited(limit: u32) -> Self {
         let mut world = Self::new();
         world.resize(limit);
         world
     }
 
-    /// A name whose slots have these names.
+    /// Makes a name whose slots have these names.
     pub(super) fn named(names: &str) -> Self {
         let mut world = Self::new();
         world.send(99, vec![naming(names)]);
@@ -89,7 +90,7 @@ impl World {
         self.one(client, Request::Acquire(want))
     }
 
-    /// Acquires what must be had at once.
+    /// Acquires permits that must be granted at once.
     pub(super) fn take(&mut self, client: u128, want: Acquire) -> Grant {
         match self.acquire(client, want) {
             Reply::Granted(grant) => grant,
@@ -97,7 +98,7 @@ impl World {
         }
     }
 
-    /// Acquires what must be waited for.
+    /// Acquires permits for which the client must wait.
     pub(super) fn queue(&mut self, client: u128, want: Acquire) {
         let reply = self.acquire(client, want);
         assert!(matches!(reply, Reply::Queued { .. }), "not queued: {reply:?}");
@@ -111,7 +112,7 @@ impl World {
         self.one(client, renew(lease, tickets))
     }
 
-    /// Takes over a ticket that can be had.
+    /// Takes over a ticket that another client can have.
     pub(super) fn attach(&mut self, client: u128, want: Attach) -> Grant {
         match self.one(client, Request::Attach(want)) {
             Reply::Granted(grant) => grant,
@@ -145,13 +146,13 @@ impl World {
         self.snapshot().holders.iter().map(|row| number_of(row.ticket)).collect()
     }
 
-    /// In the order of service, those that are passed over last.
+    /// Returns the waiters in the order of service, those that are passed over last.
     pub(super) fn waiters(&mut self) -> Vec<u128> {
         self.snapshot().waiters.iter().map(|row| number_of(row.ticket)).collect()
     }
 }
 
-/// A request for one permit under leases of its own.
+/// Returns a request for one permit under leases of its own.
 pub(super) fn want(ticket: u128) -> Acquire {
     Acquire {
         ticket: ticket_of(ticket),
@@ -175,7 +176,7 @@ pub(super) fn permits(ticket: u128, count: u32) -> Acquire {
     Acquire { permits: Permits::new(count).unwrap(), ..want(ticket) }
 }
 
-/// A request for one of these slots each.
+/// Returns a request for one of each of these slots.
 pub(super) fn wishing(ticket: u128, names: &str) -> Acquire {
     let wishes: SlotNames = names.parse().unwrap();
     Acquire { wishes: wishes.clone(), ..permits(ticket, wishes.count()) }
@@ -203,7 +204,7 @@ pub(super) fn cancel(ticket: u128) -> Request {
     Request::Cancel { ticket: ticket_of(ticket), remember: TTL, attach: None }
 }
 
-/// A request to take over a ticket, under this lease.
+/// Returns a request to take over a ticket, under this lease.
 pub(super) fn attach(ticket: u128, lease: u128) -> Attach {
     Attach {
         ticket: ticket_of(ticket),
@@ -215,7 +216,7 @@ pub(super) fn attach(ticket: u128, lease: u128) -> Attach {
     }
 }
 
-/// A request to leave the last grant of the ticket to itself.
+/// Returns a request to leave the last grant of the ticket without an owner.
 pub(super) fn detach(ticket: u128) -> Request {
     detach_grant(ticket, Fence(UNBOUNDED))
 }
@@ -239,7 +240,7 @@ pub(super) fn renew_all(lease: u128, tickets: &[u128], ttl: Micros) -> Request {
     Request::Renew(Renew { lease: lease_of(lease), ttl, margin: margin(ttl), whom })
 }
 
-/// The tickets that an outcome tells of their grant.
+/// Returns the tickets whose grant an outcome tells of.
 pub(super) fn granted(outcome: &Outcome) -> Vec<u128> {
     let told = |wakeup: &&Wakeup| matches!(wakeup.what, What::Granted { .. });
     outcome.wakeups.iter().filter(told).map(|wakeup| number_of(wakeup.ticket)).collect()

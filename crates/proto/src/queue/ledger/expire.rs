@@ -1,4 +1,4 @@
-//! Expiry: time ends leases, and what the ledger remembers.
+//! Expiry: time ends leases, and the memory of sessions and keys.
 
 use super::Ledger;
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more,
-    /// by the store's; as for semaphores.
+    /// Ends the leases that have run out, as for semaphores. The ledger's clock decides. If nobody
+    /// listens at the inbox of the worker, the store's clock decides as well.
     pub(super) fn expire(&mut self) -> Result<(), S::Error> {
         while let Some((item, work)) = worked(self.first_work_by_end()?) {
             if work.ends > self.head.clock || !self.has_work() {
@@ -36,7 +36,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// The kernel says that the worker lives: as good as a renewal.
+    /// Renews a lease whose worker lives, as the kernel says.
     fn vouch(&mut self, mut item: Item) -> Result<(), S::Error> {
         if let Standing::InWork(work) = &mut item.standing {
             work.ends = self.head.clock + work.ttl;
@@ -45,10 +45,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_item(&item)
     }
 
-    /// The worker listens, so only the ledger's clock can end its lease.
+    /// Lets only the ledger's clock end a lease whose worker listens.
     fn trust(&mut self, mut item: Item) -> Result<(), S::Error> {
         if let Standing::InWork(work) = &mut item.standing {
-            // At least 1 later, or the lease would be found again by this very loop.
+            // The end moves by at least 1. Otherwise this very loop would find the lease again.
             work.ends_wall = self.now + work.ends.saturating_sub(self.head.clock).max(1);
         }
         self.state.put_item(&item)

@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Extends deliveries that go on, under the session that asks. In this way a delivery can be
-    /// handed to another process.
+    /// Extends deliveries that are not over, and makes the session that asks their owner. In this
+    /// way a delivery can be handed to another process.
     pub(super) fn renew(&mut self, renew: &Renew) -> Result<Reply, S::Error> {
         let mut lost = Vec::new();
         for delivery in &renew.deliveries {
@@ -41,6 +41,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_item(&item)
     }
 
+    /// Ends a delivery in the way that its worker reports.
     pub(super) fn finish_delivery(
         &mut self,
         delivery: Delivery,
@@ -64,14 +65,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// The item is in no order until it is put into one.
+    /// Notes that an item is not in work any more. It is then in no order until the caller puts it
+    /// into one.
     pub(super) fn stop_work(&mut self, item: &Item) -> Result<(), S::Error> {
         self.head.in_work = self.head.in_work.saturating_sub(1);
         self.make_room(item.group.as_ref())
     }
 
-    /// A delivery has ended and the item is not done. It is delivered again, or it is dead if this
-    /// was its last delivery.
+    /// Ends a delivery that did not finish the item. The item is delivered again, or is dead if
+    /// this was its last delivery.
     pub(super) fn fail(
         &mut self,
         mut item: Item,
@@ -95,7 +97,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             if planted(Mistake::QueuePlaceLost) {
                 item.rank = rank(self.next_number(), &item);
             }
-            // With its old rank it stands where it stood before.
+            // The item has its old rank, so it stands where it stood before.
             return self.make_ready(item);
         }
         self.delay(item, self.now.saturating_add(delay).min(UNBOUNDED))

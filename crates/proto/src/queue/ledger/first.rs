@@ -1,4 +1,4 @@
-//! The first item of an order. Where the head counts no items, the ledger does not ask the store,
+//! The first item of an order. If the head counts no items, the ledger does not ask the store,
 //! since each question costs a statement or a call.
 
 use super::Ledger;

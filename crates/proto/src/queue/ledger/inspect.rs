@@ -1,4 +1,4 @@
-//! Reading.
+//! Reading everything about a queue.
 
 use super::Ledger;
 use crate::{

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// One page while it is filled.
+/// A page while it is filled.
 struct Page {
     rows: Vec<ItemRow>,
     /// The last item that was looked at.
@@ -28,8 +28,9 @@ struct Page {
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Looks at no more items and reads no more payload than one call may, however many are asked
-    /// for. So a page can have fewer rows than asked for, and another page behind it.
+    /// Lists a page of items. It looks at no more items and reads no more payload than one call
+    /// may, however many rows were asked for. So a page can have fewer rows than asked for, and
+    /// another page behind it.
     pub(super) fn list(&mut self, after: &ItemPosition, rows: u32) -> Result<Reply, S::Error> {
         let left = rows.clamp(1, Batch::MOST_ROWS);
         let mut page = Page { rows: Vec::new(), at: after.clone(), left, room: MOST_PAYLOAD };
@@ -50,11 +51,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Returns whether there was room for it.
+    /// Adds an item to the page. Returns whether there was room for it.
     fn add_row(&mut self, page: &mut Page, item: Item) -> Result<bool, S::Error> {
         let is_grouped = matches!(page.at, ItemPosition::Grouped(..));
         let at = ItemPosition::of(&item, is_grouped);
-        // The first one of a group stands in the order of all, too. It was listed with its group.
+        // The first item of a group stands in the order of all, too. It was listed with its group.
         let is_elsewhere = matches!(at, ItemPosition::Open(..)) && item.group.is_some();
         if !is_elsewhere {
             let bytes = item.bytes as usize;

@@ -1,8 +1,8 @@
-//! The order of service: the ready items, and those of them that are in the order of all.
+//! The order of service: the ready items, and the order of all, from which items are delivered.
 //!
-//! An item without a group is in it. Of the items of a group it is the first one, while the group
-//! has room. So the first there is the next to deliver, however many items of full groups came
-//! before it.
+//! An item without a group is in the order of all. Of the items of a group, only the first is in
+//! it, and only while the group has room. So the first item there is the next to deliver, however
+//! many items of full groups came before it.
 
 use alloc::string::{String, ToString};
 
@@ -18,13 +18,13 @@ use crate::{
     time::Micros,
 };
 
-/// Where an item stands that entered the order at `at`.
+/// Returns the rank of an item that entered the order at `at`.
 pub(super) fn rank(at: Micros, item: &Item) -> i64 {
     at as i64 - i64::from(item.priority.get()) * AGING as i64
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Puts an item that is in no order into that of its rank.
+    /// Puts an item that is in no order into the order of service, at its rank.
     pub(super) fn make_ready(&mut self, mut item: Item) -> Result<(), S::Error> {
         self.head.ready += 1;
         let Some(group) = item.group.clone() else {
@@ -33,7 +33,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return self.state.put_item(&item);
         };
         item.standing = Standing::Ready { open: false };
-        // Before `open_first`, which asks the store for the first item of the group.
+        // The item is written before `open_first`, which asks the store for the first item of the
+        // group.
         self.state.put_item(&item)?;
         let mut counts = self.state.group(&group)?;
         counts.ready += 1;
@@ -48,8 +49,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_group(&group, &counts)
     }
 
-    /// An item was taken out of the order, in which it stood like this. Its group's next one takes
-    /// its place.
+    /// Takes an item out of the order of service, in which it stood as `item` says. The next item
+    /// of its group takes its place.
     pub(super) fn leave_ready(&mut self, item: &Item, into_work: bool) -> Result<(), S::Error> {
         self.head.ready = self.head.ready.saturating_sub(1);
         if item.standing == (Standing::Ready { open: true }) {
@@ -66,7 +67,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_group(group, &counts)
     }
 
-    /// An item of this group is not in work any more.
+    /// Notes that an item of this group is not in work any more.
     pub(super) fn make_room(&mut self, group: Option<&Name>) -> Result<(), S::Error> {
         let Some(group) = group else { return Ok(()) };
         let mut counts = self.state.group(group)?;
@@ -75,7 +76,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_group(group, &counts)
     }
 
-    /// Puts the first item of a group into the order of all, if the group has room and none there.
+    /// Puts the first item of a group into the order of all, if the group has room and no item
+    /// there.
     fn open_first(&mut self, group: &Name, counts: &mut Group) -> Result<(), S::Error> {
         if counts.front.is_some() || counts.ready == 0 || !self.has_room(counts) {
             return Ok(());
@@ -100,8 +102,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.group_limit.is_none_or(|limit| counts.in_work < limit + more)
     }
 
-    /// The next item to deliver. Fronts of groups that are full since the limit was lowered are
-    /// passed.
+    /// Returns the next item to deliver. It passes over the items of groups that have been full
+    /// since the limit was lowered.
     pub(super) fn next_open(&mut self) -> Result<Option<Item>, S::Error> {
         while let Some(item) = self.state.first_open()? {
             let Some(group) = item.group.clone() else { return Ok(Some(item)) };
@@ -118,7 +120,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(None)
     }
 
-    /// After the limit of groups was changed: those that were full and have room now come in again.
+    /// Lets in the groups that were full and have room now, after the limit of groups was changed.
     pub(super) fn reopen(&mut self) -> Result<(), S::Error> {
         while let Some(after) = self.head.reopen.take() {
             // The head keeps the last group that was looked at. A call that runs out of work lets
@@ -140,7 +142,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.reopen()
     }
 
-    /// Items that fell due enter the order where they were due.
+    /// Puts items that fell due into the order, at the time when they were due.
     pub(super) fn take_due(&mut self) -> Result<(), S::Error> {
         while let Some(mut item) = self.first_delayed()? {
             let Standing::Delayed { due } = item.standing else { break };
@@ -161,9 +163,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_item(&item)
     }
 
-    /// An item by number that is ready or delayed leaves the queue.
+    /// Removes an item by its number, which is ready or delayed.
     pub(super) fn remove_waiting(&mut self, item: &Item) -> Result<(), S::Error> {
-        // Before its group is asked for the next item, which must not be this one.
+        // The item is removed before its group is asked for the next one, which must not be this
+        // one.
         self.remove(item)?;
         match item.standing {
             Standing::Ready { .. } => self.leave_ready(item, false)?,

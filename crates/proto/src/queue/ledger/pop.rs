@@ -16,14 +16,15 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Delivers items to the sender, and puts it in line if it wants more.
     pub(super) fn pop(&mut self, pop: &Pop) -> Result<Reply, S::Error> {
         // The worker has come, so it is neither in line nor called any more. It gets a new place
-        // below if it wants more than there is.
+        // below if it wants more items than there are.
         self.leave_line(self.asker)?;
         let mut items = Vec::new();
         while (items.len() as u32) < pop.items && self.delivers() {
             let Some(item) = self.next_open()? else { break };
-            // The first item goes out however long it is. Otherwise it would stand first for ever.
+            // The first item goes out however long it is. Otherwise it would be the first for ever.
             if !items.is_empty() && item.bytes as usize > self.room {
                 break;
             }
@@ -41,6 +42,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.paused.is_none() && self.head.limit.is_none_or(|limit| self.head.in_work < limit)
     }
 
+    /// Puts an item in work, with a lease for the sender.
     fn deliver(&mut self, ready: Item, pop: &Pop) -> Result<Popped, S::Error> {
         let mut item = ready.clone();
         self.head.in_work += 1;
@@ -55,13 +57,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             ends: self.head.clock + pop.ttl,
             ends_wall: self.now + pop.ttl,
         });
-        // Before it leaves the order: its group is asked for the next item then, which must not be
-        // this one.
+        // The item is written before it leaves the order, because its group is then asked for the
+        // next item, which must not be this one.
         self.state.put_item(&item)?;
         self.leave_ready(&ready, true)?;
         self.hand_out(&item)
     }
 
+    /// Reads an item as its worker gets it, and counts its payload against the answer's room.
     fn hand_out(&mut self, item: &Item) -> Result<Popped, S::Error> {
         self.room = self.room.saturating_sub(item.bytes as usize);
         let fence = item.work().map_or(Fence(0), |work| work.fence);
@@ -77,7 +80,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// The answer to a pop was lost: the same items again, but for those that are over.
+    /// Answers a pop again whose answer was lost, with the same items except those that are over.
     pub(super) fn deliver_again(&mut self, before: &[Popped]) -> Result<Reply, S::Error> {
         let mut items = Vec::new();
         for Popped { delivery, .. } in before {
@@ -88,7 +91,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.popped(items)
     }
 
-    /// The time that the answer promises from now holds for every item in it.
+    /// Makes the answer to a pop. The time that it promises holds for every item in it.
     fn popped(&mut self, items: Vec<Popped>) -> Result<Reply, S::Error> {
         let mut least = None;
         for popped in &items {
@@ -129,7 +132,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Left)
     }
 
-    /// Takes a worker's place away, in line or called.
+    /// Takes away a worker's place, in line or called.
     pub(super) fn leave_line(&mut self, inbox: Inbox) -> Result<(), S::Error> {
         if self.head.idle == 0 && self.head.called == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Putting items in.
+//! Putting items into the queue.
 
 use super::{Ledger, order::rank};
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Puts an item into the queue, unless its key is remembered.
     pub(super) fn push(&mut self, push: &Push) -> Result<Reply, S::Error> {
         if let Some(dedup) = &push.dedup
             && let Some(known) = self.state.key(&dedup.key)?
@@ -52,7 +53,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         item
     }
 
-    /// When an item enters the order; `None`: at once.
+    /// Returns when an item enters the order; `None`: at once.
     fn due(&self, due: Due) -> Option<Micros> {
         let at = match due {
             Due::Now => return None,
@@ -70,14 +71,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Some(dedup) = push.dedup.as_ref().filter(|dedup| dedup.window > 0) else {
             return Ok(());
         };
-        // A key whose time is over stays until some call forgets it. It is counted already.
+        // A key whose time is over stays until some call forgets it. The head counts it already.
         let is_new = self.state.key(&dedup.key)?.is_none();
         self.head.keys += u32::from(is_new);
         let until = self.now.saturating_add(dedup.window).min(UNBOUNDED);
         self.state.put_key(&Dedupped { key: dedup.key.clone(), id, until })
     }
 
-    /// A cancelled item may be pushed again.
+    /// Forgets the key of an item that was cancelled, so that the item may be pushed again.
     pub(super) fn forget_key_of(&mut self, item: &Item) -> Result<(), S::Error> {
         let Some(key) = &item.key else { return Ok(()) };
         if self.state.key(key)?.is_some_and(|known| known.id == item.id) {

@@ -1,4 +1,4 @@
-//! The acts of people: limits, pauses, cancelling, dead letters.
+//! The acts of operators: limits, pauses, cancelling, dead letters.
 
 use super::{Ledger, order::rank};
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Lowering a limit ends nothing that is in work, and admits nothing until it fits.
+    /// Changes a setting. A lower limit ends no delivery, and admits none until the number in work
+    /// fits.
     pub(super) fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
         match change {
             Configure::Limit(limit) => self.head.limit = limit.map(|limit| limit.get()),
@@ -29,6 +30,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Configured { limit, group_limit })
     }
 
+    /// Removes an item that is not dead. Its worker is told, if it has one.
     pub(super) fn cancel(&mut self, id: ItemId, spares_work: bool) -> Result<Reply, S::Error> {
         let can_be_cancelled = |it: &Standing| match it {
             Standing::Dead { .. } => false,
@@ -50,8 +52,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Cancelled { id, was: item.standing.state() })
     }
 
-    /// At the end of the line, with all its deliveries before it. What happened stays in its
-    /// history.
+    /// Puts a dead letter at the end of the line, with all its deliveries before it. Its history
+    /// keeps its former deliveries.
     pub(super) fn replay(&mut self, id: ItemId) -> Result<Reply, S::Error> {
         let Some(mut item) = self.dead_letter(id)? else { return Ok(Reply::Unknown { id }) };
         self.head.dead = self.head.dead.saturating_sub(1);
@@ -72,11 +74,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.item_if(id, |it| matches!(it, Standing::Dead { .. }))
     }
 
+    /// Removes as many items as the work of this call allows.
     pub(super) fn purge(&mut self, what: Purge) -> Result<Reply, S::Error> {
         let (mut removed, backlog) = (0, self.backlog);
         while let Some(item) = self.next_to_purge(what)? {
             if !self.has_work() {
-                // The client that purges asks again, and nobody else has to.
+                // The client that purges asks again, so no other client has to.
                 self.backlog = backlog;
                 return Ok(Reply::Purged { removed, more: true });
             }

@@ -1,4 +1,5 @@
-//! Idle workers: who is called for what is available, and who watches for what happens by itself.
+//! Idle workers: which of them are called for available items, and which one watches for the next
+//! event that comes by time.
 
 use super::{CALL_WAIT, Ledger, PLACE_TTL};
 use crate::{
@@ -13,10 +14,11 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Calls as many workers as what is available needs, but for those that were called already and
-    /// will come. Nothing is given to them before they do.
+    /// Calls as many workers as the available items need, less those that were called already and
+    /// will come. A called worker is given nothing before it comes.
     pub(super) fn call_workers(&mut self) -> Result<(), S::Error> {
-        // First, because `wanted` counts them, and others are called only beyond that.
+        // Unanswered calls are forgotten first: `wanted` counts them, and more workers are called
+        // only beyond that number.
         self.forget_unanswered_calls()?;
         if self.is_empty() {
             self.call_those_that_drain()?;
@@ -31,8 +33,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// How many items could be delivered now. A group counts with one item, because taking that
-    /// item makes the next one available.
+    /// Returns how many items could be delivered now. A group counts with one item, because taking
+    /// that item makes the next one available.
     fn available(&self) -> u32 {
         if !self.delivers() {
             return 0;
@@ -48,7 +50,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn call_those_that_drain(&mut self) -> Result<(), S::Error> {
         while let Some(first) = self.first_reachable()? {
-            // Those that drain stand first, so there are none behind one that does not.
+            // Workers that drain stand first, so there are none behind a worker that does not.
             if !first.drains || !self.has_work() {
                 break;
             }
@@ -67,12 +69,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// A worker that was called and did not ask within its time is skipped. It can ask again at any
-    /// time.
+    /// Skips a called worker that did not ask within its time. It can ask again at any time.
     fn forget_unanswered_calls(&mut self) -> Result<(), S::Error> {
         while let Some(place) = self.first_called()? {
             let WorkerCall::Since(at) = place.call else { break };
-            // In either direction: a call from before the clock was set back is over, too.
+            // A call that lies in the future was made before the clock was set back, and is over,
+            // too.
             if at.abs_diff(self.now) < CALL_WAIT || !self.has_work() {
                 break;
             }
@@ -81,9 +83,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// The first worker in line that can be reached. Workers that cannot be reached lose their
-    /// place. So do workers whose place has ended, and a watcher that has not looked in time. They
-    /// ask again when they are back.
+    /// Returns the first worker in line that can be reached. Workers that cannot be reached lose
+    /// their places, and so do workers whose place has ended and a watcher that has not looked in
+    /// time. They ask again when they are back.
     fn first_reachable(&mut self) -> Result<Option<Place>, S::Error> {
         while let Some(place) = self.first_in_line()? {
             if self.is_in_time(&place)
@@ -115,13 +117,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let has_overslept = self.head.watch == Some(place.inbox)
             && place.inbox != self.asker
             && self.head.watch_at + CALL_WAIT < self.now;
-        // A place that ends later than any can was given before the clock was set back.
+        // A place that ends later than any place can was given before the clock was set back.
         let ends_in_time = self.now < place.until && place.until <= self.now + PLACE_TTL;
         ends_in_time && !has_overslept
     }
 
-    /// Tells the first in line when something can happen by itself, unless it will look by then
-    /// anyway.
+    /// Tells the first worker in line when the next event comes by time, unless it will look by
+    /// then anyway.
     pub(super) fn tell_watch(&mut self) -> Result<Option<Micros>, S::Error> {
         let at = if self.head.idle == 0 { None } else { self.next_event()? };
         let first = match at {
@@ -149,11 +151,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(None)
     }
 
-    /// When something can next happen though nobody asks for anything, on the store's clock.
-    /// Looking at least every `bound` keeps the ledger's clock at full speed.
+    /// Returns when the next event can come without a request, on the store's clock. It is at most
+    /// `bound` away, because looking that often keeps the ledger's clock at full speed.
     fn next_event(&mut self) -> Result<Option<Micros>, S::Error> {
         let due = match self.first_delayed()? {
-            // Where nothing is delivered, an item that falls due is of no use to a worker.
+            // If nothing is delivered, an item that falls due is of no use to a worker.
             Some(item) if self.delivers() => match item.standing {
                 Standing::Delayed { due } => Some(due),
                 _ => None,

@@ -1,4 +1,4 @@
-//! Proof that nothing in a queue's state disagrees with anything else (rule 2).
+//! Checks that the parts of a queue's state agree with each other (rule 2).
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
@@ -18,8 +18,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl MemoryQueue {
-    /// Returns whether every order and every total agrees with the items and places that it is
-    /// derived from. Costs as much as there is; for tests.
+    /// Checks that every order and every total agrees with the items and places that it is derived
+    /// from. The cost grows with the size of the state; this is for tests.
     ///
     /// # Errors
     /// The first disagreement found.
@@ -33,7 +33,7 @@ impl MemoryQueue {
         self.check_rest(head)
     }
 
-    /// Nothing is left behind (rule 12).
+    /// Checks that nothing is left behind (rule 12).
     fn check_rest(&self, head: &Head) -> Checked {
         let nothing = self.items.is_empty()
             && self.places.is_empty()
@@ -41,7 +41,7 @@ impl MemoryQueue {
             && self.keys.is_empty();
         let limits = [head.limit, head.group_limit];
         let is_set = limits.iter().any(Option::is_some) || head.paused.is_some();
-        // The last operation's clock is in the head.
+        // The store's clock at the last operation is in the head.
         let is_kept = is_set || head.owes_number(head.wall);
         ensure(self.is_empty() || !nothing || is_kept, || format!("left behind: {head:?}"))
     }

@@ -14,9 +14,9 @@ use crate::{
 };
 
 impl MemoryQueue {
-    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants
-    /// relative to the store's clock. Ranks count by their order only, so items must be of one
-    /// priority or pushed at once.
+    /// Feeds to `hasher` all facts on which the ledger's later steps depend, with instants relative
+    /// to the store's clock. Ranks count by their order only, so all items must have the same
+    /// priority, or have been pushed at the same time.
     pub fn fingerprint<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         // The orders, groups and totals follow from the rest; `check` proves it.
         let Some(head) = &self.head else { return 0_u8.hash(hasher) };
@@ -29,7 +29,7 @@ impl MemoryQueue {
         self.sessions.values().for_each(|record| session_of(record, view, hasher));
     }
 
-    /// In what order the items would be delivered if all were ready.
+    /// Feeds to `hasher` the order in which the items would be delivered if all were ready.
     fn order_of_all<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         let rank = |item: &Item| match item.standing {
             Standing::Delayed { due } => due as i64 - i64::from(item.priority.get()) * AGING as i64,
@@ -41,18 +41,18 @@ impl MemoryQueue {
         order.iter().for_each(|(_, id)| (view.item)(*id).hash(hasher));
     }
 
-    /// All items, by number.
+    /// Returns all items, by number.
     pub fn all_items(&self) -> impl Iterator<Item = &Item> {
         self.items.values()
     }
 
-    /// The facts of the queue that are not a list; `None` for a queue that costs nothing.
+    /// Returns the facts of the queue that are not lists; `None` if nothing is stored of the queue.
     #[must_use]
     pub fn facts(&self) -> Option<&Head> {
         self.head.as_ref()
     }
 
-    /// The workers that have a place, in line or called.
+    /// Returns the workers that have a place, in line or called.
     pub fn workers(&self) -> impl Iterator<Item = (Inbox, WorkerCall)> {
         self.places.values().map(|place| (place.inbox, place.call))
     }

@@ -1,4 +1,4 @@
-//! What stands behind a place in one of the orders of items.
+//! Lists the items behind a place in one of the orders.
 
 use alloc::{collections::BTreeSet, vec::Vec};
 use core::ops::Bound;

@@ -1,4 +1,4 @@
-//! What the session learns from answers.
+//! Takes in the answers to batches.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -19,27 +19,29 @@ use crate::{
     time::{MILLISECOND, Micros},
 };
 
-/// When an answer was heard, and the moments from which it may count.
+/// The moment at which an answer was heard, and the moments from which it may count.
 #[derive(Clone, Copy)]
 struct Heard {
     now: Micros,
-    /// When the batch was first sent. A renewal may have been made then, though it was answered
-    /// now.
+    /// When the batch was first sent. The store may have executed a renewal then, although it
+    /// answers only now.
     first_at: Micros,
-    /// When the call was made that was answered.
+    /// When the call was made that has been answered.
     at: Micros,
 }
 
-/// What the answer to a pop proves of its items: all of them are leased alike.
+/// The proof that the answer to a pop gives for its items: all of them have the same lease times.
 struct LeaseProof {
-    /// For how long to believe in them, and from when.
+    /// The moment from which to count.
     at: Micros,
+    /// How long to believe in the leases; `None`: as long as the process lives.
     certain: Option<Micros>,
     ttl: Micros,
     renew_at: Micros,
 }
 
 impl Session {
+    /// Takes in the answers to the batch under way.
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
         self.bearings.clock = Some((replies.now, sent.at, now));
         self.see(replies.now);
@@ -57,7 +59,7 @@ impl Session {
         }
         self.lost_early.clear();
         if let Some(look_in) = replies.look_in {
-            // However soon something is due, one look a millisecond is enough.
+            // However soon an event is due, one look a millisecond is enough.
             self.look_by(now + look_in.max(MILLISECOND));
         }
     }
@@ -108,12 +110,14 @@ impl Session {
         }
     }
 
-    /// For how long to believe what is valid for so long.
+    /// Returns for how long to believe in a lease that is valid for `valid_for`.
     fn certain(&self, ttl: Micros, valid_for: Option<Micros>) -> Option<Micros> {
         let margin = self.config.margin(ttl);
         valid_for.map(|valid_for| valid_for.saturating_sub(margin))
     }
 
+    /// Takes in a renewal: the leases count from the first call of the batch, since that call may
+    /// have renewed them.
     fn take_renewal(
         &mut self,
         heard: Heard,
@@ -141,11 +145,11 @@ impl Session {
     }
 
     fn proof(&mut self, heard: Heard, ttl: Micros, valid_for: Option<Micros>) -> LeaseProof {
-        // A pop that comes again is answered with what is left of the leases at that time. So its
-        // answer counts from the call that was answered, and not from the first one.
+        // A pop that is sent again is answered with the time that is left of the leases then. So
+        // its answer counts from the call that was answered, and not from the first one.
         let at = if planted(Mistake::QueueFromReply) { heard.now } else { heard.at };
         let certain = self.certain(ttl, valid_for);
-        // One draw for all items, so that they are due for renewal together.
+        // All items get the same draw, so that they are due for renewal together.
         let renew_at = next_renewal(at, ttl, certain, self.draw());
         LeaseProof { at, certain, ttl, renew_at }
     }
@@ -167,10 +171,11 @@ impl Session {
         }
     }
 
-    /// Returns whose item it is; `None` if it is lost, or goes back since nobody here can take it.
+    /// Returns the want that gets an item; `None` if the item is lost, or goes back since no want
+    /// here can take it.
     fn take_item(&mut self, now: Micros, proof: &LeaseProof, delivery: Delivery) -> Option<PopId> {
         self.see(delivery.fence.0);
-        // A wakeup has said already that this one is over.
+        // A wakeup has said already that this delivery is over.
         if self.lost_early.contains(&delivery) {
             return None;
         }
@@ -198,7 +203,7 @@ impl Session {
         self.poppers.change(pop, |popper| popper.in_hand += 1);
     }
 
-    /// Ends the wants of those who did not want to wait, and of those who drain what is empty.
+    /// Ends the wants that did not want to wait, and those that drain a queue that is empty.
     fn end_wishes(&mut self, left: u64) {
         let asked = self.poppers.ids().filter(|(_, popper)| popper.is_asked);
         let over = asked.filter_map(|(pop, popper)| match popper.want.until {
@@ -212,7 +217,7 @@ impl Session {
         }
     }
 
-    /// A want for more items stands in line, or asks again at once.
+    /// Lets wants for more items stand in line, or ask again at once.
     fn go_on(&mut self, now: Micros) {
         if self.in_line {
             self.stand_in_line(now);
@@ -222,7 +227,7 @@ impl Session {
         }
     }
 
-    /// This answers a batch that was given up, so its items go back for others.
+    /// Takes in the answer to a batch that was given up. Its items go back for other workers.
     pub(super) fn take_late_answers(&mut self, replies: Replies) {
         for reply in replies.replies {
             if let Reply::Popped { items, .. } = reply {
@@ -231,19 +236,21 @@ impl Session {
         }
     }
 
-    /// What the store believes us to work on, and nobody here has heard of, was delivered by a pop
-    /// that was given up. Where leases last as long as the process nothing else would end it.
+    /// Gives back deliveries that the store has for this session and that nobody here knows of.
+    /// They come from a pop that was given up. If leases last as long as the process, nothing else
+    /// would end them.
     fn find(&mut self, seen: &Snapshot) {
         let ours = seen.work.iter().filter(|row| row.by == self.inbox);
         let ours: Vec<_> = ours.map(|row| Delivery { id: row.id, fence: row.fence }).collect();
         ours.into_iter().for_each(|delivery| self.disown(delivery));
     }
 
+    /// Gives back a delivery that no want of this program asked for.
     fn disown(&mut self, delivery: Delivery) {
         if self.work.get(delivery).is_none() {
             let mut held = HeldDelivery::new(self.config.ttl);
-            // Nobody here knows when its lease ends. Without an end it is given back until the
-            // store answers.
+            // Nobody here knows when the lease of the delivery ends. So the session gives it back
+            // without a time limit, until the store answers.
             held.believe(0, None);
             held.leave(How::GiveBack { delay: 0 }, true);
             self.work.put(delivery, held);

@@ -19,18 +19,18 @@ use crate::{
 /// A batch, until its outcome is known.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
-    /// The call under way. None: it failed, and another one is to be made.
+    /// The call under way. `None`: it failed, and another one is to be made.
     pub(super) call: Option<CallId>,
     pub(super) batch: Arc<Batch>,
     /// The purpose of each of its requests.
     pub(super) entries: Vec<DraftEntry>,
-    /// When it was first sent.
+    /// When the batch was first sent.
     pub(super) first_at: Micros,
     /// When the latest call was made.
     pub(super) at: Micros,
-    /// By then its deadline has passed on the store's clock.
+    /// A time by which the deadline has passed on the store's clock.
     pub(super) over_at: Micros,
-    /// An earlier call may have done it.
+    /// Whether an earlier call may have executed the batch.
     pub(super) is_doubtful: bool,
 }
 
@@ -44,13 +44,14 @@ pub(super) enum DraftEntry {
         ttl: Micros,
         waits: bool,
     },
-    /// Sent again until it is answered, because `in_line` stays set for so long.
+    /// The end of the place in line. It is sent again until it is answered, because `in_line` stays
+    /// set for so long.
     Leave,
     /// A look for deliveries that the store has for this session.
     Find,
 }
 
-/// How many deliveries are looked through for those that we do not know of.
+/// The number of deliveries in which the session looks for those that it does not know of.
 const FOUND: u32 = 10_000;
 
 #[derive(Default)]
@@ -66,12 +67,13 @@ impl Draft {
         self.requests.push(request);
     }
 
-    /// One request is kept for a pop, so that it goes with what was finished.
+    /// Returns whether no more requests fit. One place is kept for a pop, so that it shares a batch
+    /// with finished deliveries.
     fn is_full(&self) -> bool {
         self.requests.len() + 1 >= Batch::MOST
     }
 
-    /// A payload goes into a batch if the batch has room for it, or has no other payload.
+    /// Returns whether the batch has room for a payload, or has no other payload.
     fn has_room_for(&self, request: &Request) -> bool {
         let bytes = payload(request);
         !self.is_full() && (self.bytes == 0 || self.bytes + bytes <= MOST_PAYLOAD)
@@ -95,6 +97,7 @@ impl Session {
         Some(Call { id, batch: Arc::clone(&sent.batch) })
     }
 
+    /// Composes the next batch, if anything is due.
     pub(super) fn compose(&mut self, now: Micros) -> Option<Sent> {
         if self.bearings.clock.is_none() {
             // A request needs a deadline on the store's clock, which is not known yet. Any answer
@@ -108,8 +111,8 @@ impl Session {
         is_due.then(|| self.sent(now, draft))
     }
 
-    /// Renewals go first, because they are urgent. The pop goes last, because the others make room
-    /// for it.
+    /// Drafts the next batch. Renewals go first, because they are urgent. The pop goes last,
+    /// because the other requests make room for it.
     fn draft(&mut self, now: Micros) -> Draft {
         let mut draft = Draft::default();
         self.draft_renewals(now, &mut draft);
@@ -140,7 +143,7 @@ impl Session {
         while !draft.is_full()
             && let Some(delivery) = self.finishes.pop_front()
         {
-            // It may have been given up meanwhile.
+            // The delivery may have been given up meanwhile.
             let leaving = self.work.get(delivery).and_then(|held| held.leaving.as_ref());
             if let Some(leaving) = leaving {
                 let how = leaving.how.clone();
@@ -159,8 +162,9 @@ impl Session {
         }
     }
 
+    /// Drafts one pop for all wants, or the end of the place in line if there are none.
     fn draft_pop(&mut self, draft: &mut Draft) {
-        // Neither a pop is due, nor is there a place in line that nobody needs any more.
+        // No pop is due, and no place in line is left that nobody needs any more.
         if !self.pop_due && (self.poppers.want_any() || !self.in_line) {
             return;
         }
@@ -172,7 +176,7 @@ impl Session {
             return;
         };
         let (items, ttl, waits) = (demand.items, demand.ttl, demand.waits);
-        self.look_at = None; // what is told from now on is about the place that this asks for
+        self.look_at = None; // later hints are about the place that this pop one_offs for
         self.in_line |= waits;
         let pop = Pop {
             items,
@@ -206,9 +210,10 @@ impl Session {
         Sent { call: None, batch, entries, first_at: now, at: now, over_at, is_doubtful }
     }
 
-    /// Until when the store may do what is sent now, on its clock, and when that is over for
-    /// certain, on ours. Where its clock was set back that may be much longer; what comes later is
-    /// then refused for its number.
+    /// Returns the deadline of a batch that is sent now, on the store's clock, and a time on our
+    /// clock at which the batch is given up because the deadline has passed. If the store's clock
+    /// was set back, the deadline may pass later than that. The store then refuses a late copy by
+    /// its number.
     fn deadline(&self, now: Micros) -> (Micros, Micros) {
         let patience = self.config.patience;
         let Some((shows, asked_at, heard_at)) = self.bearings.clock else {
@@ -216,8 +221,8 @@ impl Session {
         };
         let clock = shows.saturating_add(now.saturating_sub(asked_at));
         let not_after = self.bearings.not_after.max(clock.saturating_add(patience));
-        // The reading may be as old as its round trip took, and clocks may differ in speed by a
-        // hundredth.
+        // The reading may be as old as its round trip took, and the speed of two clocks may differ
+        // by a hundredth.
         let in_doubt = heard_at.saturating_sub(asked_at) + patience / 100;
         let over_in = (not_after - clock).saturating_add(in_doubt).min(patience.saturating_mul(2));
         (not_after, now.saturating_add(over_in))

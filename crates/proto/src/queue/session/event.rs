@@ -20,45 +20,47 @@ pub struct OneOffId(pub u64);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PopId(pub u64);
 
-/// What a session must carry on from the one before it at the same queue, and may from that at any
-/// other: so a client need not keep a session for each queue that it ever used.
+/// The facts that a session must take over from the session before it at the same queue. It may
+/// take them over from a session at any other queue. So a client need not keep a session for each
+/// queue that it ever used.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Bearings {
     /// The number of the last batch.
     pub number: u64,
-    /// Its deadline. Those of later ones are not before it, so the store remembers a batch for as
-    /// long as an older one may still arrive.
+    /// The deadline of the last batch. Later batches have no earlier deadline, so the store
+    /// remembers a batch for as long as an older one may still arrive.
     pub not_after: Micros,
-    /// What the store's clock showed, when it was asked on ours, and when it answered.
+    /// The last reading of the store's clock, when it was asked for on ours, and when the answer
+    /// came.
     pub clock: Option<(Micros, Micros, Micros)>,
-    /// The highest number of an item or a delivery that was seen, or reading of the store's clock,
-    /// which they follow.
+    /// The highest number of an item or a delivery that was seen, or the latest reading of the
+    /// store's clock if that is higher. The numbers follow that clock.
     pub seen: u64,
 }
 
 /// A program's want for items.
 #[derive(Clone, Debug)]
 pub struct Want {
-    /// How many at most: at once, or in hand at any time.
+    /// The most items that the program wants: at once, or in hand at any time.
     pub items: u32,
     /// How long a lease lasts without renewal.
     pub ttl: Micros,
-    /// How long it is wanted.
+    /// How long the program wants items.
     pub until: Until,
-    /// Tell when nothing is ready, delayed or in work.
+    /// Whether to tell the program when nothing is ready, delayed or in work.
     pub drains: bool,
     /// The program's description of itself, encoded.
     pub about: String,
 }
 
-/// How long items are wanted.
+/// The time for which a program wants items.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Until {
-    /// Until the store has said once what there is, or until this instant of our clock.
+    /// Until the store has answered once, or until this instant of our clock.
     Answered(Option<Micros>),
-    /// Until there are some, or until this instant of our clock.
+    /// Until there are items, or until this instant of our clock.
     Served(Option<Micros>),
-    /// Until [`unpop`](super::Session::unpop): what is finished is followed by more.
+    /// Until [`unpop`](super::Session::unpop). Items that are finished are followed by more.
     Unpopped,
 }
 
@@ -67,19 +69,19 @@ pub enum Until {
 pub struct Call {
     /// The call's id, which comes back with its result.
     pub id: CallId,
-    /// For the store.
+    /// The requests for the store.
     pub batch: Arc<Batch>,
 }
 
 /// The result of a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Answer {
-    /// This.
+    /// The store executed the request and gave this answer.
     Done(Reply),
-    /// Nothing: it was not done, and will not be.
+    /// The request was not executed, and will not be.
     NotDone,
-    /// The store was silent for so long that it is not known whether it was done. It will not be
-    /// any more.
+    /// The store was silent for so long that it is not known whether it executed the request. It
+    /// will not execute it any more.
     Unknown,
 }
 
@@ -94,17 +96,18 @@ pub enum DeliveryEnd {
     Died,
     /// The delivery was over before: its lease ran out, or the item was cancelled.
     Lost,
-    /// The store has been silent for too long to say. It is told again, until it answers or the
-    /// lease must have ended.
+    /// The store has been silent for too long to say. The session repeats the request until the
+    /// store answers or the lease must have ended.
     Unknown,
 }
 
 /// How a delivery was lost.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Loss {
-    /// The store ended it: its lease ran out, the item was cancelled, or the store lost its memory.
+    /// The store ended the delivery: its lease ran out, the item was cancelled, or the store lost
+    /// its memory.
     Ended,
-    /// The store did not confirm it in time.
+    /// The store did not confirm the delivery in time.
     Silence,
 }
 
@@ -113,25 +116,25 @@ pub enum Loss {
 pub struct Delivered {
     /// The item.
     pub item: Popped,
-    /// Until when to believe in its lease; `None`: as long as the process lives.
+    /// The end of the time for which to believe in its lease; `None`: as long as the process lives.
     pub valid_until: Option<Micros>,
 }
 
 /// The events that the program is told.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// An answer.
+    /// The result of a question.
     Answer {
-        /// To which one-off request.
+        /// The question.
         one_off: OneOffId,
         /// The result.
         answer: Answer,
     },
-    /// Items; none only for a want that does not wait.
+    /// Items are delivered. There are none only for a want that does not wait.
     Delivered {
-        /// For whom.
+        /// The want that gets them.
         pop: PopId,
-        /// Which.
+        /// The items.
         items: Vec<Delivered>,
     },
     /// Nothing is ready, delayed or in work. The want is over.
@@ -139,42 +142,42 @@ pub enum Event {
         /// The pop that this is about.
         pop: PopId,
     },
-    /// The deadline came first. The want is over.
+    /// The deadline of the want came first. The want is over.
     TimedOut {
         /// The pop that this is about.
         pop: PopId,
     },
-    /// The store was silent for too long, or refuses. The want is over.
+    /// The store was silent for too long, or refuses the request. The want is over.
     Failed {
         /// The pop that this is about.
         pop: PopId,
     },
-    /// Believed until later than was said before. If the answer came late, danger may follow at
-    /// once.
+    /// The lease is believed in until later than before. If the answer came late, danger may follow
+    /// at once.
     Renewed {
-        /// Which delivery.
+        /// The delivery.
         delivery: Delivery,
-        /// Until when; `None`: as long as the process lives.
+        /// The end of the certain time; `None`: as long as the process lives.
         valid_until: Option<Micros>,
     },
-    /// The lease was not renewed and ends soon: time to stop.
+    /// The lease was not renewed and ends soon, so the worker should stop.
     Danger {
-        /// Which delivery.
+        /// The delivery.
         delivery: Delivery,
     },
-    /// Somebody else may have the item from now on. A want that goes on counts it as in hand until
-    /// the program ends it, too, by [`finish`](super::Session::finish).
+    /// Another worker may have the item from now on. A want that goes on counts the item as in hand
+    /// until the program ends the delivery, too, by [`finish`](super::Session::finish).
     Lost {
-        /// Which delivery.
+        /// The delivery.
         delivery: Delivery,
-        /// How.
+        /// The cause of the loss.
         loss: Loss,
     },
     /// The delivery was ended.
     Finished {
-        /// Which.
+        /// The delivery.
         delivery: Delivery,
-        /// How.
+        /// The way in which it ended.
         end: DeliveryEnd,
     },
 }

@@ -1,5 +1,5 @@
-//! What a session does about silence. It sends the same batch again until the batch's deadline has
-//! passed. After that nobody can say whether the batch was executed.
+//! Handles silence of the store. The session sends the same batch again until the batch's deadline
+//! has passed. After that nobody can say whether the batch was executed.
 
 use alloc::vec::Vec;
 
@@ -15,6 +15,7 @@ use crate::{
 };
 
 impl Session {
+    /// Takes in the failure of a call: its batch is sent again, unless that cannot help.
     pub(super) fn take_failure(&mut self, now: Micros, failure: CallFailure) {
         self.retry_at = Some(now + self.pause());
         let Some(sent) = &mut self.sent else { return };
@@ -28,11 +29,11 @@ impl Session {
         }
     }
 
-    /// Nothing of the batch was executed. New requests fail. Finishes and renewals are sent again,
-    /// without the requests for which there was no room.
+    /// Takes back a batch for which the store had no room, so that nothing of it was executed. New
+    /// requests fail. Finishes and renewals are sent again, without those requests.
     fn take_no_room(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
-        // From the back, so that what is put in front keeps its order.
+        // The loop goes from the back, so that requests put in front keep their order.
         for entry in sent.entries.into_iter().rev() {
             match entry {
                 DraftEntry::OneOff(one_off, _) => {
@@ -52,7 +53,7 @@ impl Session {
         }
     }
 
-    /// Gives up the batch: what has not come of it by now never will.
+    /// Gives up the batch. The store will not execute it any more.
     pub(super) fn give_up_batch(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
         let is_doubtful = sent.is_doubtful || sent.call.is_some();
@@ -63,6 +64,7 @@ impl Session {
         self.give_up_old_one_offs(now);
     }
 
+    /// Gives up one request of a batch, and tells its caller if it has one.
     fn give_up(&mut self, now: Micros, entry: DraftEntry, request: &Request, is_doubtful: bool) {
         match entry {
             DraftEntry::OneOff(one_off, _) => {
@@ -84,7 +86,8 @@ impl Session {
         }
     }
 
-    /// The callers learn that nobody can say. The store is told again, which does no harm.
+    /// Tells the callers that nobody can say how the delivery ended. The store is told the end
+    /// again, which does no harm.
     fn finish_again(&mut self, delivery: Delivery, is_doubtful: bool) {
         let mut is_news = false;
         self.work.change(delivery, |held| {
@@ -109,7 +112,7 @@ impl Session {
         }
     }
 
-    /// Ends requests that could not even be sent for as long as their callers are patient.
+    /// Ends requests that could not be sent at all within the patience of their callers.
     fn give_up_old_one_offs(&mut self, now: Micros) {
         let patience = self.config.patience;
         let is_old = |one_off: &PendingOneOff| now.saturating_sub(one_off.at) >= patience;
@@ -121,15 +124,16 @@ impl Session {
         }
     }
 
-    /// The store refused a batch because it came after its deadline. Nothing of it was done unless
-    /// an earlier call did it; if not, it is asked again with a fresh idea of the store's clock.
+    /// Takes in that the store refused a batch because it came after its deadline. Nothing of the
+    /// batch was executed unless an earlier call did it. If no earlier call can have, its requests
+    /// are sent again, with a deadline by a fresh reading of the store's clock.
     pub(super) fn take_late(&mut self, now: Micros, sent: Sent) {
         self.retry_at = Some(now + self.pause());
         if sent.is_doubtful {
             self.sent = Some(Sent { call: None, ..sent });
             return self.give_up_batch(now);
         }
-        // From the back, so that what is put in front keeps its order.
+        // The loop goes from the back, so that requests put in front keep their order.
         for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests).rev() {
             match entry {
                 DraftEntry::OneOff(id, at) => {

@@ -1,4 +1,4 @@
-//! The part of a session that can still make a difference.
+//! The part of a session's state that can change its next steps.
 
 use core::hash::{Hash, Hasher};
 
@@ -12,8 +12,8 @@ use super::{
 use crate::queue::fingerprint::{View, how_of};
 
 impl Session {
-    /// Feeds to `hasher` what decides on everything that the session may still do. Left out are the
-    /// numbers of calls and the jitter, which must be too small to be seen at the lens's ticks.
+    /// Feeds to `hasher` all facts on which the session's later steps depend. Left out are the
+    /// numbers of calls and the jitter, which must be too small to show at the ticks of the lens.
     pub fn fingerprint<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         let own = &view.own;
         let Self { bearings, one_offs, finishes, work, lost_early, sent, events, .. } = self;
@@ -42,7 +42,7 @@ impl Session {
         own.due(retry_at.filter(|at| *at > own.now), hasher);
     }
 
-    /// The number of its last batch, from which [`View::base`] may count.
+    /// Returns the number of the last batch, from which [`View::base`] may count.
     #[must_use]
     pub fn last_number(&self) -> u64 {
         self.bearings.number

@@ -6,15 +6,15 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use super::event::{PopId, Until, Want};
 use crate::{queue::request::Batch, time::Micros};
 
-/// A want, and how far it is fulfilled.
+/// A want for items, and how far it is fulfilled.
 #[derive(Clone, Debug)]
 pub(super) struct Popper {
     pub(super) want: Want,
-    /// Items that were delivered and are not finished.
+    /// The items that were delivered and are not finished.
     pub(super) in_hand: u32,
-    /// A pop was sent that asks for it.
+    /// Whether a pop was sent that asks for this want.
     pub(super) is_asked: bool,
-    /// A pop that asked for it was answered.
+    /// Whether a pop that asked for this want was answered.
     pub(super) is_answered: bool,
     place: u64,
 }
@@ -70,7 +70,8 @@ impl Poppers {
         }
     }
 
-    /// Changes a want, and puts it at the end of the line if it wants more. Says whether it does.
+    /// Changes a want, and puts it at the end of the line if it wants more items. Returns whether
+    /// it does.
     pub(super) fn change(&mut self, id: PopId, change: impl FnOnce(&mut Popper)) -> bool {
         let Some(popper) = self.all.get_mut(&id) else { return false };
         change(popper);
@@ -96,12 +97,12 @@ impl Poppers {
         self.all.iter().map(|(id, popper)| (*id, popper))
     }
 
-    /// A pop was answered.
+    /// Notes that a pop was answered.
     pub(super) fn are_answered(&mut self) {
         self.all.values_mut().for_each(|popper| popper.is_answered |= popper.is_asked);
     }
 
-    /// The popper that is served next.
+    /// Returns the popper that is served next.
     pub(super) fn first(&self) -> Option<PopId> {
         self.line.first().map(|(_, id)| *id)
     }

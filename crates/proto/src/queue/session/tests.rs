@@ -103,11 +103,11 @@ fn a_deadline_ends_the_wait() {
     assert!(net.sessions[0].is_idle());
 }
 
-/// How a pop ends whose deadline comes in `wait`, at a store that is silent from `from` after it
-/// on.
+/// Returns the end of a pop whose deadline comes in `wait`, at a store that is silent from `from`
+/// after the pop on.
 fn end_of_pop(until: impl Fn(Option<Micros>) -> Until, wait: Micros, from: Micros) -> Event {
     let mut net = Net::new(1, 7);
-    // The clock is known by then, as it is wherever a driver has asked.
+    // The clock is known by then, as it is after a driver has asked for it.
     net.push_text(0, "x");
     net.pop(0, want(1, ONCE, TTL));
     net.run_for(SECOND);

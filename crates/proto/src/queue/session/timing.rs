@@ -1,4 +1,5 @@
-//! When the session looks, sends, tries again, and takes the store for silent.
+//! Decides when the session looks, when it sends, when it tries again, and when the store counts as
+//! silent.
 
 use super::{Session, event::PopId};
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
 };
 
 /// A store that leaves a call unanswered for this long counts as silent. For a want that could not
-/// even be sent the time is a tenth of that.
+/// even be sent, a tenth of this time is enough.
 const SILENCE: Micros = SECOND;
 
 impl Session {
@@ -40,16 +41,16 @@ impl Session {
         }
     }
 
-    /// The store has given this session a place in line, or renewed it.
+    /// Notes that the store has given this session a place in line, or has renewed it.
     pub(super) fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
         if planted(Mistake::QueueHintLost) {
             self.look_at = None;
         }
         // A call or a request to watch may have come while the answer was under way. The earlier
-        // look that it asked for stays planned.
-        // A third: after a look that fails there is time for more. The draw spreads the looks of
-        // workers that began together.
+        // look that it asked for stays planned. Otherwise the session looks after a third of the
+        // time, so that a failed look leaves time for more. The draw spreads the looks of workers
+        // that began together.
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 
@@ -63,7 +64,7 @@ impl Session {
         was_never_answered || self.failures > 0 || unanswered_for >= long
     }
 
-    /// How long to wait before the next try: never longer than a delivery in hand can bear.
+    /// Returns how long to wait before the next try: never longer than a delivery in hand can bear.
     pub(super) fn pause(&mut self) -> Micros {
         self.failures += 1;
         let pause = ((25 * MILLISECOND) << self.failures.min(7)).min(2 * SECOND);

@@ -1,4 +1,4 @@
-//! What the program wants of the session: items, and an end to deliveries.
+//! The calls of the program to the session: asking for items, and ending deliveries.
 
 use super::{
     PendingOneOff, Session,
@@ -35,7 +35,7 @@ impl Session {
         self.poppers.remove(pop);
     }
 
-    /// Ends a delivery. A popper that goes on wants another item then. An [`Event::Finished`] tells
+    /// Ends a delivery. A popper that goes on then wants another item. An [`Event::Finished`] tells
     /// how the delivery ended.
     pub fn finish(&mut self, delivery: Delivery, how: How) {
         if let Some(taker) = self.work.takers.remove(&delivery) {
@@ -49,12 +49,12 @@ impl Session {
             self.work.change(delivery, |held| held.leave(how, false));
             self.finishes.push_back(delivery);
         } else {
-            // It was lost before the program was done with it.
+            // The delivery was lost before the program finished it.
             self.events.push_back(Event::Finished { delivery, end: DeliveryEnd::Lost });
         }
     }
 
-    /// Asks for nothing more, and gives back everything that is in hand.
+    /// Asks for nothing more, and gives back all items in hand.
     pub fn close(&mut self) {
         let pops: alloc::vec::Vec<_> = self.poppers.ids().map(|(id, _)| id).collect();
         pops.into_iter().for_each(|pop| self.poppers.remove(pop));

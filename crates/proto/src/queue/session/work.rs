@@ -10,11 +10,11 @@ use crate::{
     time::Micros,
 };
 
-/// One delivery.
+/// A delivery in the program's hand, or on its way back.
 #[derive(Clone, Debug)]
 pub(super) struct HeldDelivery {
     pub(super) ttl: Micros,
-    /// Until when to believe in it; `None`: as long as the process lives.
+    /// The end of the time for which to believe in it; `None`: as long as the process lives.
     pub(super) until: Option<Micros>,
     pub(super) danger_at: Micros,
     pub(super) in_danger: bool,
@@ -22,15 +22,15 @@ pub(super) struct HeldDelivery {
     pub(super) leaving: Option<Leaving>,
 }
 
-/// How a delivery is to end.
+/// The way in which a delivery is to end.
 #[derive(Clone, Debug)]
 pub(super) struct Leaving {
     pub(super) how: How,
-    /// Nobody waits to hear of it any more.
+    /// Whether the program was told of the end, so that nobody waits for it any more.
     pub(super) is_told: bool,
-    /// Whether an earlier batch may have done it.
+    /// Whether an earlier batch may have ended the delivery.
     pub(super) is_doubtful: bool,
-    /// The store has ended it by then, whatever it hears.
+    /// A time by which the store has ended the delivery by itself.
     pub(super) give_up_at: Option<Micros>,
 }
 
@@ -47,17 +47,17 @@ pub(super) struct DeliveriesInHand {
     held: BTreeMap<Delivery, HeldDelivery>,
     alarms: BTreeSet<(Micros, Delivery)>,
     renewals: BTreeSet<(Micros, Delivery)>,
-    /// For whom each was delivered, until the program is done with it.
+    /// The want for which each was delivered, until the program finishes it.
     pub(super) takers: BTreeMap<Delivery, PopId>,
 }
 
 impl HeldDelivery {
     pub(super) fn new(ttl: Micros) -> Self {
-        // Nothing is believed yet: the answer of the store says until when.
+        // Nothing is believed yet: the answer of the store says until when the lease lasts.
         Self { ttl, until: Some(0), danger_at: 0, in_danger: false, renew_at: None, leaving: None }
     }
 
-    /// Believes in it for `certain` from `at`, or for as long as the process lives.
+    /// Believes in the delivery for `certain` from `at`, or for as long as the process lives.
     pub(super) fn believe(&mut self, at: Micros, certain: Option<Micros>) {
         self.until = certain.map(|certain| at + certain);
         self.in_danger = false;
@@ -129,7 +129,7 @@ impl DeliveriesInHand {
         });
     }
 
-    /// The next alarm that has gone off; danger is noted.
+    /// Returns the next alarm that has gone off. Danger is noted.
     pub(super) fn ring(&mut self, now: Micros) -> Option<(Delivery, Alarm)> {
         let (_, delivery) = self.alarms.first().copied().filter(|(at, _)| *at <= now)?;
         let held = self.held.get(&delivery)?;
@@ -152,7 +152,8 @@ impl DeliveriesInHand {
         self.renewals.first().map(|(at, _)| *at)
     }
 
-    /// The deliveries to renew now, by ttl. If one is due, those that are nearly due go along.
+    /// Returns the deliveries to renew now, by ttl. If one is due, those that are nearly due go
+    /// along.
     pub(super) fn due(&self, now: Micros) -> BTreeMap<Micros, alloc::vec::Vec<Delivery>> {
         let mut due = BTreeMap::<_, alloc::vec::Vec<_>>::new();
         if self.next_renewal().is_none_or(|at| at > now) {
@@ -171,18 +172,18 @@ impl DeliveriesInHand {
         self.change(delivery, |held| held.renew_at = None);
     }
 
-    /// Everything, on its way back or not.
+    /// Returns all deliveries, on their way back or not.
     pub(super) fn all(&self) -> impl Iterator<Item = (Delivery, &HeldDelivery)> {
         self.held.iter().map(|(delivery, held)| (*delivery, held))
     }
 
-    /// The deliveries that are not on their way back.
+    /// Returns the deliveries that are not on their way back.
     pub(super) fn in_hand(&self) -> alloc::vec::Vec<Delivery> {
         let held = self.held.iter().filter(|(_, held)| held.leaving.is_none());
         held.map(|(delivery, _)| *delivery).collect()
     }
 
-    /// The shortest ttl of all that is in hand.
+    /// Returns the shortest ttl of all deliveries.
     pub(super) fn shortest_ttl(&self) -> Option<Micros> {
         self.held.values().map(|held| held.ttl).min()
     }

@@ -1,4 +1,4 @@
-//! The requests that keep what is held and the places in line.
+//! The requests that keep held permits and places in line.
 
 use alloc::vec::Vec;
 
@@ -22,8 +22,8 @@ use crate::{
 };
 
 impl Session {
-    /// Renews by name what was granted and is not proved yet. A caller waits for each of these
-    /// permits, since the session hands over none without a proof.
+    /// Renews by name the tickets that were granted but not proved yet. A caller waits for each of
+    /// these permits, since the session hands over none without a proof.
     pub(super) fn draft_proofs(
         &mut self,
         now: Micros,
@@ -52,11 +52,11 @@ impl Session {
     }
 
     /// Renews the leases that are due: as a whole with a digest, or ticket by ticket where client
-    /// and store may disagree on what stands under them.
+    /// and store may disagree on the tickets under them.
     pub(super) fn draft_renewals(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let config = self.config.clone();
         let under_way = self.desk(name).under_way.and_then(|call| self.calls.get(&call));
-        // Nobody knows what stands under a lease while a call that changes it is under way.
+        // Nobody knows which tickets stand under a lease while a call that changes it is under way.
         let is_in_doubt = under_way.is_some_and(Sent::changes_leases);
         let desk = self.desk(name);
         let is_certain = !is_in_doubt && desk.uncertain.is_empty();
@@ -67,7 +67,7 @@ impl Session {
             // doubt.
             let as_a_whole = !of.by_ticket && (is_certain || of.held.len() > MOST_MOVED);
             // A permit that is granted now under an old lease is not proved for long enough, and
-            // would cost a renewal of its own. So the lease is renewed in the same call.
+            // would cost a renewal of its own. So this call renews the lease, too.
             let is_joined = as_a_whole && joined.contains(&lease) && of.is_worth_renewing(now);
             let is_due = is_joined || of.is_due(now);
             let calls = if as_a_whole { 1 } else { of.held.len().div_ceil(Batch::MOST_TICKETS) };
@@ -81,16 +81,17 @@ impl Session {
                 draft.renew_whole(lease, of, renew);
                 continue;
             }
-            // A ticket that is being given back stands under the lease until the store confirms
-            // that, so it counts above. By name it is not renewed any more.
+            // A ticket that is being given back stands under the lease until the store confirms its
+            // release, so it counts above. It is not renewed by name any more.
             let is_held = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Held);
             let held: Vec<Ticket> = of.held.iter().filter(is_held).copied().collect();
             draft.renew_by_name(lease, &held, renew);
         }
     }
 
-    /// Where what we give back has gone to one of our own waiters before, proves in the same call
-    /// what that waiter is granted now. It saves a call, and the waiter a round trip.
+    /// Adds a proof behind a release if the last released permit went to one of our own waiters.
+    /// The proof is for the grant that this release may make to our next waiter. It saves a call,
+    /// and the waiter a round trip.
     pub(super) fn draft_ahead(&mut self, name: &Name, draft: &mut Draft) {
         let config = self.config.clone();
         let desk = self.desk(name);
@@ -112,15 +113,15 @@ impl Session {
         if planted(Mistake::WaitsForWakeups) {
             desk.waiters_due = None;
         }
-        // Places that are due soon go along with what is sent anyway, which saves a call.
+        // Places that are due soon go along with other requests, which saves a call.
         if desk.waiters_due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
             return;
         }
         desk.waiters_due = None;
         let members = u32::try_from(desk.places.len()).unwrap_or(u32::MAX);
         let whom = Whom::All { members, digest: digest(desk.places.iter()) };
-        // Nobody holds anything by a place, so it may bind the store's clock as little as any
-        // lease.
+        // Nobody holds a permit by a place, so its renewal states the largest margin that a lease
+        // may have, and slows the ledger's clock as little as possible.
         let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
         draft.push(BatchPart::Places, Request::Renew(renew));
     }

@@ -1,4 +1,4 @@
-//! The requests that change something: what a ticket asks for, and what is asked about the name.
+//! The requests that change something: those of tickets, and others about the name.
 
 use alloc::{collections::VecDeque, string::String};
 
@@ -59,7 +59,8 @@ impl Session {
     }
 }
 
-/// The request that says of a ticket what its record wants, and what the answer will be about.
+/// Returns the request that a ticket's record calls for, and the note by which its answer will be
+/// read.
 fn request_for(
     record: &Record,
     config: &SessionConfig,
@@ -127,7 +128,7 @@ fn acquire_of(
     }
 }
 
-/// How long a request may be on its way before the store refuses it (rule 16). A ticket is
+/// Returns how long a request may be on its way before the store refuses it (rule 16). A ticket is
 /// remembered for a ttl after its end, and this is shorter. So a late copy of a request finds
 /// either that memory or a refusal, and cannot make a lease that nobody holds.
 fn life(ttl: Micros) -> Micros {

@@ -1,4 +1,4 @@
-//! Proofs that ride behind a release, of what it hands over to a waiter of the same client.
+//! Proofs that follow a release in the same call, for the grant of a waiter of the same client.
 
 use alloc::vec::Vec;
 
@@ -12,8 +12,8 @@ use crate::{
     slot_names::SlotNames,
 };
 
-/// A client at a mutex, with a ticket that holds and one that waits, which is not the first that
-/// this client has handed over to itself.
+/// A client at a mutex, with a ticket that holds and one that waits. It has handed over permits to
+/// itself before.
 struct Turns {
     session: Session,
     name: Name,
@@ -48,7 +48,7 @@ impl Turns {
         self.answer([Reply::Queued { ticket, waiting: 1, limit: 1 }].into());
     }
 
-    /// The next call has these answers.
+    /// Answers the next call with these replies.
     fn answer(&mut self, replies: Vec<Reply>) {
         let call = self.session.poll_call(0).unwrap();
         assert_eq!(call.batch.requests.len(), replies.len(), "{call:?}");

@@ -1,5 +1,5 @@
-//! No false alarm (rule 19): where nothing has failed nobody is in danger, loses or is refused, and
-//! what is handed over lasts.
+//! No false alarm (rule 19): if nothing has failed, no client is in danger, loses a permit or is
+//! refused, and permits that are handed over last.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,8 @@ use crate::{
     time::{MAX_TTL, MILLISECOND, MIN_TTL, Micros, SECOND, UNBOUNDED},
 };
 
-/// From the shortest to the longest, about four to each factor of ten, and what people choose.
+/// Returns ttls from the shortest to the longest: about four in each factor of ten, and those that
+/// people choose.
 pub(super) fn ttls() -> Vec<Micros> {
     let steps = [100, 178, 316, 562].map(|step| step * MILLISECOND);
     let mut ttls: Vec<Micros> = (0..6)
@@ -31,11 +32,11 @@ pub(super) const BOUNDS: [JumpBound; 4] = [
     JumpBound::Fixed(MAX_TTL), // which is cut to half of the ttl
 ];
 
-/// No cut, and what ZooKeeper's sessions make of it.
+/// The longest leases of stores: without bound, and as ZooKeeper's sessions bound them.
 pub(super) const CUTS: [Micros; 4] =
     [UNBOUNDED, 7_500 * MILLISECOND, 3 * SECOND, 1_500 * MILLISECOND];
 
-/// Clients on a store that answers, however late it may, within this share of the ttl.
+/// Returns clients on a store that always answers, with a delay of up to this share of the ttl.
 fn net(clients: usize, seed: u64, config: &SessionConfig, lag: Micros) -> Net {
     let mut net = Net::with(clients, seed, config);
     net.fate = Fate { lag: lag.max(1), ..Fate::default() };
@@ -46,7 +47,7 @@ pub(super) fn config(clock_bound: JumpBound, cut: Micros) -> SessionConfig {
     SessionConfig { clock_bound, ..SessionConfig::default() }.within(cut)
 }
 
-/// The events that no client may hear.
+/// Returns the events that no client may hear.
 fn alarms(net: &Net) -> Vec<Event> {
     let is_alarm = |event: &&Event| {
         matches!(event, Event::Danger { .. } | Event::Lost { .. } | Event::Refused { .. })
@@ -54,7 +55,7 @@ fn alarms(net: &Net) -> Vec<Event> {
     net.told.iter().map(|(_, _, event)| event).filter(is_alarm).cloned().collect()
 }
 
-/// The least that was certain of what was handed over, as it was told.
+/// Returns the least time that was certain when a permit was handed over, as the program was told.
 fn least_certain(net: &Net) -> Micros {
     let certain = net.told.iter().filter_map(|(_, at, event)| match event {
         Event::Acquired { valid_until: Some(until), .. } => Some(until.saturating_sub(*at)),
@@ -63,15 +64,14 @@ fn least_certain(net: &Net) -> Micros {
     certain.min().unwrap()
 }
 
-/// The time that must be certain when a permit is handed over: two thirds of the ttl where the
-/// clock's bound is the default.
+/// Returns the time that must be certain when a permit is handed over. It is two thirds of the ttl
+/// if the clock's bound is the default.
 fn wanted_certain(config: &SessionConfig, ttl: Micros) -> Micros {
     let full = config.schedule(ttl).lost();
     full - ttl / 16
 }
 
-/// A permit that is handed over when the place in line has this `age`, and is then held for two
-/// ttls.
+/// Hands a permit over when the place in line has this `age`, and lets it be held for two ttls.
 fn hand_over_at(config: &SessionConfig, ttl: Micros, age: Micros, lag: Micros) -> Net {
     let mut net = net(2, age, config, lag);
     let first = net.acquire(0, want(1, 1, MAX_TTL));
@@ -128,7 +128,7 @@ fn a_permit_that_joins_others_of_its_client_lasts_as_long_as_the_first() {
     }
 }
 
-/// Many clients come and go, a healthy store, wakeups that overtake answers.
+/// Many clients come and go at a healthy store. Wakeups overtake answers.
 #[test]
 fn where_nothing_fails_nobody_is_alarmed() {
     for seed in 1..=40 {
@@ -180,7 +180,7 @@ fn a_wait_that_is_over_while_a_grant_is_not_proved_is_over() {
     assert!(!net.holds(1, second));
     net.fate.lose_requests = 0;
     net.run_for(20 * SECOND);
-    assert!(net.sessions[1].is_idle(), "and it is given back");
+    assert!(net.sessions[1].is_idle(), "the permit is given back");
 }
 
 #[test]

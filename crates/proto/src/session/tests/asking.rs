@@ -1,4 +1,4 @@
-//! A holder hears that somebody asks it to hand over.
+//! A holder hears of the asks that it hand over.
 
 use super::{
     TTL,
@@ -11,7 +11,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// Two sessions, of which the first holds three tickets under one lease.
+/// Returns two sessions, of which the first holds three tickets under one lease.
 fn held() -> (Net, [Ticket; 3]) {
     let mut net = Net::new(2, 7);
     let tickets = [(); 3].map(|()| net.acquire(0, want(1, 3, TTL)));
@@ -26,7 +26,7 @@ fn ask(net: &mut Net, ticket: Ticket, reason: &str) {
     net.one_off(1, request);
 }
 
-/// When the holder was told of what, in order.
+/// Returns the asks that the holder was told, with the times, in order.
 fn told(net: &Net) -> alloc::vec::Vec<(Micros, Ticket, alloc::string::String)> {
     let asked = net.told.iter().filter_map(|(who, at, event)| match event {
         Event::Asked { ticket, ask } if *who == 0 => Some((*at, *ticket, ask.reason().into())),
@@ -60,7 +60,7 @@ fn a_holder_that_no_wakeup_reaches_is_told_by_its_next_renewal() {
     let (mut net, [_, asked, _]) = held();
     let began = net.now;
     net.fate = Fate { lose_wakeups: true, ..Fate::default() };
-    // Wakeups are lost at random: of these, some are.
+    // Wakeups are lost at random, and among these some are.
     for n in 0..6 {
         ask(&mut net, asked, &alloc::format!("{n}"));
     }

@@ -16,7 +16,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// A net of this many sessions, of which the first holds a ticket.
+/// Returns a net of this many sessions, of which the first holds a ticket.
 fn held(sessions: usize) -> (Net, Ticket) {
     let mut net = Net::new(sessions, 7);
     let ticket = net.acquire(0, want(1, 1, TTL));
@@ -56,7 +56,7 @@ fn a_holder_that_was_not_told_learns_of_it_by_its_next_renewal() {
     let (mut net, ticket) = held(2);
     net.fate = Fate { lose_wakeups: true, ..Fate::default() };
     while net.holders_of(ticket) != [1] {
-        // Wakeups are lost at random: until this one is.
+        // Wakeups are lost at random. The loop ends when this one is.
         net.attach(1, ticket, want(1, 1, TTL));
         net.run_for(TTL / 3 + SECOND);
     }
@@ -120,11 +120,11 @@ fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
     net.run_for(SECOND);
     net.sessions[0].handle_wakeup(net.now, late(What::Ended(Cause::Attached)));
     net.run_for(TTL);
-    assert!(net.holds(0, ticket), "it was about the grant before");
+    assert!(net.holds(0, ticket), "the wakeup was about the grant before");
 }
 
-/// The wakeup about a grant may overtake the answer that grants it. Then another client has
-/// attached next.
+/// The wakeup about a grant may overtake the answer that grants it. Here, another client attaches
+/// next.
 #[test]
 fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
     let (inbox, ticket, name) = (Inbox(9 << 64), Ticket(5), crate::Name::new("n").unwrap());
@@ -172,9 +172,9 @@ fn a_holder_whose_ticket_an_operator_gives_back_is_told_at_once() {
     assert!(net.sessions.iter().all(Session::is_idle));
 }
 
-/// Tickets change hands at random over bad links. A holder believes until it is told, by a wakeup
-/// or by its next renewal; once the links are good and that time is over, each ticket is one
-/// client's at most.
+/// Tickets change hands at random over bad links. A holder believes in its permit until it is told,
+/// by a wakeup or by its next renewal. Once the links are good and that time is over, each ticket
+/// has at most one holder.
 #[test]
 fn over_lossy_repeating_reordering_links_a_ticket_has_one_holder_in_the_end() {
     for seed in 1..=40 {

@@ -1,4 +1,4 @@
-//! Which cause the end of a wait names, and what is said of a release that nobody answered.
+//! The causes that the ends of waits name, and the events about a release that nobody answered.
 
 use alloc::vec::Vec;
 
@@ -7,8 +7,8 @@ use super::{
     *,
 };
 
-/// How a request for a permit that another session holds ends at its deadline, if the network is as
-/// `fate` says from `silent_from` after the request on.
+/// Returns how a request for a permit that another session holds ends at its deadline, if the
+/// network is as `fate` says from `silent_from` after the request on.
 fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> AcquireRefusal {
     let mut net = Net::new(2, 7);
     net.acquire(0, want(1, 1, TTL));

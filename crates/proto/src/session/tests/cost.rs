@@ -1,4 +1,4 @@
-//! What permits cost in calls.
+//! The cost of permits in calls.
 
 use alloc::{collections::VecDeque, vec::Vec};
 use std::format;
@@ -36,7 +36,10 @@ fn a_contended_permit_costs_three_calls_and_a_wakeup() {
     net.release(0, first);
     net.run_for(SECOND);
     assert!(net.holds(1, second));
-    assert_eq!(net.calls, 4, "two acquire, one releases, one proves what was handed over");
+    assert_eq!(
+        net.calls, 4,
+        "two acquire, one releases, one proves the permit that was handed over"
+    );
 }
 
 #[test]
@@ -104,11 +107,15 @@ fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     session.handle_failure(TTL / 3, renewal.id, failure);
     let next = session.poll_call(TTL / 3).unwrap();
     let [Request::Acquire(want)] = &*next.batch.requests else { panic!("{next:?}") };
-    assert_eq!(want.not_after, Some((TTL / 3 - SECOND) + 10 * SECOND), "from when it was sent");
+    assert_eq!(
+        want.not_after,
+        Some((TTL / 3 - SECOND) + 10 * SECOND),
+        "the deadline counts from when the request was sent"
+    );
 }
 
-/// A session whose names all have a request that waits for its turn, and one that holds a permit
-/// whose renewal comes due meanwhile.
+/// Returns a session at whose names requests wait for their turn, and which holds a permit at one
+/// more name, whose renewal comes due meanwhile.
 #[test]
 fn a_quiet_name_is_renewed_while_thousands_of_busy_names_want_calls() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());

@@ -1,5 +1,5 @@
-//! Wakeups that say that something is over. One may be old: meanwhile the ticket may have been
-//! asked for again.
+//! Wakeups that say that a ticket is over. Such a wakeup may be old: the session may have asked for
+//! the ticket again since.
 
 use alloc::vec::Vec;
 
@@ -38,8 +38,8 @@ fn events(session: &mut Session) -> Vec<Event> {
     core::iter::from_fn(|| session.poll_event()).collect()
 }
 
-/// The requests that the session sends until it has none left. Each call has one request and gets
-/// `answer`.
+/// Returns the requests that the session sends until it has none left. Each call has one request
+/// and gets `answer`.
 fn sent(session: &mut Session, now: Micros, answer: &Reply) -> Vec<Batch> {
     let mut sent = Vec::new();
     while let Some(call) = session.poll_call(now) {
@@ -59,7 +59,7 @@ fn cancels(batches: &[Batch], of: Ticket) -> bool {
 fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_knows_of() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, want(1, 1, TTL));
-    let asked = session.poll_call(0).expect("it is asked for");
+    let asked = session.poll_call(0).expect("the ticket is asked for");
     session.handle_wakeup(SECOND, ended(&name, ticket));
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Expired) };
     assert_eq!(events(&mut session), [refused]);
@@ -73,7 +73,7 @@ fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_kno
 fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, want(1, 1, TTL));
-    let asked = session.poll_call(0).expect("it is asked for");
+    let asked = session.poll_call(0).expect("the ticket is asked for");
     session.handle_replies(0, asked.id, replies(granted(ticket)));
     assert!(matches!(events(&mut session)[..], [Event::Acquired { .. }]));
     session.handle_wakeup(SECOND, ended(&name, ticket));
@@ -84,7 +84,7 @@ fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     assert!(session.is_idle());
 }
 
-/// A permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
+/// Returns a permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
 fn part_released() -> (Session, Ticket, crate::session::Call) {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, want(3, 3, TTL));

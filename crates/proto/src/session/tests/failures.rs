@@ -10,7 +10,8 @@ use crate::{
 
 use super::{TTL, replies, want};
 
-/// Of a store that will answer the same whenever it is asked: it is damaged.
+/// The failure of a store that will give the same answer whenever it is asked, because it is
+/// damaged.
 const FOR_GOOD: CallFailure =
     CallFailure { maybe_executed: false, is_passing: false, is_full: false };
 
@@ -18,8 +19,8 @@ fn session() -> (Session, Name) {
     (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap())
 }
 
-/// Lets every call fail for good until nothing is to be done in the next two minutes. What was
-/// sent.
+/// Lets every call fail for good until nothing is to be done in the next two minutes. Returns the
+/// batches that were sent.
 fn fail_all(session: &mut Session, from: Micros) -> Vec<Batch> {
     let mut sent = Vec::new();
     while let Some(now) = session.poll_timeout()
@@ -44,7 +45,7 @@ fn a_store_that_fails_for_good_is_asked_and_told_once() {
     let (mut session, name) = session();
     let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let sent = fail_all(&mut session, 0);
-    assert_eq!(sent.len(), 2, "the request, and that it is not wanted any more: {sent:?}");
+    assert_eq!(sent.len(), 2, "the request and its cancel: {sent:?}");
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Store };
     assert_eq!(events(&mut session)[0], refused);
     assert!(session.is_idle());
@@ -115,7 +116,7 @@ fn a_store_without_room_is_told_at_once_and_asked_no_more() {
     let call = session.poll_call(0).unwrap();
     session.handle_failure(0, call.id, FULL);
     assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
-    assert!(session.is_idle(), "nothing of it is there to be taken back");
+    assert!(session.is_idle(), "the store has nothing to take back");
 }
 
 #[test]

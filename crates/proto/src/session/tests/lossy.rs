@@ -1,4 +1,4 @@
-//! Links that lose, repeat and reorder, and what clients believe behind them.
+//! Links that lose, repeat and reorder, and the beliefs of clients behind them.
 
 use super::{
     TTL,
@@ -10,8 +10,8 @@ use crate::{
     time::{MILLISECOND, SECOND},
 };
 
-/// Clients come and go over bad links; what they believe never adds up to more than the limit, and
-/// once the links are good again everybody is served and nothing is left.
+/// Clients come and go over bad links. The permits in which they believe never add up to more than
+/// the limit. Once the links are good again, every waiter is served and nothing is left.
 #[test]
 fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
     for seed in 1..=60 {
@@ -30,8 +30,8 @@ fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
             net.run_for(SECOND);
             net.check(3);
         }
-        // An untouched name's clock stands still: what a late copy of a request left there needs
-        // looking at.
+        // The clock of a name stands still while nobody looks at the name. So the leases that a
+        // late copy of a request has left there end only if somebody looks.
         for _ in 0..60 {
             net.run_for(SECOND);
             net.touch();
@@ -42,8 +42,8 @@ fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
     }
 }
 
-/// The most permits that clients believe to hold after the holder of the only one was cut off, with
-/// the smallest margin that there is.
+/// Returns the most permits that clients believe in after the holder of the only one was cut off,
+/// with the smallest possible margin.
 fn believed_after_a_cut(count_from_reply: bool) -> u32 {
     let config = SessionConfig { clock_bound: JumpBound::Off, ..SessionConfig::default() };
     let mut net = Net::with(2, 7, &config);

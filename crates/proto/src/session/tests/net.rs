@@ -23,16 +23,17 @@ pub(super) struct Fate {
     pub(super) repeat: u64,
     pub(super) lose_wakeups: bool,
     pub(super) slow: bool,
-    /// How long everything takes, if not a millisecond.
+    /// How long every message takes, if not a millisecond.
     pub(super) lag: Micros,
-    /// Up to how much longer, each for itself: what was sent later may arrive earlier.
+    /// The most that a message may take in addition, drawn for each, so that a later one may arrive
+    /// earlier.
     pub(super) jumble: Micros,
     /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
-    /// The session whose connection has died without a word. What is sent over it fails after two
-    /// seconds, or is sent over a new one as soon as an answer is overdue.
+    /// The session whose connection has died without notice. A call over it fails after two
+    /// seconds, or is repeated over a new connection as soon as an answer is overdue.
     pub(super) dead_way: Option<usize>,
-    /// A planted mistake: sessions count from the reply, not from the request.
+    /// Whether to plant a mistake: sessions count from the reply, not from the request.
     pub(super) count_from_reply: bool,
 }
 
@@ -101,7 +102,7 @@ impl Net {
         self.sessions[who].detach(self.now, ticket);
     }
 
-    /// Somebody asks as nobody.
+    /// Sends a request as an operator does, without the session's inbox.
     pub(super) fn operate(&mut self, who: usize, request: Request) {
         let name = self.name.clone();
         self.sessions[who].one_off(self.now, &name, request, true);
@@ -117,7 +118,7 @@ impl Net {
         self.sessions[who].cancel(self.now, ticket);
     }
 
-    /// A one-off request that does not carry the session's inbox.
+    /// Asks a question that does not carry the session's inbox.
     pub(super) fn one_off_as_nobody(&mut self, who: usize) -> OneOffId {
         self.one_off(who, Request::Inspect { rows: 0 })
     }
@@ -128,7 +129,7 @@ impl Net {
         self.sessions[who].one_off(self.now, &name, request, true)
     }
 
-    /// How many one-off requests were answered.
+    /// Returns how many questions were answered.
     pub(super) fn answered(&self) -> usize {
         let is_answer = |event: &Event| matches!(event, Event::Answer { .. });
         self.told.iter().filter(|(_, _, event)| is_answer(event)).count()
@@ -157,12 +158,12 @@ impl Net {
         self.wanted.iter().map(|(ticket, _)| *ticket).collect()
     }
 
-    /// How many calls were made that did not wait for another.
+    /// Returns how many calls were made that did not wait for another.
     pub(super) fn overtaking(&self) -> usize {
         self.sessions.iter().map(|session| session.overtaking).sum()
     }
 
-    /// How many the store has in line.
+    /// Returns how many tickets the store has in line.
     pub(super) fn waiting(&mut self) -> u32 {
         let Ok(head) = self.state.head();
         head.waiting
@@ -172,13 +173,13 @@ impl Net {
         self.state = MemoryState::default();
     }
 
-    /// Somebody looks at the name, which settles what is due.
+    /// Looks at the name, which settles what is due.
     pub(super) fn touch(&mut self) {
         let (name, requests) = (self.name.clone(), Vec::new());
         self.execute(&Batch { name, inbox: None, fence_seen: 0, requests });
     }
 
-    /// The session believes to have lost it; the store was never told.
+    /// Makes the session forget a ticket of which the store was told nothing.
     pub(super) fn forget_in_session(&mut self, who: usize, ticket: Ticket) {
         let name = self.name.clone();
         self.held.remove(&(ticket, who));
@@ -196,7 +197,7 @@ impl Net {
         mix(self.draws) % below
     }
 
-    /// Somebody acquires, releases or gives up, and a little time passes.
+    /// Lets a client acquire, release or give up, and a little time pass.
     pub(super) fn do_something(&mut self, limit: u32, ttl: Micros) {
         let who = self.draw(self.sessions.len() as u64) as usize;
         match self.draw(3) {
@@ -218,7 +219,8 @@ impl Net {
         self.run_for(pause);
     }
 
-    /// As [`do_something`](Self::do_something), with tickets that are detached and attached to.
+    /// Does as [`do_something`](Self::do_something), and also detaches tickets and attaches to
+    /// them.
     pub(super) fn hand_around(&mut self, tickets: &mut Vec<Ticket>, limit: u32) {
         let who = self.draw(self.sessions.len() as u64) as usize;
         let some = self.draw(tickets.len() as u64 + 1) as usize;
@@ -243,15 +245,15 @@ impl Net {
         assert!(believed <= limit, "{believed} of {limit} at {}: {:?}", self.now, self.held);
     }
 
-    /// How many permits everybody believes to hold at this moment. A ticket that changes hands
-    /// counts once: for a moment, the old holder has not heard of it.
+    /// Returns how many permits all clients believe to hold at this moment. A ticket that changes
+    /// hands counts once, because the old holder takes a moment to hear of it.
     pub(super) fn believed(&self) -> u32 {
         let held = self.held.iter().filter(|(_, held)| held.2.is_none_or(|until| until > self.now));
         let tickets: BTreeMap<Ticket, u32> = held.map(|(key, held)| (key.0, held.1)).collect();
         tickets.values().sum()
     }
 
-    /// The sessions that believe to hold a ticket at this moment.
+    /// Returns the sessions that believe to hold a ticket at this moment.
     pub(super) fn holders_of(&self, ticket: Ticket) -> Vec<usize> {
         (0..self.sessions.len()).filter(|who| self.holds(*who, ticket)).collect()
     }

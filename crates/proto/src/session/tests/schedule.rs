@@ -1,5 +1,5 @@
-//! One schedule: renewal, two repetitions, danger, TERM, KILL and loss come in this order, and the
-//! documents say when.
+//! The one schedule of leases: renewal, two repetitions, danger, TERM, KILL and loss come in this
+//! order, at the times that the documents state.
 
 use alloc::{string::String, vec::Vec};
 use std::format;
@@ -10,7 +10,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// What the program gives CMD between TERM and KILL if nobody says otherwise.
+/// The time that the program leaves CMD between TERM and KILL by default.
 const KILL_AFTER: Micros = 5 * SECOND;
 
 fn term(schedule: &LeaseSchedule, kill_after: Micros) -> Micros {
@@ -59,7 +59,7 @@ fn a_store_may_be_silent_for_a_seventh_of_the_ttl_at_any_time() {
     }
 }
 
-/// A table of the documents, as it follows from the code.
+/// Returns a table of the documents, computed from the code.
 fn table() -> String {
     let minute = 60 * SECOND;
     let ttls = [
@@ -92,7 +92,7 @@ fn table() -> String {
     lines
 }
 
-/// As people write it.
+/// Writes a time as people do.
 fn text(time: Micros) -> String {
     let seconds = time as f64 / SECOND as f64;
     match time {

@@ -1,4 +1,4 @@
-//! From which series a session draws its tickets, and what becomes of one that was overtaken.
+//! The series from which a session draws its tickets, and the fate of a ticket that was overtaken.
 
 use super::{TTL, granted, replies, waiting, want};
 use crate::{
@@ -83,7 +83,7 @@ fn a_wish_whose_number_was_overtaken_is_asked_for_with_another_and_nobody_is_tol
     });
     assert!(
         asked.eq([later, to]),
-        "in the order of the numbers, or the later would overtake again"
+        "tickets go in the order of their numbers, or the later would overtake again"
     );
     assert_eq!(session.poll_event(), None);
 }

@@ -1,4 +1,4 @@
-//! A connection that dies without a word: what was sent over it is not answered and fails only much
+//! A connection that dies without notice: requests over it are not answered and fail only much
 //! later. A renewal does not wait for that.
 
 use alloc::{format, vec::Vec};
@@ -17,7 +17,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// Danger, loss and refusals that were told.
+/// Returns the events of danger, loss and refusal.
 fn alarms(net: &Net) -> Vec<&Event> {
     let told = net.told.iter().map(|(_, _, event)| event);
     let is_alarm = |event: &&Event| {
@@ -61,7 +61,7 @@ fn requests_that_hang_hold_up_no_renewal() {
     }
 }
 
-/// A session that holds a permit at `n`, proved at 0.
+/// Returns a session that holds a permit at `n`, proved at 0.
 fn holder(ttl: Micros) -> (Session, Ticket) {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
@@ -106,7 +106,7 @@ fn a_renewal_is_sent_three_times_before_danger_while_nothing_is_answered() {
         let overdue: Vec<_> = calls.iter().map(|(_, call)| call.overdue).collect();
         assert_eq!(overdue, [None, Some(schedule.repeat()), Some(schedule.repeat())]);
 
-        // Answers come in any order, and one is enough.
+        // Answers may come in any order, and one is enough.
         let renewed = || replies(Reply::Renewed { valid_for: Some(ttl) });
         session.handle_replies(calls[2].0, calls[2].1.id, renewed());
         session.handle_replies(calls[2].0, calls[0].1.id, renewed());

@@ -85,7 +85,7 @@ fn proves(requests: &[Request], ticket: Ticket) -> bool {
 fn a_grant_to_a_ticket_that_has_left_is_given_back_at_once() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());
     let ticket = left(&mut session);
-    // As after a fail-over to a master that knows nothing of that.
+    // This happens after a fail-over to a master that does not know of the cancel.
     session.handle_wakeup(SECOND, granted(ticket, 9));
     let call = session.poll_call(SECOND).unwrap();
     assert_eq!(call.batch.requests, [Request::Release { ticket, slots: None }]);
@@ -110,7 +110,7 @@ fn a_failover_that_forgets_a_left_place_delays_no_waiter() {
     assert!(net.holds(who, last));
 }
 
-/// A ticket that stood in line and was cancelled.
+/// Returns a ticket that stood in line and was cancelled.
 fn left(session: &mut Session) -> Ticket {
     let ticket = session.acquire(0, &Name::new("n").unwrap(), want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();

@@ -1,4 +1,4 @@
-//! Waiters that nobody serves for now, however much is free.
+//! Waiters that are not served for now, however many permits are free.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn a_limit_below_the_held_permits_is_explained() {
     let held = vec![holder(1, 1, 4, None), holder(2, 1, 10, None)];
     let seen = name(1, held, vec![waiter(3, 1)]);
     assert_eq!(told(&seen, 3).reasons[0], Reason::LimitLowered { held: 2, limit: 1 });
-    assert_eq!(told(&seen, 3).estimate, about(6), "both have to go");
+    assert_eq!(told(&seen, 3).estimate, about(6), "both holders have to go");
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn a_waiter_that_nobody_can_reach_is_passed_over() {
 }
 
 #[test]
-fn whoever_wants_more_than_the_limit_has_become_will_be_refused() {
+fn a_waiter_that_wants_more_than_the_limit_has_become_will_be_refused() {
     let seen = name(2, vec![holder(1, 2, 4, None)], vec![waiter(2, 3), waiter(3, 2)]);
     assert_eq!(told(&seen, 2).reasons, [Reason::AboveLimit { permits: 3, limit: 2 }]);
     assert_eq!(told(&seen, 2).estimate, Estimate::CannotSay(Unsaid::AboveLimit));
-    assert_eq!(told(&seen, 3).estimate, about(6), "it does not wait for the other");
+    assert_eq!(told(&seen, 3).estimate, about(6), "the second waiter does not wait for the first");
 }

@@ -1,10 +1,10 @@
-//! Estimates that go by holds that have ended.
+//! Estimates that are based on holds that have ended.
 
 use std::{vec, vec::Vec};
 
 use super::*;
 
-/// Holds have ended that took so many seconds each.
+/// Returns the lengths of holds that took so many seconds each.
 fn took<const N: usize>(lengths: [u64; N]) -> HoldLengths {
     HoldLengths::of(lengths.map(|length| length * SECOND).to_vec())
 }
@@ -13,7 +13,7 @@ fn waits(seen: &Snapshot, past: &HoldLengths) -> Vec<Estimate> {
     let estimates = seen.estimates(past);
     for (row, estimate) in seen.waiters.iter().zip(&estimates) {
         let Some(Why::Waits(told)) = seen.why_after(&row.ticket, past) else { panic!() };
-        assert_eq!(told.estimate, *estimate, "of all at once as of one");
+        assert_eq!(told.estimate, *estimate, "estimates of all at once and of one agree");
     }
     estimates
 }
@@ -25,8 +25,8 @@ fn by_holds(wait: u64, seen: u32, typical: u64) -> Estimate {
 #[test]
 fn a_holder_goes_on_as_others_did_and_those_ahead_hold_as_long_as_others_did() {
     let seen = name(1, vec![holder(1, 1, 5, Some(25))], vec![waiter(2, 1), waiter(3, 1)]);
-    // The holder is like the upper half of the two that took longer than 5 s, and the waiter like
-    // the lower half of all.
+    // The holder counts as the upper half of the two holds that took longer than 5 s, and the
+    // waiter as the lower half of all.
     let past = took([4, 12, 14]);
     assert_eq!(waits(&seen, &past), [by_holds(9, 3, 12), by_holds(13, 3, 12)]);
 }
@@ -55,7 +55,7 @@ fn what_cannot_be_said_cannot_be_said_either_where_holds_have_ended() {
     let past = took([10, 10, 10]);
     let said = waits(&seen, &past);
     assert_eq!(said[0], Estimate::CannotSay(Unsaid::AboveLimit));
-    assert_eq!(said[1], by_holds(5, 3, 10), "it does not wait for the other");
+    assert_eq!(said[1], by_holds(5, 3, 10), "the second waiter does not wait for the first");
     assert_eq!(said[2], Estimate::CannotSay(Unsaid::Unreachable));
     seen.paused = Some("repairs".into());
     assert!(waits(&seen, &past).iter().all(|it| *it == Estimate::CannotSay(Unsaid::Paused)));
@@ -76,6 +76,6 @@ fn a_line_that_has_grown_for_longer_than_a_hold_takes_counts_by_how_many_stand_i
         name(1, vec![holder(1, 1, 5, None)], vec![since(2, first), since(3, second)])
     };
     assert_eq!(waits(&line(9, 2), &past), [by_holds(5, 3, 10), by_holds(15, 3, 10)], "too young");
-    // By three holds 5 and 15 s, and by two waiters 10 and 30 s.
+    // The holds alone give 5 and 15 s, and the two waiters in line give 10 and 30 s.
     assert_eq!(waits(&line(40, 20), &past), [by_holds(7, 3, 10), by_holds(21, 3, 10)]);
 }

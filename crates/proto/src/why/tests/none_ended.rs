@@ -17,7 +17,11 @@ fn while_no_hold_has_ended_nobody_can_say_however_long_the_holder_has_held() {
     assert_eq!(estimates(&seen), [NONE_ENDED; 2]);
     let Some(Why::Waits(told)) = seen.why(&ticket(2)) else { panic!() };
     let ends = LeasesEnd { within: seconds(25), leases: 1 };
-    assert_eq!((told.estimate, told.leases_end), (NONE_ENDED, Some(ends)), "that is no guess");
+    assert_eq!(
+        (told.estimate, told.leases_end),
+        (NONE_ENDED, Some(ends)),
+        "the end of the leases is no guess"
+    );
 }
 
 #[test]
@@ -29,7 +33,7 @@ fn the_end_of_a_lease_that_is_not_renewed_is_no_guess_either() {
 }
 
 #[test]
-fn whoever_fits_is_served_at_once_though_no_hold_has_ended() {
+fn a_waiter_that_fits_is_served_at_once_though_no_hold_has_ended() {
     let seen = name(2, vec![holder(1, 1, 4, None)], vec![waiter(2, 1)]);
     assert_eq!(estimates(&seen), [Estimate::Now]);
 }

@@ -1,4 +1,4 @@
-//! How good estimates are where as many come as go.
+//! The quality of estimates at names to which as many waiters come as go.
 
 use std::{collections::VecDeque, vec::Vec};
 
@@ -8,7 +8,7 @@ use crate::{HoldLengths, HolderRow, RecentHolds, Slots, WaiterRow, time::Micros,
 const SAMPLES: usize = 400;
 const MEAN: f64 = 60.0;
 
-/// Xorshift (Marsaglia 2003), as a share of 1, never 0.
+/// Random numbers by xorshift (Marsaglia 2003), each a share of 1, never 0.
 struct Dice(u64);
 
 impl Dice {
@@ -20,24 +20,25 @@ impl Dice {
     }
 }
 
-/// How long one holds.
+/// Draws the length of a hold.
 type Hold = fn(&mut Dice) -> f64;
 
 fn equal(_: &mut Dice) -> f64 {
     MEAN
 }
 
-/// Half to one and a half of the mean.
+/// Draws from half to one and a half times the mean.
 fn alike(dice: &mut Dice) -> f64 {
     MEAN * (0.5 + dice.share())
 }
 
-/// As if each moment were as good as any other to end.
+/// Draws as if every moment were equally likely to be the end.
 fn random(dice: &mut Dice) -> f64 {
     -MEAN * dice.share().ln()
 }
 
-/// As many come as go: whoever is done goes to the end of the line.
+/// A name at which as many waiters come as go: each holder that is done goes to the end of the
+/// line.
 struct Play {
     holders: Vec<(f64, f64)>,
     /// When those in line came.
@@ -48,12 +49,12 @@ struct Play {
     known: Known,
 }
 
-/// What somebody knows of holds that have ended.
+/// The holds of which an observer knows the lengths.
 #[derive(Clone, Copy, Debug)]
 enum Known {
-    /// Those that it has seen end, so many.
+    /// The last holds that the observer has seen end, so many.
     Seen(usize),
-    /// What the head of the name says.
+    /// The holds of which the head of the name tells.
     Head,
 }
 
@@ -75,7 +76,7 @@ impl Known {
 
 impl Play {
     fn new(limit: u32, line: u32, known: Known, dice: &mut Dice) -> Self {
-        // They begin at different times, as they do after a while.
+        // The holds begin at different times, as they do after a while.
         let holders = (0..limit).map(|_| (0.0, dice.share() * MEAN)).collect();
         let line = (0..line).map(|_| 0.0).collect();
         Self { holders, line, now: 0.0, ended: VecDeque::new(), known }
@@ -93,7 +94,7 @@ impl Play {
         self.line.push_back(self.now);
     }
 
-    /// Any moment until the next end.
+    /// Returns any moment until the next end.
     fn moment(&self, dice: &mut Dice) -> f64 {
         let next = self.holders.iter().map(|(_, end)| *end).fold(f64::MAX, f64::min);
         self.now + dice.share() * (next - self.now)
@@ -120,7 +121,7 @@ impl Play {
     }
 }
 
-/// The share of waiters whose estimate is within a factor of two of what came.
+/// Returns the share of waiters whose estimate is within a factor of two of their real wait.
 fn share_within_two(limit: u32, line: u32, known: Known, hold: Hold) -> f64 {
     let dice = &mut Dice(0x9e37_79b9_7f4a_7c15);
     let mut play = Play::new(limit, line, known, dice);
@@ -140,8 +141,8 @@ fn share_within_two(limit: u32, line: u32, known: Known, hold: Hold) -> f64 {
     f64::from(good) / f64::from(all)
 }
 
-/// How many wait at how many permits, and of equal, similar and random holds the share of good
-/// estimates.
+/// The number of permits and of waiters, and the share of good estimates with equal, similar and
+/// random holds.
 type Shares = [((u32, u32), [f64; 3]); 4];
 
 fn shares_are_at_least(shares: Shares, known: Known) {
@@ -154,7 +155,7 @@ fn shares_are_at_least(shares: Shares, known: Known) {
     }
 }
 
-/// Not much less than the shares that decision 83 names.
+/// The shares are not much less than those that decision 83 states.
 #[test]
 fn by_what_the_head_says_most_estimates_are_within_a_factor_of_two() {
     let shares = [
@@ -166,9 +167,9 @@ fn by_what_the_head_says_most_estimates_are_within_a_factor_of_two() {
     shares_are_at_least(shares, Known::Head);
 }
 
-/// Not much less than the shares that decision 81 names.
+/// The shares are not much less than those that decision 81 states.
 #[test]
-fn whoever_has_seen_more_holds_end_has_better_estimates() {
+fn a_reader_that_has_seen_more_holds_end_has_better_estimates() {
     let shares = [
         ((1, 1), [0.95, 0.55, 0.25]),
         ((1, 5), [0.95, 0.85, 0.45]),

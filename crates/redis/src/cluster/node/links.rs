@@ -1,4 +1,4 @@
-//! The two links of a node: how each is opened when it is first needed, and what becomes of it when
+//! The two links of a node: how each is opened when it is first needed, and how it is given up when
 //! it is late or lost.
 
 use std::{
@@ -38,7 +38,8 @@ impl NodeLink {
 }
 
 impl LinkPlace {
-    /// The link, or a new one. If somebody else opens one meanwhile and fails, so does this call.
+    /// The link, or a new one. If another caller opens one meanwhile and fails, this call fails
+    /// with the same error.
     async fn get(
         &self,
         open: impl AsyncFnOnce() -> Result<NodeLink, StoreError>,
@@ -98,15 +99,15 @@ impl ClusterNode {
         AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
     }
 
-    /// How long to wait for a connection: no longer than for an answer, since another node may have
-    /// the hash slots by then.
+    /// How long to wait for a connection. This is no longer than the wait for an answer, since
+    /// another node may have the hash slots by then.
     fn connect_timeout(&self) -> Duration {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 
     /// Gives up a link for commands that was silent for so long. The next call opens a new one.
-    /// Calls under way over the old link go on. While somebody opens a link, there is none to give
-    /// up.
+    /// Calls under way over the old link go on. While another caller opens a link, there is none to
+    /// give up.
     pub(in crate::cluster) fn doubt(&self, silence: Duration) {
         if let Ok(mut current) = self.commands.link.try_lock() {
             current.take_if(|link| link.heard.was_silent_for(silence));
@@ -118,12 +119,11 @@ impl ClusterNode {
         current.take_if(|link| link.id == id);
     }
 
-    /// Gives up a link for wakeups that was late. It stays open, but nobody believes any more that
-    /// it hears.
+    /// Gives up a link for wakeups that was late. It stays open, but its channels count as unheard.
     pub(super) async fn lose_wakeups(&self, id: u64) {
         let mut current = self.wakeups.link.lock().await;
         let late = current.take_if(|link| link.id == id);
-        // Before it stands among the late ones: see `close_late_links`.
+        // The callback runs before the link stands among the late ones: see `close_late_links`.
         (self.on_heard)(id, NodeNews::Late);
         self.former_wakeups().extend(late);
     }
@@ -139,11 +139,12 @@ impl ClusterNode {
         self.former_wakeups().iter().map(|link| link.id).collect()
     }
 
-    /// Closes late links, since another link hears now what they heard.
+    /// Closes late links, because another link hears their channels now.
     pub(in crate::cluster) fn close_former_wakeups(&self, ids: &[u64]) {
         let closing: Vec<_> =
             self.former_wakeups().extract_if(.., |link| ids.contains(&link.id)).collect();
-        // Once the list is unlocked, because the end of a link may need it.
+        // The links are dropped after the list is unlocked, because the end of a link may need the
+        // list.
         drop(closing);
     }
 

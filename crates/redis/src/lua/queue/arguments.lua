@@ -1,13 +1,13 @@
--- arguments: has what reads the arguments of requests.
+-- arguments: has the functions that read the arguments of requests.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
 -- error  SEINPAALARGUMENT
 -- cost   nothing but time
 
--- The readers of requests, by kind; and the operations, by the first word of a request that has
--- words. Each gives a function that executes the request. A reader also gives where the next
--- request begins, and which operation this one is.
+-- The readers of requests, by kind; and the operations, by the first word of a request in words.
+-- Each gives a function that executes the request. A reader also gives the place where the next
+-- request begins, and the operation of this one.
 ledger.readers, ledger.operations, ledger.payloads = {}, {}, 0
 
 function ledger.taken(is_whole, ...)

@@ -21,7 +21,7 @@ ledger.readers[DONE] = function(at)
   end, next_at, 'acknowledge'
 end
 
--- Gives a delivery back. It does not count as one.
+-- Gives a delivery back. The delivery does not count as an attempt.
 function ledger.operations.giveback(text)
   local number, fence, rest, shown = ledger.delivery_of(text)
   local delay = ledger.moment(rest, 'the delay')
@@ -47,14 +47,14 @@ function ledger.operations.fail(text)
   end
 end
 
--- The delivery goes under the session that asks, so that it can be handed to another process.
+-- The delivery goes under the session that asks, so a delivery can be handed to another process.
 function ledger.extend(item, ttl, margin)
   item.by, item.ttl, item.ends, item.ends_wall = asker, ttl, head.clock + ttl, now + ttl
   head.bound = min(head.bound, margin)
   ledger.put_item(item)
 end
 
--- Renews deliveries, and answers with the places in the request of those that are lost.
+-- Renews deliveries, and answers with the places in the request of the lost ones.
 function ledger.renew(ttl, margin, deliveries)
   local lost = {}
   for at = 1, #deliveries, LISTED_BYTES do

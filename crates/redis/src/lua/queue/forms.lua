@@ -1,4 +1,4 @@
--- forms: how the records of a queue and the requests are packed, and the bounds of both.
+-- forms: the formats of the records of a queue and of the requests, and the bounds of both.
 -- keys   records order
 -- args   none
 -- reply  nothing
@@ -10,8 +10,8 @@
 -- below zero for the server's clock; the number of the batch, its deadline, the highest number
 -- seen; and the field of the session.
 --
--- Each request begins with the number of its kind. The usual kinds are packed, because it is dear
--- to read words out of a line:
+-- Each request begins with the number of its kind. The usual kinds are packed, because reading
+-- words out of a line costs much:
 --   PUSH: priority most about. PUSH_MORE is a PUSH, and then MORE_TERMS: how it is due and when,
 --     window group key.
 --   DONE: a delivery as the list behind a head has it, which is number and fence.
@@ -30,9 +30,9 @@ local MOST_DELIVERIES, MAX_WINDOW, MOST_LIMIT, MOST_PAST = 1000000, 604800000000
 local RANK_BIAS = 10000000000
 local NOBODY = '--------------------------------'
 -- HEAD: version, whether MORE follows, and the fields of the head (head.rs lists them). MORE
--- follows only while there is something of it. Otherwise up to MOST_LISTED deliveries in work may
--- follow (see state). Behind ITEM stands WORKED if the item is in work, and one time, when it is
--- due or died, if it is delayed or dead. Texts come last, so that everything else stands at the
+-- follows only while one of its fields has a value. Otherwise up to MOST_LISTED deliveries in work
+-- may follow (see state). Behind ITEM stands WORKED if the item is in work, and one time, when it
+-- is due or died, if it is delayed or dead. Texts come last, so that everything else stands at the
 -- same place in each.
 local VERSION, HEAD, HEAD_BYTES, MORE = 5, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
 local ITEM, ITEM_BYTES, WORKED, WORKED_BYTES = '<c1bI4I4I4ddHHHHH', 40, '<dddddc32', 72

@@ -1,4 +1,4 @@
--- inspect: reads the totals of the queue, what is in work, and its groups. It changes nothing.
+-- inspect: reads the totals of the queue, its items in work, and its groups. It changes nothing.
 -- keys   records order
 -- args   inspect: rows
 -- reply  snapshot

@@ -13,8 +13,8 @@ function ledger.has_work()
   return true
 end
 
--- Gives the next number. Numbers grow strictly, and because they follow the clock they do so even
--- after a loss of memory.
+-- Gives the next number. Numbers grow strictly. Because they follow the clock, they even grow after
+-- a loss of memory.
 function ledger.next_number()
   head.last = max(head.last + 1, now)
   return head.last
@@ -22,7 +22,7 @@ end
 
 -- Items.
 
--- Says where an item of this standing stands in the order: at most two members, and the letters
+-- Gives the places in the order of an item with this standing: at most two members, and the letters
 -- with which each is looked up.
 function ledger.stands(item)
   local standing, number = item.standing, item.number

@@ -6,15 +6,15 @@
 -- cost   one or two ZRANGEBYLEX, and two HGET for each row; at most MOST_ROWS rows and MOST_PAYLOAD
 --        bytes of payload
 --
--- A place is LETTER:KEY:NUMBER:GROUP, where the letter is that of the order. A page has what stands
--- behind the place. Of the ready items, those of groups (g) come first, and then those of the order
--- of all (o) that have no group. The answer has the place where the next page begins, or - if there
--- is none.
+-- A place is LETTER:KEY:NUMBER:GROUP, where the letter is that of the order. A page has the items
+-- behind the place. Of the ready items, the items of groups (g) come first, and then the items
+-- without a group, from the order of all (o). The answer has the place where the next page begins,
+-- or - if there is none.
 
 local MOST_ROWS = 1000
 local LISTS = { o = 'o', g = 'or', d = 'd', e = 'w', x = 'x' }
 
--- Gives what the members behind the place come after in their order.
+-- Gives the text behind which the members after the place stand in their order.
 function ledger.behind(place)
   local key, number = place.key, place.number
   if place.letter == 'x' then return pack(NUMBER, number) end
@@ -37,7 +37,8 @@ function ledger.place_of(letter, item)
     group = letter == 'g' and item.group or '' }
 end
 
--- Gives what a row says of the item's state: when it is due or died, or who works on it.
+-- Gives a row's words about the item's state: when it is due or died, or the worker that works on
+-- it.
 function ledger.said_of(item)
   if item.standing == 'd' or item.standing == 'x' then return format('%d', item.at) end
   if item.standing ~= 'w' then return '-' end

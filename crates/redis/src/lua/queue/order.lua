@@ -5,7 +5,7 @@
 -- cost   for an item of a group, its group and the group's first item
 --
 -- An item without a group stands in the order of all. Of the items of a group only the first stands
--- there, and only while the group has room.
+-- in the order of all, and only while the group has room.
 
 function ledger.rank(at, item) return at - item.priority * AGING end
 
@@ -51,8 +51,8 @@ function ledger.make_ready(item)
   ledger.put_group(group)
 end
 
--- An item was taken out of the order, where it was open or not. The next item of its group takes
--- its place.
+-- Takes note that an item was taken out of the order, where it was open or not. The next item of
+-- its group takes its place.
 function ledger.leave_ready(item, was_open, into_work)
   head.ready = max(head.ready - 1, 0)
   if was_open then head.open = max(head.open - 1, 0) end
@@ -65,7 +65,7 @@ function ledger.leave_ready(item, was_open, into_work)
   ledger.put_group(group)
 end
 
--- One item of this group less is in work.
+-- Takes note that one item of this group less is in work.
 function ledger.make_room(name)
   if name == '' then return end
   local group = ledger.group_of(name)
@@ -74,7 +74,7 @@ function ledger.make_room(name)
   ledger.put_group(group)
 end
 
--- Gives the next item to deliver. It passes the first items of groups that have no room since the
+-- Gives the next item to deliver. It skips the first items of groups that have no room since the
 -- limit was lowered.
 function ledger.next_open(at_once)
   while head.open > 0 do
@@ -88,7 +88,7 @@ function ledger.next_open(at_once)
   end
 end
 
--- After the limit of groups was changed, lets those groups in again that have room now.
+-- After the limit of groups was changed, readmits the groups that have room now.
 function ledger.reopen()
   while head.reopen do
     local group = ledger.full_group_after(head.reopen)

@@ -5,14 +5,14 @@
 -- cost   nothing but time
 
 -- first_*: lower bounds of when the first lease ends, the first item falls due, and the first
--- session or key is forgotten, so that most calls need not look at the order. memory: until when a
--- session, a key or a place is remembered, at most. deadline: when the keys expire by themselves; 0
+-- session or key is forgotten, so that most calls need not read the order. memory: until when a
+-- session, a key or a place is remembered at most. deadline: when the keys expire by themselves; 0
 -- for never.
 local function blank_head()
   return { UNTOUCHED_HEAD, idle = 0, called = 0, wanted = 0, watch_at = 0 }
 end
 
--- Reads a text that may be missing: one that is there has a letter before it.
+-- Reads a text that may be missing. A text that is there has a letter before it.
 local function text_or_nil(text)
   return text ~= '' and sub(text, 2) or nil
 end
@@ -42,7 +42,7 @@ local function pack_head(h)
 end
 
 -- The ledger's clock advances by at most the bound. So a server's clock that jumps forward ends no
--- lease whose worker is alive, and one that jumps back delays nothing.
+-- lease whose worker is alive, and a clock that jumps back delays nothing.
 local function advance_clock(h)
   local passed = max(now - h.wall, 0)
   h.wall = now

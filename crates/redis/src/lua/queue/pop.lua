@@ -33,7 +33,8 @@ function ledger.popped(items)
   return answer, 'popped ' .. concat(kept, ',')
 end
 
--- Answers a pop whose answer was lost, with the same items but for those that are over.
+-- Answers a pop whose answer was lost. It gets the same items again, except for those that have
+-- ended.
 function ledger.deliver_again(line)
   local items = {}
   for number, fence in string.gmatch(line, '(%d+):(%d+)') do

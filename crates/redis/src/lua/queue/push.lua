@@ -5,7 +5,7 @@
 -- error  SEINPAALARGUMENT
 -- cost   one HGET if there is a key, three if there is a group
 --
--- How an item is due: 0 at once, 1 after so long, 2 at that time.
+-- The number `how` says when an item is due: 0 at once, 1 after so long, 2 at that time.
 
 function ledger.due_of(how, due)
   local at = (how == 1 and now or 0) + ledger.moment(due, 'the due time')

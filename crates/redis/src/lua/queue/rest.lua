@@ -5,9 +5,9 @@
 -- reply  nothing
 -- cost   nothing
 --
--- All pieces from here on are in one function. What its functions capture from outside it has
--- captured itself, so each finds it at once. The local that most functions capture stands last,
--- where Lua begins to look for it (see state).
+-- All pieces from here on are in one function. This function has itself captured each value that
+-- its inner functions capture from outside, so each of them finds the value at once. The local that
+-- most functions capture stands last, where Lua begins its search (see state).
 local ARGV, floor, char, concat, asker = ARGV, math.floor, string.char, table.concat, sub(field, 2)
 local match, call, min, format, max = string.match, redis.call, math.min, string.format, math.max
 local function rest()

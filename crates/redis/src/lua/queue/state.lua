@@ -1,4 +1,4 @@
--- state: says what is kept of one queue, and reads and writes it.
+-- state: describes the data of one queue, and reads and writes it.
 -- keys   records order
 -- args   session
 -- reply  nothing; the pieces after this one build on it
@@ -7,14 +7,14 @@
 --        together at the end
 --
 -- records is a hash with these fields:
---   h: the head, and behind one without MORE the numbers and fences of up to 64 items in work that
---     are not in the order. n: in a cluster, the node where the queue is at home, and until when it
---     settles there.
+--   h: the head, and behind a head without MORE the numbers and fences of up to 64 items in work
+--     that are not in the order. n: in a cluster, the node where the queue is at home, and until
+--     when it settles there.
 --   iID: an item. pID: its payload. gGROUP: the counts of a group. lINBOX: the place of a worker.
 --     sINBOX: a session. kKEY: a key.
 --
--- order is a sorted set. All scores are 0, and a member is a letter and then numbers of eight
--- bytes, inboxes or names:
+-- order is a sorted set. All scores are 0. A member is a letter and then numbers of eight bytes,
+-- inboxes or names:
 --   o RANK ID: an open item, which is one in the order of all. g GROUP 0 RANK ID: a ready item of a
 --     group. d DUE ID: a delayed item.
 --   e END ID and w WALLEND ID: an item in work. x ID: a dead item.
@@ -24,9 +24,9 @@
 --   s UNTIL INBOX: a session, at its end or earlier (see time). t UNTIL KEY: a key.
 --   z: a member that is always there, so that the key outlives the others.
 --
--- Changes are kept here until the end of the script, and looks at the order see them.
+-- Changes are kept here until the end of the script, and reads of the order see them.
 
--- Functions and state are fields of this table: whenever a function captures a local, Lua walks the
+-- Functions and state are fields of this table. Whenever a function captures a local, Lua walks the
 -- list of all locals that are captured so far, from the last one on.
 local ledger = {
   items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {},
@@ -55,8 +55,8 @@ function ledger.unreadable(text)
   ledger.corrupt('the head of the queue')
 end
 
--- A key of somebody else is never taken for ours. Without a head, nothing may be there but an order
--- whose records were evicted or deleted, and that order is dropped.
+-- A key of another program is never taken for ours. Without a head, nothing may be there but an
+-- order whose records were evicted or deleted, and that order is dropped.
 function ledger.start_afresh()
   ledger.is_new, ledger.is_fresh = true, true
   head = blank_head()
@@ -89,13 +89,13 @@ function ledger.record(field)
   return text
 end
 
--- Writes a text, or removes the record if that is false.
+-- Writes a text, or removes the record if the text is false.
 function ledger.write(field, text)
   ledger.fields[field], ledger.changed[field] = text, true
 end
 
--- The order. What this call has added and removed lies over what is stored. Both are looked up by
--- the letters with which members begin.
+-- The order. The members that this call has added and removed lie over those that are stored. Both
+-- are looked up by the letters with which they begin.
 
 function ledger.precedes(a, b)
   for i = 1, min(#a, #b) do
@@ -119,7 +119,7 @@ function ledger.remove(member)
   ledger.placed[member] = false
 end
 
--- Gives an object this member in the order, in the place of the one that it had.
+-- Gives an object this member in the order, in place of its former member.
 function ledger.place(object, slot, prefix, member)
   local old = object[slot]
   if old == member then return end
@@ -172,8 +172,8 @@ function ledger.first(prefix, at_once)
   return stored or pending
 end
 
--- Gives up to so many members that begin with this letter, behind that text. It writes what is
--- pending first.
+-- Gives up to so many members that begin with this letter and come after that text. It writes
+-- pending changes first.
 function ledger.members(letter, after, most)
   ledger.flush()
   if ledger.is_fresh then return {} end
@@ -181,9 +181,9 @@ function ledger.members(letter, after, most)
     'limit', '0', most)
 end
 
--- Writing. Removals go first. They free memory, and after one Redis lets a script write even when
--- memory is short. A script that only makes the queue grow begins with the head instead, so that
--- the server refuses it whole.
+-- Writing. Removals go first. They free memory, and after one removal Redis lets a script write
+-- even when memory is short. A script that only makes the queue grow begins with the head instead,
+-- so that the server refuses the whole script.
 
 function ledger.collect_records(set, del)
   for number in pairs(ledger.dirty_items) do

@@ -1,4 +1,4 @@
--- steer: does what people ask for: limits, pauses, cancelling, dead letters.
+-- steer: executes the requests of operators: limits, pauses, cancelling, dead letters.
 -- keys   records order
 -- args   cancel: number, and `waiting` to spare what is in work; replay, drop: number; purge: what;
 --        configure: what value
@@ -41,8 +41,8 @@ function ledger.operations.cancel(text)
   return function() return ledger.cancel(ledger.item_of(number), shown, which == 'waiting') end
 end
 
--- Replays a dead item: it goes to the end of the line, with all its deliveries before it. What
--- happened stays in its history.
+-- Replays a dead item: it goes to the end of the line, and all its deliveries are allowed anew. Its
+-- history stays.
 ledger.operations.replay = ledger.about_item(function(item, shown)
   if not item or item.standing ~= 'x' then return 'unknown ' .. shown end
   head.dead = max(head.dead - 1, 0)
@@ -98,7 +98,7 @@ function ledger.operations.purge(what)
   return function() return ledger.purge(what) end
 end
 
--- Lowering a limit ends nothing that is in work, and admits nothing until it fits.
+-- Lowering a limit ends no delivery, and admits none until few enough are in work.
 local change = {}
 
 function change.limit(value) head.limit = value ~= '-' and tonumber(value) or nil end

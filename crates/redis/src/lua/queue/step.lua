@@ -6,8 +6,8 @@
 -- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH for each wakeup;
 --        PERSIST or PEXPIRE of both keys when the queue gets its first item or loses its last
 --
--- Each request is read before anything is written, so that a mistake in any of them is answered
--- before. Reading gives a function that executes the request. That function gives the answer, and
+-- Each request is read before anything is written, so that a mistake in any request is answered
+-- first. Reading gives a function that executes the request. That function gives the answer, and
 -- also what is kept of the answer if that differs.
 
 local MOST_REQUESTS = 64
@@ -38,9 +38,9 @@ function ledger.start()
   ledger.reopen()
 end
 
--- Each batch of a session is executed once. A batch that arrives again is answered as before. One
--- that a later batch has overtaken is refused, and so is one that arrives so late that it may have
--- been forgotten.
+-- Each batch of a session is executed once. A batch that arrives again is answered as before. A
+-- batch that a later batch has overtaken is refused. So is a batch that arrives so late that it may
+-- have been forgotten.
 function ledger.first_time(known, requests)
   local answer, lines = { '' }, {}
   for i, request in ipairs(requests) do
@@ -51,7 +51,7 @@ function ledger.first_time(known, requests)
   return answer
 end
 
--- Gives the kept answers as lines. The straight path has packed its own.
+-- Gives the kept answers as lines. The straight path has packed its answers.
 function ledger.lines_of(kept)
   local lines, at, kind = {}, 1, byte(kept)
   while kind and kind <= RENEW do
@@ -116,8 +116,8 @@ function ledger.is_blank()
   return counted == 0 and not head.limit and not head.group_limit and not head.paused
 end
 
--- For how long the head must outlive everything else, because its last number is ahead of the
--- clock: a queue that was forgotten earlier could give that number again.
+-- Gives for how long the head must outlive everything else because its last number is ahead of the
+-- clock. A queue that was forgotten earlier could give that number again.
 function ledger.owed()
   local ahead = head.last - now
   return ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
@@ -132,9 +132,9 @@ function ledger.rest()
   if head.keys == 0 then head.first_key = UNBOUNDED end
 end
 
--- Says how the expiry of the keys changes. Nothing that anybody would miss expires. What is only
--- remembered does, a little after it would be forgotten, and not before the clock has passed the
--- last number.
+-- Decides how the expiry of the keys changes. Items and settings never expire. A queue that has
+-- only memories expires a little after they would be forgotten, and not before the clock has passed
+-- the last number.
 function ledger.deadline()
   local items = head.ready + head.delayed + head.in_work + head.dead
   if items > 0 or head.limit or head.group_limit or head.paused then
@@ -165,7 +165,8 @@ function ledger.finish(replies)
   ledger.forget_sessions(FORGET + replies)
   ledger.forget_keys(FORGET + replies)
   ledger.rest()
-  -- A queue that was not there gave no number: what a client has seen is a hint.
+  -- A queue that was not there has given no number: the highest number that a client has seen is
+  -- only a hint.
   if not ledger.is_blank() or (not ledger.is_new and ledger.owed() > 0) then
     ledger.keep()
   elseif not ledger.is_fresh or ledger.has_written then

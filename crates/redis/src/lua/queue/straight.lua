@@ -5,12 +5,12 @@
 -- error  SEINPAALARGUMENT
 -- cost   one TIME, and one HGET each for the head and the session
 --
--- The straight path does what is usual at a queue in a plain state: pushes alone, or the end or
--- renewal of deliveries with at most one pop after it. In a plain state the queue is there, no
--- worker is in line, no lease has run out, no item has fallen due, and nothing is to be forgotten.
--- The path makes no function, because making functions is most of what the general path costs. What
--- is not plain breaks out of the block before anything is written, and the general path begins anew
--- with what was read.
+-- The straight path executes the usual requests at a queue in a plain state: pushes alone, or the
+-- end or renewal of deliveries with at most one pop after it. In a plain state the queue is there,
+-- no worker is in line, no lease has run out, no item has fallen due, and nothing is to be
+-- forgotten. The path makes no function, because making functions is most of the cost of the
+-- general path. A case that is not plain breaks out of the block before anything is written. The
+-- general path then begins anew with the texts that were read.
 
 local line, order, records = ARGV[1] or '', KEYS[2], KEYS[1]
 local try, read, pack, sub, byte = redis.pcall, struct.unpack, struct.pack, string.sub, string.byte
@@ -28,7 +28,7 @@ repeat
   if not text or #text < HEAD_BYTES or (known and #known < SESSION_BYTES) then break end
   local version, has_more, FIELDS_OF_HEAD = read(HEAD, text)
   if version ~= VERSION or has_more ~= 0 then break end
-  -- What is to be written. The tables get room here, because a table that grows is dear.
+  -- The pending writes. The tables get room here, because growing a table costs much.
   local set, add, del, remove = { nil, nil, nil, nil, nil, nil, nil, nil }, nil, nil, nil
   local before, _, stands = 0, 0, not_after
   if known then
@@ -45,8 +45,8 @@ repeat
   local passed = now - wall
   if passed < 0 then passed = 0 elseif passed > bound then passed = bound end
   clock, wall = clock + passed, now
-  -- A bound of something that is not there is UNBOUNDED. No session ends before first_session, so
-  -- the deadline of this batch has not passed either.
+  -- A bound without anything to bound is UNBOUNDED. No session ends before first_session, so the
+  -- deadline of this batch has not passed either.
   if first_end <= clock or first_wall <= now or first_due <= now or first_session < now
       or first_key <= now then
     break

@@ -7,8 +7,8 @@
 --        both keys when the queue gets its first item or loses its last
 --
 -- A batch that only makes the queue grow begins with a write that grows, and any other with a
--- removal (see state). The server may refuse the first write, and then the general path says so.
--- After it there is no way back.
+-- removal (see state). The server may refuse the first write, and then the general path reports
+-- that. After the first write the call cannot be undone.
 
   -- A request follows that the straight path does not know.
   if what then break end
@@ -17,7 +17,7 @@
     if deadline > 0 then lasts, deadline = true, 0 end
   else
     local need, left, ahead = memory - now, deadline - now, last - now
-    -- As in the general path: until the clock has passed the last number.
+    -- As in the general path, the keys last until the clock has passed the last number.
     if ahead > need and ahead <= HALF_DAY + HALF_DAY then need = ahead + 1 end
     if deadline <= 0 or left < need or left > need + PLACE_TTL then
       local most = need + (given_now < 0 and PLACE_TTL / 2 or HALF_DAY)

@@ -4,7 +4,7 @@
 -- reply  the time, if that is the number of the first item; or a string: the time and that number
 -- cost   nothing
 --
--- The items of one call have numbers in a row, so the first number and the count say all.
+-- The items of one call have numbers in a row, so the first number and the count give all of them.
 
   if what == PUSH then
     local first = last < now and now or last + 1

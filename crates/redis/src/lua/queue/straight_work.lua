@@ -7,7 +7,7 @@
 --
 -- An item that is listed behind the head is in work and has no group, so it can be acknowledged
 -- without being read. A renewed item is listed from then on, if there is room, and otherwise stands
--- in the order. Where the order does not have an item, it does no harm to remove it.
+-- in the order. Removing an item that is not in the order does no harm.
 
   if what == DONE or what == RENEW then
     local asked, from, gone, ok, _, ttl, margin, deliveries = 1, at, nil, nil, nil, nil, nil, nil
@@ -68,7 +68,7 @@
       asked = asked - 1
       if not ttl then del[#del + 1], del[#del + 2] = 'i' .. id, 'p' .. id end
     end
-    -- One delivery is asked for twice.
+    -- The request names one delivery twice.
     if not is_plain or asked > 0 then break end
     listed = left
     if ttl then

@@ -29,8 +29,8 @@ function ledger.wake_lost(item)
   ledger.wake(item.by, format('lost %d %d', item.number, item.fence))
 end
 
--- Ends a delivery in vain. What happened becomes a line of the item's history, which has at most
--- eight.
+-- Ends a delivery in vain. Its ending becomes a line of the item's history, which has at most eight
+-- lines.
 function ledger.fail(item, delay, ending)
   local past = format('%d\31%d\31', item.attempt, now) .. ending
   local _, ends = string.gsub(item.history, '\30', '')
@@ -82,8 +82,8 @@ function ledger.expire_by_wall()
 end
 
 -- Sessions. The order has a session at the end that it had when it was put there, while later
--- batches move that end. So a session that goes on costs nothing there until the earlier end has
--- come.
+-- batches move that end. So a session that goes on costs no change of the order until the earlier
+-- end has come.
 
 function ledger.write_session(inbox, number, till, stands, lines)
   ledger.write('s' .. inbox, pack(SESSION, number, till, stands) .. lines)

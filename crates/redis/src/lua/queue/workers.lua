@@ -1,5 +1,5 @@
 -- workers: chooses the workers that are called for available items, and the one that watches for
---   what happens by itself.
+--   events that no request causes.
 -- keys   records order
 -- args   session
 -- reply  nothing
@@ -8,8 +8,8 @@
 
 local IN_LINE, CALLED = '>c1c1I8c32I4', '>c1I8c32c1I8I4'
 
--- Places. The record of a place is its member of the order. Workers that drain the queue have a 0
--- there, and so stand first.
+-- Places. The record of a place is its member of the order. A worker that drains the queue has a 0
+-- in its member, and so stands first.
 
 function ledger.parse_place(member)
   local place, ok, _ = { member = member }
@@ -63,7 +63,7 @@ function ledger.first_place(letter, counted)
   return ledger.parse_place(member)
 end
 
--- A place that ends later than a new one would was given before the clock was set back.
+-- A place that ends later than a new one would end was given before the clock was set back.
 function ledger.is_in_time(place)
   local is_watch = head.watch == place.inbox and place.inbox ~= asker
   local has_overslept = is_watch and head.watch_at + CALL_WAIT < now
@@ -71,8 +71,8 @@ function ledger.is_in_time(place)
 end
 
 -- Gives the first worker in line that can be reached. A worker that cannot be reached loses its
--- place, and so does one whose place has ended, or a watch that has not looked in time. When it is
--- back it asks again.
+-- place. So does a worker whose place has ended, and a watch that has not looked in time. When such
+-- a worker is back, it asks again.
 function ledger.first_reachable()
   while true do
     local place = ledger.first_place('l', head.idle)
@@ -98,8 +98,8 @@ function ledger.delivers()
   return not head.paused and (not head.limit or head.in_work < head.limit)
 end
 
--- Gives how many items could be delivered now. Of a group it counts one: the worker that takes it
--- makes the next one available.
+-- Gives the number of items that could be delivered now. Of a group it counts one item: the worker
+-- that takes it makes the next one available.
 function ledger.available()
   if not ledger.delivers() then return 0 end
   return head.limit and min(head.open, head.limit - head.in_work) or head.open
@@ -143,8 +143,8 @@ end
 
 -- Watching.
 
--- Gives when something can next happen though nobody asks for anything. A look at least once every
--- `bound` keeps the ledger's clock at full speed.
+-- Gives the time of the next event that no request causes. A look at least once every `bound` keeps
+-- the ledger's clock at full speed.
 function ledger.next_event()
   local at = UNBOUNDED * 2
   if head.delayed > 0 and ledger.delivers() then at = ledger.sure_item('d').at end
@@ -157,7 +157,8 @@ function ledger.next_event()
   return at < UNBOUNDED * 2 and at or nil
 end
 
--- Tells the first in line when something can happen by itself, unless it will look by then anyway.
+-- Tells the first worker in line when the next such event comes, unless it will look by then
+-- anyway.
 function ledger.tell_watch()
   local at = head.idle > 0 and ledger.next_event()
   local first = at and ledger.first_reachable()

@@ -1,4 +1,4 @@
-//! Finds why nothing was granted, and what the caller is told.
+//! Finds why nothing was granted, and the reply to the caller.
 
 use seinpaal_proto::{Busy, Cause, Enqueue, LimitRule, OnMismatch, Reply, Slots};
 
@@ -58,13 +58,13 @@ impl Ballot {
             return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.want.kind });
         }
         let limit = self.limit(settings);
-        // A limit of 0 has everybody wait, and refuses nobody for good.
+        // A limit of 0 makes every request wait, and refuses none for good.
         let too_many =
             || (permits > limit && limit > 0).then_some(Reply::TooMany { ticket, permits, limit });
         self.other_limit(settings).or_else(too_many)
     }
 
-    /// Why this request has to wait, if it has to.
+    /// The reason why this request has to wait, or `None`.
     fn why_to_wait(
         &self,
         answers: NodeAnswers<'_>,
@@ -86,7 +86,7 @@ impl Ballot {
         }
     }
 
-    /// The refusal, if the caller stated a limit and must not go by the one in force.
+    /// The refusal of a caller that stated a limit and must not use the one in force.
     fn other_limit(&self, settings: &QuorumSettings) -> Option<Reply> {
         let LimitRule { limit, on_mismatch } = self.want.limit?;
         let (ticket, stated, is_pinned) =
@@ -126,7 +126,8 @@ impl Ballot {
         })
     }
 
-    /// The reply to a client whose tries are all used up, because others were quicker each time.
+    /// The reply to a client whose tries are all used up, because other clients were quicker each
+    /// time.
     pub(in super::super) fn give_up(&self, answers: NodeAnswers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
         let settings =
@@ -143,7 +144,7 @@ fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> O
     if causes.len() >= majority { weightiest(&causes) } else { None }
 }
 
-/// The slots below the limit of which no answer knows a holder.
+/// The slots below the limit that no answer lists with a holder.
 fn free(limit: u32, answers: NodeAnswers<'_>) -> Slots {
     let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
     for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {

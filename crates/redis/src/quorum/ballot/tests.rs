@@ -1,4 +1,4 @@
-//! Clients at three nodes, and every interleaving of what they send and hear.
+//! Clients at three nodes, and every interleaving of their messages and the answers.
 
 mod cases;
 mod node;
@@ -95,7 +95,7 @@ impl Client {
         self.on_their_way.iter_mut().for_each(|line| line.push_back(message.clone()));
     }
 
-    /// Decides on what has been heard, as `call.rs` does.
+    /// Decides by the answers so far, as `call.rs` does.
     fn decide(&mut self, heard: &[Option<(NodeAnswer, NodeReply)>], most_tries: u32) {
         let answers: Vec<_> = heard.iter().map(|one| one.as_ref().map(|(a, r)| (a, r))).collect();
         let is_over = answers.iter().all(Option::is_some);
@@ -105,7 +105,7 @@ impl Client {
                 self.believes = Some(slots.iter().collect());
                 self.is_done = true;
             }
-            _ if !is_over => {} // it waits for all, or a little longer
+            _ if !is_over => {} // the client waits for all answers, or until its grace is over
             BallotVerdict::Again { fence_above, free, .. } if self.tries + 1 < most_tries => {
                 self.send(&Message::Yield { fence: self.fence });
                 self.tries += 1;
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// The possible next steps: a message arrives, or a client gives back.
+    /// The possible next steps: a message arrives, or a client gives its permits back.
     fn choices(&self, gives_back: bool) -> Vec<(usize, Option<usize>)> {
         let mut choices = Vec::new();
         for (who, client) in self.clients.iter().enumerate() {
@@ -239,8 +239,8 @@ fn replay(heard: &Heard, client: &Client) -> (NodeAnswer, NodeReply) {
     (node.answer(), reply)
 }
 
-/// Every world that can be reached while nobody gives back; how many there are, and how many
-/// clients believe to hold in one or the other.
+/// Explores every world that can be reached while no client gives permits back. Returns the number
+/// of worlds, and the different numbers of clients that believe to hold in one of them.
 fn explore(limit: u32, permits: &[u32]) -> (usize, BTreeSet<usize>) {
     let first = World::new(limit, permits);
     let (mut seen, mut open) = (HashSet::from([mark(&first)]), vec![first]);
@@ -259,8 +259,8 @@ fn explore(limit: u32, permits: &[u32]) -> (usize, BTreeSet<usize>) {
     (seen.len(), believers)
 }
 
-/// Two worlds with the same mark are taken for the same one: nodes are alike, so their order is
-/// left out.
+/// Two worlds with the same mark count as one. The order of the nodes is left out of the mark,
+/// because nodes are alike.
 fn mark(world: &World) -> u64 {
     let mut nodes: Vec<u64> = (0..NODES)
         .map(|at| {

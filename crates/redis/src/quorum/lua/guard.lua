@@ -7,11 +7,11 @@
 --        marker's life is over
 --
 -- guard: for how long the node is to abstain, 0 for not at all. A ttl may be four fifths of it.
--- how: `go`; `new` if no node has a marker; or `look`, which only asks what is there.
+-- how: `go`; `new` if no node has a marker; or `look`, which only reads the marker.
 --
 -- The marker is a hash. run: the run of the server that wrote it. guard: as above. left: how much
--- of the guard is left. wall: when that was counted. Each call counts at most a fifth as passed, so
--- that one step of the clock does no harm.
+-- of the guard is left. wall: when left was counted. Each call counts at most a fifth of the guard
+-- as passed, so that one step of the clock does no harm.
 
 local marker = KEYS[3]
 local DAY = 86400000
@@ -38,8 +38,8 @@ function ledger.read_marker()
     wall = tonumber(found[4] or 0) }
 end
 
--- If no node has a marker, the nodes are new to the store. What this run of the server could have
--- forgotten was there before it started, so the guard counts from its start.
+-- If no node has a marker, the nodes are new to the store. Only leases from before the start of
+-- this server's run could have been forgotten, so the guard counts from that start.
 function ledger.begin_guard(run, guard, is_new, uptime)
   ledger.write_marker(run, guard, is_new and guard - uptime * 1000000 or guard)
 end

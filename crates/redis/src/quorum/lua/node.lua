@@ -5,9 +5,9 @@
 -- reply  set stale other-kind state
 -- cost   set: one HGET, two HSET; state: one HGET, and one ZRANGEBYLEX if something was freed
 --
--- The field v of the records has three numbers: the versions of the limit that is stated, of the
--- one that is pinned, and of the pause. A limit that an acquire states in passing has no version,
--- and a stated limit that is over loses its version.
+-- The field v of the records has three numbers: the versions of the stated limit, of the pinned
+-- limit, and of the pause. A limit that an acquire states in passing has no version, and a stated
+-- limit that has ended loses its version.
 
 local HINTED = 16
 
@@ -15,9 +15,9 @@ ledger.has_freed = false
 
 function ledger.serve() end
 
--- A node remembers each ticket by itself, and not series: a vote that was taken back may come again
--- when a later ticket of the same series is over already, and other nodes may hear of them in
--- another order.
+-- A node remembers each ticket by itself, and not by series. A vote that was taken back may come
+-- again when a later ticket of the same series has ended already, and other nodes may receive them
+-- in another order.
 function ledger.series_of(ticket)
   return ticket
 end
@@ -28,13 +28,13 @@ function ledger.free_slots(slots)
   free_slots(slots)
 end
 
--- Those behind a waiter that leaves may fit now.
+-- Waiters behind a waiter that leaves may fit now.
 function ledger.leave(entry)
   ledger.has_freed = true
   leave(entry)
 end
 
--- Tells a waiter that fits to ask. The asker's own tickets are told in the answer.
+-- Tells a waiter that fits to ask. The answer names the asker's own tickets.
 function ledger.hint(waiter, looks)
   if waiter.inbox == asker then
     looks[#looks + 1] = waiter.ticket
@@ -106,7 +106,8 @@ ledger.operations.set = function(text)
   return function() return ledger.set(version, what, value) end
 end
 
--- Answers with what is set, the asker's tickets that may be had now, and the reason of the pause.
+-- Answers with the settings, the asker's tickets that could be granted now, and the reason of the
+-- pause.
 ledger.operations.state = function()
   return function()
     ledger.drop_terms()

@@ -1,5 +1,5 @@
--- take: has a node vote for a ticket to hold slots, under a fence that the client chooses: those
---   that the client names, or the lowest free ones.
+-- take: has a node vote for a ticket to hold slots, under a fence that the client chooses: the
+--   slots that the client names, or the lowest free ones.
 -- keys   records order marker
 -- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach:
 --        fence and its own
@@ -7,8 +7,8 @@
 -- cost   HGET of head, entry, memory and lease, one HSET, one ZADD; to refuse, one HGET for each of
 --        at most 64 holders, too
 --
--- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it ends, and it is
--- renewed, released and evicted as they are. The fences for which a node votes only grow.
+-- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it expires, and it is
+-- renewed, released and evicted as other entries are. The fences for which a node votes only grow.
 --
 -- mend writes down what a majority has voted for. yield takes back a vote that was in vain.
 
@@ -57,8 +57,8 @@ function ledger.holders_text(has_slots)
   return table.concat(texts, ' ')
 end
 
--- Where slots above a lowered limit are held, the answer has all holders: the asker adds up what
--- the nodes know of them.
+-- Where slots above a lowered limit are held, the answer has all holders, because the asker adds up
+-- the grants that the nodes know.
 function ledger.took(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
@@ -86,8 +86,8 @@ function ledger.refuse_vote(want, entry, why)
     head.held, head.waiting, ledger.guard_left, ledger.holders_text(true))
 end
 
--- Keeps the kind and the limit of the first request. A limit that was set for earlier holders is
--- over, and so is its version.
+-- Keeps the kind and the limit of the first request. A limit that was set for earlier holders has
+-- ended, and so has its version.
 function ledger.keep_terms(want)
   head.kind = want.kind
   local stated = want.stated or (not head.pinned and 1) or nil
@@ -105,8 +105,7 @@ function ledger.keep_terms(want)
   end
 end
 
--- Gives how many permits a newcomer has to leave free: as many as the waiters want that can be
--- reached.
+-- Gives how many permits a newcomer has to leave free: as many as the reachable waiters want.
 function ledger.wanted_by_others()
   if head.waiting == 0 then return 0 end
   if head.waiting > LISTED then return MOST_PERMITS end
@@ -162,8 +161,8 @@ function ledger.vote(want, entry)
   return ledger.took(vote)
 end
 
--- Looks at a vote of an earlier try: if it is the same, it stands; an older one makes way; a newer
--- one is not touched.
+-- Compares with a vote of an earlier try: the same vote stands, an older vote makes way, and a
+-- newer vote stays.
 function ledger.earlier(want, entry)
   if not entry or not entry.fence then return nil, entry end
   if entry.fence == want.fence
@@ -212,7 +211,7 @@ function ledger.yield(want)
   local entry, had_freed = ledger.entry_of(want.ticket), ledger.has_freed
   if entry and entry.fence and entry.fence <= want.fence then
     ledger.leave(entry)
-    -- A client that this vote kept out learns so from its own failure, so it needs no hint.
+    -- A client that this vote kept out notices its own failure, so it needs no hint.
     ledger.has_freed = had_freed
     if want.enqueue then ledger.enqueue(want, {}) end
   end
@@ -237,7 +236,8 @@ for _, operation in ipairs({ 'take', 'mend', 'yield' }) do
   end
 end
 
--- Hands the ticket over under the asker's fence. It keeps the slots for which this node has voted.
+-- Hands the ticket over under the asker's fence. The ticket keeps the slots for which this node has
+-- voted.
 function ledger.transfer(want)
   if want.not_after and now > want.not_after then return 'too-late ' .. want.ticket end
   local entry, refusal = ledger.held_entry(want.ticket)

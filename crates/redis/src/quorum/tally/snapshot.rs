@@ -1,4 +1,4 @@
-//! The snapshots of several nodes, put together into one.
+//! The snapshots of several nodes, combined into one.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -10,7 +10,7 @@ use seinpaal_proto::{
 use super::{QuorumSettings, ReplyTally};
 
 impl ReplyTally<'_> {
-    /// The snapshot that a majority shows, or may show if the nodes that did not answer agree.
+    /// The snapshot that a majority shows, or could show if the nodes that did not answer agreed.
     pub(super) fn snapshot(&self, rows: usize) -> Snapshot {
         let seen: Vec<&Snapshot> = self.replies().filter_map(snapshot_in).collect();
         let settings =
@@ -20,8 +20,8 @@ impl ReplyTally<'_> {
         let mut waiters = self.waiters(&seen, &holders);
         let held = holders.iter().map(|row| row.slots.count()).sum();
         let (holders_total, waiting_total) = (holders.len() as u32, waiters.len() as u32);
-        // Nodes that list only some of their rows show no more than those, so what they count is
-        // nearer.
+        // Nodes that list only some of their rows show no more holders and waiters than those, so
+        // their totals are closer to the truth.
         let count = |listed: u32, counted: &dyn Fn(&Snapshot) -> u32| match is_whole {
             true => listed,
             false => median(seen.iter().map(|snapshot| counted(snapshot)).collect()),
@@ -75,7 +75,7 @@ impl ReplyTally<'_> {
         row
     }
 
-    /// The waiters, in the order in which the nodes have them on the whole.
+    /// The waiters, in the order that most nodes agree on.
     fn waiters(&self, seen: &[&Snapshot], holders: &[HolderRow]) -> Vec<WaiterRow> {
         let mut found: BTreeMap<Ticket, (Vec<usize>, &WaiterRow)> = BTreeMap::new();
         for snapshot in seen {
@@ -88,7 +88,7 @@ impl ReplyTally<'_> {
                 && holders.iter().all(|row| row.ticket != *ticket)
         });
         let mut rows: Vec<_> = found.into_values().collect();
-        // By the mean of a waiter's places. It is taken in thousandths, because the numbers are
+        // The order is by the mean of a waiter's places, in thousandths because the numbers are
         // whole.
         rows.sort_by_key(|(places, _)| places.iter().sum::<usize>() * 1000 / places.len());
         rows.into_iter().map(|(_, row)| row.clone()).collect()
@@ -109,7 +109,7 @@ fn lists_all(snapshot: &Snapshot) -> bool {
 }
 
 /// Leaves each slot to one holder. Nodes are read one after the other, so some may show an earlier
-/// one. The holder that most nodes show has the slot, or else the one that came last.
+/// holder. The slot goes to the holder that most nodes show, or else to the latest grant.
 fn one_a_slot(mut rows: Vec<(usize, HolderRow)>) -> Vec<HolderRow> {
     rows.sort_by_key(|(votes, row)| Reverse((*votes, row.fence)));
     let mut taken = Slots::none();
@@ -130,8 +130,8 @@ fn most_common_slots(rows: &[&HolderRow]) -> Slots {
     rows.iter().max_by_key(count).map(|row| row.slots.clone()).unwrap_or_default()
 }
 
-/// How long the last holds took, as the node that knows of the most tells. A node that was silent
-/// has missed some. The others know of the same holds, and may differ by a code.
+/// The lengths of the last holds, from the node that knows of the most holds. A node that was away
+/// has missed some. The other nodes know of the same holds, and may differ by a code.
 fn recent(seen: &[&Snapshot]) -> RecentHolds {
     let all = seen.iter().map(|snapshot| snapshot.recent);
     all.max_by_key(|recent| recent.lengths().count()).unwrap_or_default()

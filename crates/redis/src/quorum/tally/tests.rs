@@ -1,5 +1,5 @@
-//! What is shown of nodes that were read one after the other while permits changed hands, and what
-//! is told of a ticket about whose end nodes say different things.
+//! Snapshots of nodes that were read one after the other while permits changed hands, and the cause
+//! that is reported for a ticket when nodes disagree about its end.
 
 use seinpaal_proto::{Fence, HolderRow, Kind, RecentHolds, Slots, Snapshot};
 
@@ -19,7 +19,7 @@ fn holder(ticket: u128, slot: u32) -> HolderRow {
     }
 }
 
-/// What a node shows that has these tickets in its slots, one after the other.
+/// The answer of a node that has these tickets in its slots, one after the other.
 fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
     let holders = (0..).zip(tickets).map(|(slot, ticket)| holder(*ticket, slot));
     let holders: Vec<HolderRow> = holders.filter(|row| row.ticket.0 > 0).collect();
@@ -51,7 +51,7 @@ fn shown(nodes: &[&[u128]]) -> Snapshot {
     ReplyTally { answers: &answers, nodes: NODES }.snapshot(64)
 }
 
-/// Each slot of each node has nobody, or one of three tickets.
+/// Every node of two slots, where each slot is free or has one of three tickets.
 fn every_node() -> Vec<[u128; 2]> {
     let tickets = || [0, 1, 2, 3].into_iter();
     let pairs = tickets().flat_map(|first| tickets().map(move |second| [first, second]));
@@ -84,7 +84,7 @@ fn of_two_possible_holders_of_a_slot_the_later_is_shown() {
 }
 
 #[test]
-fn whoever_a_majority_shows_is_shown() {
+fn a_holder_that_a_majority_shows_is_shown() {
     let shown = shown(&[&[1, 5], &[1, 6], &[2, 5]]);
     let tickets: Vec<_> = shown.holders.iter().map(|row| row.ticket.0).collect();
     assert_eq!(tickets, [1, 5]);

@@ -7,7 +7,7 @@ use futures_util::task::noop_waker;
 
 use super::*;
 
-/// Counts how often it is polled, and keeps what it is polled with.
+/// Counts how often it is polled, and keeps the context of each poll.
 #[derive(Default)]
 struct Seen {
     polls: AtomicU32,
@@ -39,7 +39,7 @@ impl Wakes {
     }
 }
 
-/// A pump whose work never ends, that its task has polled once.
+/// A pump whose work never ends, and whose task has polled it once.
 fn pump() -> (Arc<Pump>, Arc<Seen>, Arc<Wakes>) {
     let (seen, wakes) = (Arc::new(Seen::default()), Arc::new(Wakes::default()));
     let noted = Arc::clone(&seen);
@@ -130,7 +130,8 @@ fn what_panics_here_is_over_for_the_task() {
     assert!(task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
 }
 
-/// As when what the work hears drops the last owner of its connection.
+/// This happens when a message that the work receives makes it drop the last owner of its
+/// connection.
 #[test]
 fn work_that_closes_its_own_pump_ends_when_it_has_been_polled() {
     let owned = Arc::new(());
@@ -149,7 +150,7 @@ fn work_that_closes_its_own_pump_ends_when_it_has_been_polled() {
     assert_eq!(is_owned.strong_count(), 0, "what the work owned is dropped");
 }
 
-/// As when a connection is dropped under a lock that its work needs at this moment.
+/// This happens when a connection is dropped under a lock that its work needs at this moment.
 #[test]
 fn a_pump_closes_without_waiting_for_work_that_waits_for_the_one_who_closes_it() {
     let (lock, is_polled) = (Arc::new(Mutex::new(())), Arc::new(Barrier::new(2)));

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// A driver of which the test makes the calls, and what keeps its channels open.
+/// A driver whose calls the test makes, and the values that keep its channels open.
 struct Bench {
     driver: Driver,
     store: Arc<MemoryStore>,
@@ -66,7 +66,7 @@ impl Bench {
     }
 }
 
-/// The tickets of calls that ask for one permit each, as a step of several names has them.
+/// The tickets of calls that ask for one permit each, in the form of a step of several names.
 fn of_a_step(calls: &[Call]) -> Vec<(CallId, Ticket)> {
     let ticket = |call: &Call| match call.batch.requests.as_slice() {
         [Request::Acquire(want)] => want.ticket,

@@ -1,4 +1,4 @@
-//! Since when requests of this process wait: the oldest of each name.
+//! The arrivals of this process's waiting requests, to find the oldest of each name.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,7 +10,8 @@ use metrics::{SharedString, gauge};
 
 use super::{SINCE, WAITERS};
 
-/// Of each name, when those came that wait, in microseconds of Unix time, and how many came then.
+/// For each name, the arrivals of its waiting requests, in microseconds of Unix time, and the
+/// number of requests that came at each.
 type ArrivalsByName = HashMap<SharedString, BTreeMap<u64, u32>>;
 
 static LINES: LazyLock<Mutex<ArrivalsByName>> = LazyLock::new(Mutex::default);
@@ -43,7 +44,8 @@ impl Drop for PlaceFigure {
     }
 }
 
-/// The gauge is set while the line is locked, so that the last change is told last.
+/// Changes a line and sets the gauge. The gauge is set while the lines are locked, so that the last
+/// change is reported last.
 fn change(name: &SharedString, change: impl FnOnce(&mut BTreeMap<u64, u32>)) {
     let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     let line = lines.entry(name.clone()).or_default();

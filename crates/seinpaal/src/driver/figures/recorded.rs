@@ -1,5 +1,5 @@
-//! What this process does with permits, told to the `metrics` facade. src/metrics.md is what users
-//! read of it.
+//! Reports the permits and calls of this process to the `metrics` facade. src/metrics.md describes
+//! the metrics for users.
 
 mod place;
 
@@ -46,8 +46,8 @@ const DELIVERIES: &str = "seinpaal_client_deliveries_total";
 const DELIVERY_LOSSES: &str = "seinpaal_client_delivery_losses_total";
 const RECONNECTS: &str = "seinpaal_client_reconnects_total";
 
-/// How many names have series of their own: the first ones. A facade forgets no series, so it must
-/// not be given many.
+/// How many names have series of their own: the first ones. A facade forgets no series, so their
+/// number has to be bounded.
 const MOST_NAMES: usize = 100;
 
 static NAMES: LazyLock<Mutex<HashSet<SharedString>>> = LazyLock::new(|| {
@@ -78,7 +78,7 @@ fn describe() {
     describe_counter!(RECONNECTS, "How often the connection was made again");
 }
 
-/// The name as a label; empty, which is nobody's name, if too many have one.
+/// The name as a label. The label is empty, which no name is, if too many names have one.
 fn label(name: &Name) -> SharedString {
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name.as_str()) {
@@ -92,7 +92,7 @@ fn label(name: &Name) -> SharedString {
     label
 }
 
-/// A request, from when it was made.
+/// A request, from the moment when it was made.
 pub(crate) struct RequestFigure {
     name: SharedString,
     since: Instant,
@@ -104,7 +104,7 @@ impl RequestFigure {
         Self { name: label(name), since: Instant::now(), place: None }
     }
 
-    /// The request stands in line now, where so many wait in all.
+    /// Takes note that the request stands in line, with this many requests in all.
     pub(crate) fn queued(&mut self, waiting: u32) {
         gauge!(LINE, "name" => self.name.clone()).set(waiting);
         self.place.get_or_insert_with(|| PlaceFigure::take(&self.name));
@@ -115,7 +115,7 @@ impl RequestFigure {
         let name = self.name.clone();
         histogram!(WAIT, "name" => name.clone()).record(self.since.elapsed());
         gauge!(HELD, "name" => name.clone()).increment(permits);
-        // The names without series of their own share one, and have no limit in common.
+        // The names without series of their own share one series, and have no limit in common.
         if !name.is_empty() {
             gauge!(LIMIT, "name" => name.clone()).set(limit);
         }
@@ -147,7 +147,7 @@ impl RequestFigure {
     }
 }
 
-/// A grant, until it was given back or lost.
+/// A grant, until it is given back or lost.
 pub(crate) struct HoldFigure {
     name: SharedString,
     permits: u32,
@@ -195,7 +195,7 @@ pub(crate) fn in_work(queue: &Name, items: usize) {
     gauge!(IN_WORK, "name" => label(queue)).set(u32::try_from(items).unwrap_or(u32::MAX));
 }
 
-/// A call to the store, from when it was made.
+/// A call to the store, from the moment when it was made.
 pub(crate) struct CallFigure(&'static str, Instant);
 
 impl CallFigure {
@@ -212,7 +212,7 @@ impl CallFigure {
     }
 }
 
-/// Once for each delivery that the program has finished.
+/// Counts a delivery that the program has finished.
 pub(crate) fn delivery_finished(queue: &Name, end: DeliveryEnd) {
     let outcome = match end {
         DeliveryEnd::Acknowledged => "acknowledged",
@@ -224,7 +224,7 @@ pub(crate) fn delivery_finished(queue: &Name, end: DeliveryEnd) {
     counter!(DELIVERIES, "name" => label(queue), "outcome" => outcome).increment(1);
 }
 
-/// Also for a delivery that the program has not finished yet.
+/// Counts a delivery that was lost, even if the program has not finished it yet.
 pub(crate) fn delivery_lost(queue: &Name, loss: Loss) {
     let cause = match loss {
         Loss::Silence => "silence",

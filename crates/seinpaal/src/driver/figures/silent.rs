@@ -1,5 +1,5 @@
-//! Without the feature `metrics`: what [the other file](recorded.rs) notes is noted nowhere, and
-//! costs nothing.
+//! The functions of [the other file](recorded.rs) for builds without the feature `metrics`. They
+//! record nothing and cost nothing.
 
 use seinpaal_proto::{
     Name,

@@ -18,8 +18,8 @@ use crate::{
 
 const NOW: Micros = 1_000 * SECOND;
 
-/// The queues of one client, a store that answers each call at once, and how many calls it has
-/// answered.
+/// The queues of one client, a store that answers each call at once, and the number of calls that
+/// it has answered.
 struct Site {
     queues: QueueSessions,
     store: Arc<MemoryStore>,

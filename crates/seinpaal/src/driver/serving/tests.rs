@@ -42,7 +42,7 @@ fn idle() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
     (Driver::new(Session::new(inbox, config), queues, store, makings), ends.commands)
 }
 
-/// A driver that has many store_tasks, each of which is done at once.
+/// A driver that has many tasks with the store, each of which is done at once.
 fn busy() -> (Driver, mpsc::UnboundedSender<DriverCommand>) {
     let (driver, commands) = idle();
     for _ in 0..MANY {

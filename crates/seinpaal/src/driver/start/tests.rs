@@ -1,5 +1,5 @@
-//! Which thread sends a request. The connection's runtime stands still here unless it is told to go
-//! on, so what the server is asked meanwhile was sent by the caller.
+//! Checks which thread sends a request. The connection's runtime stands still here unless the test
+//! lets it go on, so every request that the server receives meanwhile was sent by the caller.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::{
 
 /// How many requests are to be sent by their callers.
 const SENT: u32 = 20;
-/// How long the machine may be so busy that they are not.
+/// How long the machine may be too busy for that.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// A connection whose driver is idle.
@@ -37,8 +37,8 @@ fn request(handle: &Handle, number: u64) -> PlainAnswer {
     answer
 }
 
-/// How many scripts the server was asked for. It has taken what was there before the first of two
-/// questions when it answers the second.
+/// How many scripts the server was asked to run. The test asks twice: when the server answers the
+/// second question, it has counted everything that came before the first.
 fn scripts(connection: &mut redis::Connection) -> u64 {
     let mut said = String::new();
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The ends of a delivery that the program asks for.
+//! The ways in which a program ends a delivery.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use seinpaal_proto::{
 use super::{super::FinishError, Failed, Item};
 
 impl Item {
-    /// Says that the item is done, and waits until the store has confirmed it: it is gone then.
+    /// Reports the item as done, and waits until the store has confirmed that. Then the item is
+    /// gone.
     ///
     /// # Cancel safety
     /// Once this has been polled the item is acknowledged, whether or not it is polled again.
@@ -20,9 +21,9 @@ impl Item {
     /// lasts, and counts once.
     ///
     /// # Errors
-    /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile;
-    /// [`FinishError::Unknown`] if the store is silent for too long; [`FinishError::Closed`] if the
-    /// connection was closed; [`FinishError::Forked`] in a process that was forked from the one
+    /// [`FinishError::Lost`] if another worker may have worked on the item meanwhile.
+    /// [`FinishError::Unknown`] if the store is silent for too long. [`FinishError::Closed`] if the
+    /// connection was closed. [`FinishError::Forked`] in a process that was forked from the one
     /// that has connected.
     ///
     /// # Examples

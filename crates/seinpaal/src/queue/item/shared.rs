@@ -20,14 +20,14 @@ pub(in super::super) struct SharedItem {
     pub(super) queue: Name,
     pub(super) popped: Popped,
     pub(super) lease: Arc<LeaseInHand>,
-    /// Set once it is ended: whether it was given back.
+    /// Set once the delivery has ended: whether the item was given back.
     pub(super) is_given_back: OnceLock<bool>,
     /// The store's answer to the end of the delivery.
     pub(super) end: OnceLock<DeliveryEnd>,
 }
 
 impl SharedItem {
-    /// Ends the delivery and returns how that went. If it was ended already, this does not wait.
+    /// Ends the delivery, and returns the result. If it has ended already, this does not wait.
     pub(in super::super) async fn finish(&self, how: How) -> Result<DeliveryEnd, FinishError> {
         if !self.is_first_end(&how) {
             return Ok(self.end.get().copied().unwrap_or(DeliveryEnd::Unknown));
@@ -44,7 +44,8 @@ impl SharedItem {
         }
     }
 
-    /// Gives back what nobody has ended, without waiting, and returns what is known of the end.
+    /// Gives the item back if its delivery has not ended, without waiting. Returns what is known of
+    /// the end.
     pub(in super::super) fn end_now(&self) -> DeliveryEnd {
         let how = How::GiveBack { delay: 0 };
         if !self.is_first_end(&how) {
@@ -81,12 +82,12 @@ impl SharedItem {
         }
     }
 
-    /// How the delivery stands by the clock, which may be ahead of what was noted.
+    /// The state of the delivery by the clock, which may be ahead of the notes.
     pub(super) fn standing(&self, noted: PermitState) -> PermitState {
         if self.lease.is_held() {
             return noted;
         }
-        // Asked again: the loss and its cause may have been noted since.
+        // The notes are read again, because the loss and its cause may have been noted since.
         match self.lease.noted() {
             lost @ PermitState::Lost(_) => lost,
             _ => PermitState::Lost(Lost::Silence),
@@ -98,7 +99,8 @@ impl SharedItem {
         loop {
             let noted = *watch.borrow_and_update();
             let state = self.standing(noted);
-            // The lease is ours, and it is what tells: the channel does not close.
+            // The channel does not close, because this item keeps the lease, and the lease has the
+            // sender.
             if wanted(state) || watch.changed().await.is_err() {
                 return state;
             }

@@ -1,28 +1,28 @@
-//! What became of the items that a worker worked on.
+//! The counts of a worker's items by their ends.
 
 use seinpaal_proto::queue::session::DeliveryEnd;
 
-/// What became of the items that a worker worked on.
+/// The counts of a worker's items by their ends.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Done.
+    /// Items that were done.
     pub acknowledged: u64,
-    /// Left to others: because the handler said so, or at the shutdown.
+    /// Items that were given back, by the handler or at the shutdown.
     pub given_back: u64,
-    /// Failed, to be delivered again.
+    /// Items that failed and will be delivered again.
     pub failed: u64,
-    /// Failed for the last time: dead letters.
+    /// Items that failed for the last time, and so became dead letters.
     pub died: u64,
-    /// Lost before they were done: others may have worked on them, too.
+    /// Items that were lost before they were done. Other workers may have worked on them as well.
     pub lost: u64,
-    /// Ended, and the store has not confirmed it, because it was silent or the grace period was
-    /// over: they may be delivered once more.
+    /// Items whose end the store has not confirmed, because it was silent or the grace period was
+    /// over. They may be delivered once more.
     pub unknown: u64,
 }
 
 impl Counts {
-    /// Returns the sums of these counts and others, as of the parts of a
+    /// Returns the sums of these counts and others, for example of the parts of a
     /// [spread](crate::Queue::spread) queue.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

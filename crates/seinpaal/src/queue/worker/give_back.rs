@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-/// The error by which a handler leaves an item to somebody else. It may be wrapped in others.
+/// The error by which a handler leaves an item to another worker. Other errors may wrap it.
 ///
 /// ```
 /// use seinpaal::{GiveBack, Item};
@@ -21,13 +21,13 @@ pub struct GiveBack {
 }
 
 impl GiveBack {
-    /// At once, to where it stood.
+    /// Gives the item back at once, to its old place in the order.
     #[must_use]
     pub fn now() -> Self {
         Self::default()
     }
 
-    /// After this long.
+    /// Gives the item back, to be delivered again after this long.
     #[must_use]
     pub fn after(delay: Duration) -> Self {
         Self { delay }
@@ -42,7 +42,7 @@ impl fmt::Display for GiveBack {
 
 impl Error for GiveBack {}
 
-/// The one in this error or in what caused it.
+/// Finds a [`GiveBack`] in this error or in its causes.
 pub(super) fn find_give_back(error: &(dyn Error + 'static)) -> Option<GiveBack> {
     let mut next = Some(error);
     while let Some(error) = next {

@@ -1,4 +1,4 @@
-//! What a worker is doing at the moment.
+//! The work of a worker on one item.
 
 use std::{
     future::Future,
@@ -18,7 +18,8 @@ pub(super) struct WorkUnderWay<W> {
 
 impl<W> WorkUnderWay<W> {
     /// The end of an item whose handler has not returned when the grace period is over, or whose
-    /// end the store has not confirmed by then. An item that nobody has ended goes back.
+    /// end the store has not confirmed by then. If the delivery has not been ended, the item goes
+    /// back.
     pub(super) fn cut_short(&self) -> ItemEnd {
         let end = self.item.end_now();
         ItemEnd { end, is_given_back: self.item.is_given_back() }

@@ -1,11 +1,11 @@
-//! What the keys of a queue say, and whether they expire.
+//! Compares the keys of a queue, and whether they expire.
 
 use seinpaal_proto::time::LONGEST_OWED;
 
 use super::{Bench, KEY, Model};
 
-/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be listed:
-/// `queue/forms.lua` of the scripts.
+/// The bytes of a plain head and of a delivery that is listed behind it, and how many may be
+/// listed. The scripts have these numbers in `queue/forms.lua`.
 const HEAD: usize = 162;
 const LISTED: usize = 16;
 const MOST_LISTED: usize = 64;
@@ -14,7 +14,7 @@ const MOST_LISTED: usize = 64;
 const SLOW: i64 = 60_000;
 
 impl Bench {
-    /// Nothing is left of a queue that costs nothing, and what is worth keeping does not expire.
+    /// A queue that costs nothing leaves no key, and a key that is worth keeping does not expire.
     pub(super) async fn compare_keys(&mut self, model: &mut Model) -> Option<String> {
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
         let expected = if model.state.is_empty() { 0 } else { 2 };
@@ -42,18 +42,19 @@ impl Bench {
         if let Some(difference) = self.cut_short(&head).await {
             return Some(difference);
         }
-        // Until when anything of the queue is remembered.
+        // Until when any memory of the queue is kept.
         let memory = field(&head, 18);
         (memory < model.remembered as f64)
             .then(|| format!("remembered until {memory}, not {}", model.remembered))
     }
 
-    /// Each item that the head counts has a record and a payload, and there are no others.
+    /// Checks that each item that the head counts has a record and a payload, and that there are no
+    /// others.
     async fn uncounted(&mut self, head: &[u8]) -> Option<String> {
         let fields: Vec<Vec<u8>> =
             redis::cmd("HKEYS").arg(KEY).query_async(&mut self.ears).await.unwrap();
         let of = |letter| fields.iter().filter(|field| field[0] == letter).count();
-        // Ready, delayed, in work and dead.
+        // The numbers of items that are ready, delayed, in work and dead.
         let counted = [6, 8, 9, 10].map(|at| field(head, at)).iter().sum::<f64>();
         let found = [of(b'i'), of(b'p')];
         (found.map(|found| found as f64) != [counted; 2])
@@ -74,7 +75,7 @@ impl Bench {
             .then(|| format!("the keys last for {lasting:?} ms, and not for {milliseconds}"))
     }
 
-    /// For how many milliseconds each of the keys lasts; -1 for ever.
+    /// For how many milliseconds each of the keys lasts, or -1 for ever.
     async fn lasting(&mut self) -> [i64; 2] {
         let mut lasting = [0; 2];
         for (left, key) in lasting.iter_mut().zip([KEY.to_owned(), format!("{KEY}:o")]) {
@@ -83,7 +84,7 @@ impl Bench {
         lasting
     }
 
-    /// Which of the keys expire.
+    /// Whether each of the keys expires.
     async fn ends(&mut self) -> [bool; 2] {
         self.lasting().await.map(|left| left >= 0)
     }

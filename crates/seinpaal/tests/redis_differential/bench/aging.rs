@@ -1,8 +1,8 @@
-//! Whether a key may have ended by the server's own clock, which goes on while the clock of the
-//! history stands still.
+//! Tells whether a key may have ended by the server's own clock, which goes on while the clock of
+//! the history stands still.
 //!
-//! A history that begins to differ there says nothing about the scripts: the ledger has not been
-//! told that the name is gone.
+//! A history that begins to differ at such a moment says nothing about the scripts, because the
+//! ledger does not know that the name is gone.
 
 use std::time::{Duration, Instant};
 
@@ -11,29 +11,29 @@ const SHORTEST: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
 pub(super) struct Aging {
-    /// For how long the key that ends first lasts, counted from an instant that lies before that
-    /// was read.
+    /// How long the key that ends first lasts, counted from an instant just before it was read.
     left: Option<(Instant, Duration)>,
-    /// A key may have ended unseen.
+    /// Whether a key may have ended unseen.
     pub(super) is_unsure: bool,
 }
 
 impl Aging {
-    /// The keys were looked at, after `began`, and lasted for so many milliseconds; negative: for
-    /// ever, or not there.
+    /// Takes note of a look at the keys, after `began`, with the milliseconds that they last. A
+    /// negative number means for ever, or not there.
     pub(super) fn looked(&mut self, began: Instant, lasting: [i64; 2]) {
         let least = lasting.into_iter().filter_map(|left| u64::try_from(left).ok()).min();
         self.left = least.map(|left| (began, Duration::from_millis(left)));
         self.is_unsure |= began.elapsed() >= SHORTEST;
     }
 
-    /// The keys were made older by a step. Whatever is gone by that is known to be gone.
+    /// Takes note that the keys were made older by a step. A name that is gone after that is known
+    /// to be gone.
     pub(super) fn stepped(&mut self, step: i64) {
         let step = Duration::from_micros(u64::try_from(step).unwrap_or(0));
         self.left = self.left.and_then(|(began, left)| Some((began, left.checked_sub(step)?)));
     }
 
-    /// The server has answered the next call.
+    /// Takes note that the server has answered the next call.
     pub(super) fn answered(&mut self) {
         let is_late =
             |(began, left): (Instant, Duration)| began.elapsed() + Duration::from_millis(1) >= left;

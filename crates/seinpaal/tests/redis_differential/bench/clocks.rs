@@ -1,4 +1,4 @@
-//! The clock by which the scripts go.
+//! The clock that the scripts use.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use super::Bench;
 
 impl Bench {
-    /// Returns whether scripts that are given no time go by another than the server's own, in
-    /// microseconds. No history would show it, since in those the time is given.
+    /// Returns whether scripts without a given time use another clock than the server's own, in
+    /// microseconds. No history would show that, because every history gives the time.
     pub(in super::super) async fn clocks_differ(&mut self) -> Option<String> {
         let name = Name::new("a name").unwrap();
         let batch = Batch {

@@ -1,4 +1,4 @@
-//! For how long the keys of the name last.
+//! Checks how long the keys of the name last.
 
 use std::sync::atomic::Ordering;
 
@@ -8,8 +8,8 @@ use seinpaal_proto::MemoryState;
 use super::{Bench, KEY};
 
 impl Bench {
-    /// The server's own clock hardly moves while the test's goes on by hours, so the keys are made
-    /// older by each step. Says whether the name is gone by that.
+    /// Makes the keys older by a step, and returns whether the name is gone after that. This is
+    /// needed because the server's own clock hardly moves while the test's clock goes on by hours.
     pub(super) async fn is_gone_after(&mut self, step: i64) -> bool {
         match self.told.take() {
             Some(is_gone) => is_gone,
@@ -21,8 +21,9 @@ impl Bench {
         }
     }
 
-    /// Says whether the keys end too early, or never: on the server's own clock they have to last
-    /// at least as long as every lease in them. Answers would show it only once the keys are gone.
+    /// Reports keys that end too early, or never. On the server's own clock they have to last at
+    /// least as long as every lease in them. Answers would show a mistake only once the keys are
+    /// gone.
     pub(super) fn kept_amiss(&self, state: &MemoryState, kept: &Kept) -> Option<String> {
         kept.is_left().or_else(|| self.cut_short(state, kept.lasting))
     }
@@ -43,8 +44,8 @@ impl Bench {
         None
     }
 
-    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for
-    /// its leases, or else for what is remembered, and until the clock has passed its fence.
+    /// For how many milliseconds of the server's clock a name is needed, if no client asks again:
+    /// for its leases, or else for its memories, and until the clock has passed its fence.
     pub(super) fn owed(&self, state: &MemoryState) -> Option<i64> {
         let (facts, now) = (state.facts()?, self.now.load(Ordering::SeqCst));
         let leases = state.leases().map(|lease| lease.ends).max();
@@ -56,29 +57,29 @@ impl Bench {
     }
 }
 
-/// Where a head counts the rows: at its end, before the free ranges are counted.
+/// The place of the number of rows in a head: at its end, before the number of free ranges.
 const ROWS_AT: usize = 119;
-/// How far before its end the head of a crowd does.
+/// The place of the number of rows in the head of a crowd, counted from its end.
 const ROWS_OF_A_CROWD: usize = 20;
 
 /// The state of the keys, as a second client sees it.
 pub(super) struct Kept {
-    /// For how many milliseconds each lasts: -1 for ever, -2 if it is not there.
+    /// For how many milliseconds each key lasts: -1 for ever, -2 if it is not there.
     pub(super) lasting: [i64; 2],
     pub(super) head: Option<Vec<u8>>,
     pub(super) fields: usize,
 }
 
 impl Kept {
-    /// The hash has the fields that its head states, and no others.
+    /// Checks that the hash has the fields that its head states, and no others.
     fn is_left(&self) -> Option<String> {
         let head = self.head.as_deref()?;
         let number = |at: usize| {
             let bytes = head.get(at..at + 4)?.try_into().ok()?;
             Some(u32::from_le_bytes(bytes) as usize)
         };
-        // A line or a lone value is all there is. Tickets may stand apart from it. Rows are counted
-        // in the head.
+        // A line or a lone value stands alone, except that its tickets may stand apart from it. The
+        // head counts the rows.
         let expected = match head.first()? {
             13..=15 | 22 => 1,
             20 => 2,
@@ -92,12 +93,12 @@ impl Kept {
     }
 }
 
-/// Keys count milliseconds.
+/// Returns whether a step is long enough to change a key's age, because keys count milliseconds.
 pub(super) fn is_felt(step: i64) -> bool {
     step / 1000 != 0
 }
 
-/// Makes the keys older by a step. The answer is 1 if the name is gone by that.
+/// Makes the keys older by a step. The answer is 1 if the name is gone after that.
 pub(super) fn age_keys(step: i64) -> Cmd {
     let script = "local had = redis.call('exists', KEYS[1])
         for i = 1, #KEYS do

@@ -1,9 +1,9 @@
-//! What a history leaves: counts of the scripts, and the name's keys.
+//! Measures what a history leaves behind: counts by the scripts, and the name's keys.
 
 use super::{Bench, Event, KEY, Model, next_step};
 
 impl Bench {
-    /// Runs a history, and says how many of its calls were counted by the scripts.
+    /// Runs a history, and returns how many of its calls the scripts have counted.
     pub(in super::super) async fn tallied(&mut self, history: &[Event]) -> usize {
         self.begin_anew().await;
         let mut model = Model::default();
@@ -16,13 +16,13 @@ impl Bench {
         tally.unwrap_or(0)
     }
 
-    /// For how many milliseconds the name stays, after a history.
+    /// For how many milliseconds the name stays after a history.
     pub(in super::super) async fn left_after(&mut self, history: &[Event]) -> i64 {
         assert_eq!(self.tallied(history).await, 0);
         redis::cmd("PTTL").arg(KEY).query_async(&mut self.ears).await.unwrap()
     }
 
-    /// Runs a history, and says how long the value is that it leaves.
+    /// Runs a history, and returns the length of the value that it leaves.
     pub(in super::super) async fn length_after(&mut self, history: &[Event]) -> usize {
         assert_eq!(self.tallied(history).await, 0);
         redis::cmd("HSTRLEN").arg(KEY).arg("h").query_async(&mut self.ears).await.unwrap()

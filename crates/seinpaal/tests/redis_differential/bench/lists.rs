@@ -14,8 +14,8 @@ use super::{
 };
 
 impl Bench {
-    /// Runs a history and lists after each event, a while later. Says where the list is not what an
-    /// inspection shows. As in `difference`, a history is run again if a key may have ended unseen.
+    /// Runs a history, and lists a while after each event. Returns the first list that differs from
+    /// an inspection. As in `difference`, a history is run again if a key may have ended unseen.
     pub(in super::super) async fn list_difference(&mut self, history: &[Event]) -> Option<String> {
         let mut difference = self.list_difference_now(history).await;
         for _ in 0..MOST_REPEATED {
@@ -45,8 +45,8 @@ impl Bench {
         None
     }
 
-    /// Runs a history and lists only at its end. An inspection would turn the value of
-    /// one ticket into rows.
+    /// Runs a history, and lists only at its end, because an inspection would turn the value of one
+    /// ticket into rows.
     pub(in super::super) async fn list_difference_at_the_end(
         &mut self,
         history: &[Event],
@@ -73,8 +73,8 @@ impl Bench {
         self.aging.answered();
         self.look(None).await; // so that the next event does not see what was published here
         if expected.replies.backlog {
-            // The list has inspected the name, too, and so the store has ended more than the
-            // ledger.
+            // The list has inspected the name as well, and so the store has ended more tickets than
+            // the ledger.
             let Ok(_) = execute(&mut model.state, &mut contacts, now, &batch);
             return None;
         }

@@ -1,4 +1,4 @@
-//! Wakeups as they are published: docs/internals/stores/redis.md.
+//! Wakeups as they are published, by docs/internals/stores/redis.md.
 
 use redis::Value;
 use seinpaal_proto::{Cause, Inbox, Wakeup, What};
@@ -17,7 +17,7 @@ pub(super) fn text(value: &Value) -> String {
     redis::from_redis_value_ref(value).unwrap()
 }
 
-/// A wakeup as docs/internals/stores/redis.md says that it is published.
+/// A wakeup in the form in which docs/internals/stores/redis.md says that it is published.
 pub(super) fn message(wakeup: &Wakeup) -> String {
     let (channel, ticket) = (channel_of(wakeup.inbox), wakeup.ticket);
     match &wakeup.what {

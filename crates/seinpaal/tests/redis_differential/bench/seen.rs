@@ -15,12 +15,12 @@ pub(super) struct Seen {
     /// The messages that were published, in order.
     pub(super) wakeups: Vec<String>,
     pub(super) kept: Kept,
-    /// `None` where nothing is guarded, since the marker is not read then.
+    /// The marker of the guard. `None` without a guard, because the marker is not read then.
     pub(super) marker: Option<String>,
 }
 
 impl Bench {
-    /// Looks, and then tells the keys of the next step, if there is one.
+    /// Looks, and then makes the keys older by the next step if there is one.
     pub(super) async fn look(&mut self, next: Option<i64>) -> Seen {
         let mut all = redis::pipe();
         all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
@@ -46,7 +46,7 @@ impl Bench {
     }
 
     /// The messages that were published before the last answer that the observer has read. On one
-    /// connection they come before that answer.
+    /// connection a message comes before the answer.
     pub(super) fn wakeups(&mut self) -> Vec<String> {
         let mut wakeups = Vec::new();
         while let Ok(push) = self.heard.try_recv() {

@@ -114,8 +114,8 @@ impl Draws {
         Sketch::Acquire { acquire, not_after }
     }
 
-    /// What a session tells about itself: now and then the bytes by which the scripts look for
-    /// another session.
+    /// A session's description of itself. Now and then it is the bytes by which the scripts look
+    /// for another session.
     fn about(&mut self) -> String {
         if !self.random.one_in(self.rarity) {
             return self.random.pick(&["", "", "two words"]).to_owned();

@@ -11,7 +11,7 @@ use super::{
     Draws, LONGEST, Terms, lease,
 };
 
-/// Longer than a ticket in a record may say of its holder.
+/// A longer description than a ticket in a record has room for.
 const LONG: &str = "a line that is longer than the number of bytes that a ticket within a record has room for, which is \
     two hundred and fifty-five, and so it goes on and on, until it has as many as that, and then some more, so that \
     nobody can say that it fits where it does not";
@@ -33,8 +33,8 @@ impl Draws {
         }
     }
 
-    /// Returns whether every permit is held. Now and then it says that one is free all the same, so
-    /// that a session asks in vain.
+    /// Returns whether every permit is held. Now and then it returns `false` although all are held,
+    /// so that a session asks in vain.
     fn is_full(&mut self) -> bool {
         let facts = self.beside.model.state.facts();
         facts.is_some_and(|facts| facts.held >= facts.limit()) && !self.random.one_in(12)
@@ -91,7 +91,8 @@ impl Draws {
         Sketch::Acquire { acquire: self.fitting(acquire), not_after }
     }
 
-    /// With the limit that is in force, and no more permits than there are, most of the time.
+    /// Fits the request to the name: most of the time it states the limit in force, and asks for no
+    /// more permits than there are.
     fn fitting(&mut self, acquire: Acquire) -> Acquire {
         let facts = self.beside.model.state.facts();
         let (held, stated) = facts.map_or((0, None), |facts| (facts.held, facts.stated));

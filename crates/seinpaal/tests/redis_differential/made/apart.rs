@@ -1,5 +1,5 @@
-//! Histories in which a session renews several tickets, so that what a renewal changes stands apart
-//! from them.
+//! Histories in which a session renews several tickets, so that the fields that a renewal changes
+//! stand apart from the tickets.
 
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, LeaseId, Limit, Permits, Ticket,
@@ -53,7 +53,7 @@ fn more(number: u32) -> Sketch {
     sketch(Acquire { limit: many_at_once(), ..acquire(number) })
 }
 
-/// What follows after the renewals: one call, or several.
+/// The calls after the renewals: one call, or several.
 fn what_comes_then() -> Vec<Vec<Event>> {
     let other = Acquire { limit: many_at_once(), ..another() };
     let waits = Acquire { permits: Permits::new(199).unwrap(), ..other.clone() };
@@ -100,7 +100,7 @@ fn what_comes_then() -> Vec<Vec<Event>> {
     ]
 }
 
-/// The slots of two that were given back stand apart, too, and why a third ended.
+/// The slots of two returned permits also stand apart, and so does the cause of a third one's end.
 fn with_a_cause_and_gaps() -> Vec<Event> {
     let gaps = [release(1), release(3), Sketch::Evict { ticket: ticket(5) }]
         .map(|sketch| call(1, [sketch]));
@@ -110,8 +110,8 @@ fn with_a_cause_and_gaps() -> Vec<Event> {
     held(1..9).into_iter().chain(gaps).chain(renewed).chain(then).chain([look(1)]).collect()
 }
 
-/// The sum of the clock's steps forward is ahead of the clock then. The bound under which the order
-/// lists the lease counts by that sum, and not by the clock.
+/// The clock was set back, so the sum of its steps forward is ahead of it. The bound under which
+/// the order lists the lease counts by that sum, and not by the clock.
 fn after_the_clock_was_set_back() -> Vec<Event> {
     let back = call(-30_000_000, [Sketch::Inspect { rows: 9 }]);
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
@@ -129,8 +129,8 @@ fn renewed_for_a_shorter_time(count: u32) -> Vec<Event> {
     held.into_iter().chain(long).chain(short).chain([look(1)]).collect()
 }
 
-/// The permits were taken, and are listed, for longer than they are held in the end. Somebody comes
-/// whose request is not about them.
+/// The permits were taken, and are listed, for a longer time than they are held in the end. Then a
+/// client comes whose request is not about them.
 fn cut_short_before_another_comes() -> Vec<Event> {
     let long = |number| Acquire { ttl: 20 * SECOND, limit: many_at_once(), ..acquire(number) };
     let taken = [1..51, 51..101].map(|some| by(0, 1, some.map(|n| sketch(long(n))).collect()));
@@ -143,7 +143,7 @@ fn cut_short_before_another_comes() -> Vec<Event> {
         .collect()
 }
 
-/// By the clock that was set back, the lease is the first that ends.
+/// By the clock that was set back, this lease is the first that ends.
 fn listed_behind_many_others() -> Vec<Event> {
     let back = call(-30_000_000, [Sketch::Inspect { rows: 9 }]);
     let renewed = (0..2).map(|_| call(1, [renew(SECOND)]));
@@ -151,7 +151,7 @@ fn listed_behind_many_others() -> Vec<Event> {
     held.chain(many_others(20)).chain((0..6).map(|_| look(240_000))).collect()
 }
 
-/// Seventy, who have a lease each.
+/// Seventy clients, with a lease each.
 fn many_others(seconds: u64) -> Vec<Event> {
     let other = |who: u32| {
         let series = Ticket(u128::from(who) << 64).series();
@@ -162,7 +162,8 @@ fn many_others(seconds: u64) -> Vec<Event> {
     [1..36, 36..71].map(|some| by(1, 1, some.map(other).collect())).to_vec()
 }
 
-/// Another holds for longer, so that the name stays wide when the many are forgotten.
+/// Another client holds for longer, so that the name stays wide when the many clients are
+/// forgotten.
 fn gone_before_the_others() -> Vec<Event> {
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let other = Acquire { limit: many_at_once(), ttl: 60 * SECOND, margin: SECOND, ..another() };
@@ -172,7 +173,7 @@ fn gone_before_the_others() -> Vec<Event> {
     held.chain(back).chain(forgotten).chain([look(61 * SECOND), look(1)]).collect()
 }
 
-/// Between the pin and its end a session takes many without saying how many there are.
+/// After the pin and before the unpin, a session takes many permits without stating a limit.
 fn with_no_limit_stated() -> Vec<Event> {
     let pinned = Sketch::Configure(Configure::Limit(Limit::new(99).unwrap()));
     let unstated = |number| sketch(Acquire { limit: None, ..acquire(number) });
@@ -183,7 +184,7 @@ fn with_no_limit_stated() -> Vec<Event> {
     begun.chain(renewed()).chain([call(1, [unstated(30)]), look(1)]).collect()
 }
 
-/// What an operator has set stays, and so do the keys.
+/// A pinned limit stays, and so do the keys.
 fn under_a_limit_that_is_pinned() -> Vec<Event> {
     let pinned = Sketch::Configure(Configure::Limit(Limit::new(300).unwrap()));
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
@@ -191,7 +192,7 @@ fn under_a_limit_that_is_pinned() -> Vec<Event> {
     held.chain(renewed).chain([look(1), look(SECOND)]).collect()
 }
 
-/// The ticket that is remembered is asked for once more.
+/// The remembered ticket is asked for once more.
 fn beside_one_that_is_only_remembered() -> Vec<Event> {
     let other = || sketch(Acquire { limit: many_at_once(), ttl: 60 * SECOND, ..another() });
     let back = Sketch::Release { ticket: another().ticket, slots: None };
@@ -208,7 +209,7 @@ fn with_more_causes_than_a_head_counts() -> Vec<Event> {
     [1, 51].map(taken).into_iter().chain(lost).chain(renewed).chain(again).collect()
 }
 
-/// So many free slots in between that they are in the order.
+/// There are so many free slots in between that they stand in the order.
 fn with_many_gaps() -> Vec<Event> {
     let back = by(0, 1, (1..80).step_by(2).map(release).collect());
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
@@ -219,7 +220,7 @@ fn with_many_gaps() -> Vec<Event> {
     begun.chain(then).chain(end).chain([look(1), look(1)]).collect()
 }
 
-/// Then the store's own clock ends the lease, too.
+/// No client listens, so the store's own clock also ends the lease.
 fn while_nobody_listens(count: u32) -> Vec<Event> {
     let held = if count > 50 { [1, 51].map(taken).to_vec() } else { held(1..count + 1) };
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
@@ -230,7 +231,7 @@ fn while_nobody_listens(count: u32) -> Vec<Event> {
     hushed.chain(renewed).chain(end).collect()
 }
 
-/// A session's tickets stand under one lease, which is that of another series.
+/// A session's tickets stand under one lease, which has the id of another series.
 fn under_the_lease_of_another_series() -> Vec<Event> {
     let lease = another().lease;
     let under = |number| sketch(Acquire { lease, limit: many_at_once(), ..acquire(number) });

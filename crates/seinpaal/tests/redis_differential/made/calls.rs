@@ -1,4 +1,5 @@
-//! Calls of which histories are made. Sessions have one lease each, and ask for one permit of five.
+//! The calls that histories are made of. Each session has one lease, and asks for one permit of
+//! five.
 
 use seinpaal_proto::{
     Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,

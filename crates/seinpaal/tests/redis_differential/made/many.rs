@@ -1,4 +1,4 @@
-//! Histories with more tickets than one value keeps.
+//! Histories with more tickets than one value can keep.
 
 use seinpaal_proto::{
     Acquire, Enqueue, LeaseId, Permits,
@@ -10,8 +10,8 @@ use super::{
     calls::{acquire, another, by, call, look, many_at_once, release, renew, sketch, ticket},
 };
 
-/// So many rows that they are listed. The bound at which the lease is listed passes in every fifth
-/// call.
+/// There are so many rows that they are listed. The bound under which the lease is listed passes in
+/// every fifth call.
 pub(super) fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
     let renewed = (0..12).flat_map(|_| [call(240_000, [renew(SECOND)]), look(1)]);
     let longer = [call(1, [renew(20 * SECOND)]), call(240_000, [renew(SECOND)]), look(1)];
@@ -19,7 +19,7 @@ pub(super) fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
     many().into_iter().chain(renewed).chain(longer).chain(given_back).collect()
 }
 
-/// A session that renews finds the lease over, before and after its own lease is due.
+/// A session that renews finds the other lease ended, before and after its own lease is due.
 pub(super) fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
     let other = |ttl| by(1, 1, vec![sketch(Acquire { ttl, limit: None, ..another() })]);
     let renewed = || (0..6).map(|_| call(200_000, [renew(SECOND)]));
@@ -28,7 +28,7 @@ pub(super) fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
     after.chain(again).chain(renewed()).chain([look(1)]).collect()
 }
 
-/// A session that renews too late finds its own lease over.
+/// A session that renews too late finds that its own lease has ended.
 pub(super) fn many_renewed_too_late() -> Vec<Event> {
     let looks = (0..4).map(|_| look(240_000));
     many().into_iter().chain(looks).chain([call(200_000, [renew(SECOND)]), look(1)]).collect()
@@ -44,7 +44,7 @@ pub(super) fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
     many().into_iter().chain(renewed).chain(end).collect()
 }
 
-/// What is left fits into one value, but what is listed has not gone yet.
+/// The remaining tickets fit into one value, but the listed rows are not gone yet.
 pub(super) fn few_left_of_many_and_then_many_again() -> Vec<Event> {
     let back = [4..52, 52..101].map(|some| by(0, 1, some.map(release).collect()));
     let twice = call(1, [renew(SECOND), renew(SECOND)]);
@@ -53,7 +53,7 @@ pub(super) fn few_left_of_many_and_then_many_again() -> Vec<Event> {
     many().into_iter().chain(back).chain(end).collect()
 }
 
-/// Three tickets with a free slot before each, in one record, once the other session is forgotten.
+/// Once the other session is forgotten, one record has three tickets with a free slot before each.
 pub(super) fn alone_with_gaps_that_another_left() -> Vec<Event> {
     let theirs = |number| another().ticket.series().ticket(number);
     let other = |number| {
@@ -82,7 +82,7 @@ pub(super) fn more_is_due_than_one_call_ends() -> Vec<Event> {
     [1, 51, 101].map(taken).into_iter().chain(looks).collect()
 }
 
-/// Somebody releases what another client holds, beside what it holds itself.
+/// A client releases a permit that another client holds, beside its own permit.
 pub(super) fn left_by_somebody_else(most: u32) -> Vec<Event> {
     let taken =
         (1..=most).map(|n| call(1, [sketch(Acquire { limit: many_at_once(), ..acquire(n) })]));
@@ -91,8 +91,9 @@ pub(super) fn left_by_somebody_else(most: u32) -> Vec<Event> {
     taken.chain(end).collect()
 }
 
-/// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one
-/// that it gave back. It hears of that from a renewal by ticket, as often as it asks.
+/// The holder of many tickets, or of few, is asked for one of them. It is asked once, again, by
+/// others, and for a ticket that it gave back. It learns of an ask from a renewal by ticket, as
+/// often as it renews.
 pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     let apart = LeaseId(77 << 64);
     let asked = |number, by| {
@@ -122,7 +123,7 @@ pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
 }
 
-/// A ticket that is nobody's was asked for. It is renewed by hand, together with one that a client
+/// A ticket without an owner was asked for. It is renewed by hand, together with one that a client
 /// keeps for longer.
 pub(super) fn renewed_by_hand_beside_one_of_a_client() -> Vec<Event> {
     let by_hand = |sketches| Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches };
@@ -144,7 +145,7 @@ fn many() -> Vec<Event> {
     [1, 51].map(taken).to_vec()
 }
 
-/// Fifty tickets are taken; the first has this number.
+/// Fifty tickets are taken, and the first has this number.
 pub(super) fn taken(from: u32) -> Event {
     let limit = many_at_once();
     by(0, 1, (from..from + 50).map(|number| sketch(Acquire { limit, ..acquire(number) })).collect())

@@ -1,4 +1,4 @@
-//! Calls of which the histories of a line are made. Each session has one lease, and asks for one
+//! The calls that histories of a line are made of. Each session has one lease, and asks for one
 //! permit of two.
 
 use seinpaal_proto::{
@@ -21,7 +21,7 @@ pub(super) fn look(step: u64) -> Event {
     by(0, step, Sketch::Inspect { rows: 9 })
 }
 
-/// A ticket of a session. Later sessions have lower ones. No series is found within other ids.
+/// A ticket of a session. Later sessions have lower tickets. No series is contained in another id.
 pub(super) fn ticket(who: u64, number: u32) -> Ticket {
     let spread = 0x7edc_ba98_7654_3211_0123_4567_89ab_cdef_u128;
     Ticket(spread - (u128::from(who) << 100)).series().ticket(number)

@@ -1,4 +1,4 @@
-//! Histories of a line in which something ends, or must not end yet.
+//! Histories of a line in which a lease, a place or a memory ends, or must not end yet.
 
 use seinpaal_proto::{
     Acquire,
@@ -13,7 +13,7 @@ use super::{
     left_by_two,
 };
 
-/// A lease of one second, and a call a second later to the microsecond.
+/// A lease of one second, and a call exactly one second later.
 pub(super) fn one_ends_just_when_another_renews() -> Vec<Event> {
     let short = Acquire { ttl: SECOND, ..acquire(1, 1) };
     vec![by(0, 1, sketch(acquire(0, 1))), by(1, 1, sketch(short)), by(0, SECOND, renew(0)), look(1)]
@@ -43,8 +43,8 @@ pub(super) fn a_clock_set_back_while_somebody_waits() -> Vec<Event> {
     calls
 }
 
-/// A session that takes so many permits and does not listen, while the clock is held back: it ends
-/// by the store's.
+/// A session takes so many permits and does not listen, while the clock is held back. So its lease
+/// ends by the store's clock.
 pub(super) fn never_heard_of_again(permits: u32) -> Vec<Event> {
     let short =
         |acquire| Acquire { ttl: SECOND, margin: 50 * MILLISECOND, limit: limit(3), ..acquire };
@@ -104,7 +104,7 @@ pub(super) fn for_so_long_keys_are_needed(is_place: bool) -> Vec<Event> {
 }
 
 /// A waiter of a whole day gets its permits when the expiry of the keys was last set 33 hours ago,
-/// and its place was made 22 hours ago. The clock that leases end by was held back all the time.
+/// and its place was made 22 hours ago. The clock that ends leases was held back all the time.
 pub(super) fn handed_over_long_after_the_keys_were_renewed() -> Vec<Event> {
     let hours = |n: u64| n * 3_600 * SECOND;
     let long = Acquire { ttl: hours(24), margin: SECOND, ..both(0, 1) };
@@ -117,7 +117,7 @@ pub(super) fn handed_over_long_after_the_keys_were_renewed() -> Vec<Event> {
     calls.into_iter().zip(steps).map(|((who, sketch), step)| by(who, step, sketch)).collect()
 }
 
-/// Nobody holds any more, and the clock has to pass what was seen.
+/// No ticket holds any more, and the clock has to pass the fence that was seen.
 pub(super) fn a_fence_from_afar_at_the_end() -> Vec<Event> {
     let mut calls = left_by_two();
     let (step, fence) = (1, FenceSeen::Near(10 * 3_600 * SECOND as i64));
@@ -126,7 +126,7 @@ pub(super) fn a_fence_from_afar_at_the_end() -> Vec<Event> {
     calls
 }
 
-/// The winner stops listening, and the store's clock passes the end that its place had.
+/// The winner stops listening, and the store's clock passes the end of its former place.
 pub(super) fn handed_over_and_not_heard_of_again() -> Vec<Event> {
     let short = Acquire { waiter_ttl: 2 * SECOND, margin: 50 * MILLISECOND, ..waits_for_both(1) };
     let given = [by(0, 1, sketch(both(0, 1))), by(1, 1, sketch(short)), by(0, 1, release(0, 1))];

@@ -31,7 +31,7 @@ impl MemoryHub {
         Ok(names.into_iter().filter_map(|name| inner.listed_queue(now, name)).collect())
     }
 
-    /// How many queues cost anything. For tests.
+    /// Returns how many queues the hub stores. For tests.
     #[cfg(feature = "rigged")]
     #[must_use]
     pub fn queues(&self) -> usize {
@@ -65,7 +65,8 @@ impl HubState {
         }
     }
 
-    /// Rule 12: queues of which only memories are left go, though nobody asks for them again.
+    /// Removes queues of which only memories are left (rule 12), even if nobody ever asks for them
+    /// again.
     fn sweep_queues(&mut self, now: Micros) {
         for _ in 0..SWEEP {
             let after = self.swept_queue.take().map_or(Bound::Unbounded, Bound::Excluded);
@@ -91,7 +92,7 @@ fn at_rest((name, queue): (&Name, &MemoryQueue)) -> (Name, bool) {
     (name.clone(), queue.is_at_rest())
 }
 
-/// A batch of nobody's: it changes nothing but what is due anyway.
+/// Returns a batch that belongs to no session. It changes only what is due anyway.
 fn reading(name: Name, requests: Vec<Request>) -> Batch {
     // The ledger remembers nothing of a batch with the number 0.
     Batch { name, session: Inbox(0), number: 0, not_after: Micros::MAX, seen: 0, requests }

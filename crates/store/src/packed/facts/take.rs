@@ -33,7 +33,7 @@ pub fn repeat_fact(
     Ok(())
 }
 
-/// Refuses a value out of range, which this project did not write.
+/// Refuses a value out of range, which Seinpaal did not write.
 pub fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged> {
     if is_sound(&read) { Ok(read) } else { Err(Damaged) }
 }
@@ -146,7 +146,7 @@ pub fn take_slots(from: &mut Unpacker<'_>) -> Result<Slots, Damaged> {
     Ok(slots)
 }
 
-/// No slot has the number `u32::MAX`.
+/// Reads a range of slots. No slot has the number `u32::MAX`.
 fn take_range(from: &mut Unpacker<'_>) -> Result<(u32, u32), Damaged> {
     let (first, more) = (from.small()?, from.small()?);
     let last = first.checked_add(more).ok_or(Damaged)?;
@@ -156,7 +156,8 @@ fn take_range(from: &mut Unpacker<'_>) -> Result<(u32, u32), Damaged> {
 fn take_memory(from: &mut Unpacker<'_>) -> Result<Memory, Damaged> {
     let mut memory = Memory::new(Series(from.id()?));
     (memory.last, memory.until, memory.open) = (from.small()?, from.instant()?, from.small()?);
-    // One more than is sound at most: a damaged count costs little, and the check still sees it.
+    // At most one more end is read than is sound. So a damaged count costs little, and the check
+    // still sees it.
     for _ in 0..from.number()?.min(Memory::MOST_ENDS as u64 + 1) {
         memory.ends.push((from.small()?, take_cause(from)?));
     }

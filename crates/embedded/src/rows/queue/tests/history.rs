@@ -12,7 +12,7 @@ use seinpaal_proto::{
     time::{Micros, SECOND, UNBOUNDED, margin},
 };
 
-/// Batches that follow from a seed, and from what is known from the answers.
+/// Batches that follow from a seed, and from the answers so far.
 pub(super) struct Random {
     draw: Draw,
     items: Vec<ItemId>,
@@ -68,10 +68,10 @@ impl Random {
         }
     }
 
-    /// A new batch of somebody, or the last one again.
+    /// Returns a new batch of some session, or its last batch again.
     pub(super) fn batch(&mut self, now: Micros) -> Batch {
         let name = Name::new(["a", "b"][self.below(2) as usize]).unwrap();
-        // High bytes, so that the order of blobs matters.
+        // The ids have high bytes, so that the order of blobs matters.
         let session = Inbox(u128::from(1 + self.below(5)) << 100);
         let known = self.last.get(&(name.clone(), session));
         let number = 1 + known.map_or(0, |batch| batch.number);
@@ -100,12 +100,12 @@ impl Random {
         }
     }
 
-    /// What leaves nothing in a queue.
+    /// Returns requests that leave nothing in a queue.
     pub(super) fn emptying(&mut self) -> Vec<Vec<Request>> {
         let all = Request::Pop(Pop { items: 64, wait: false, ..self.pop() });
         let nothing = [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume];
         let mut steps = vec![nothing.map(Request::Configure).to_vec()];
-        // Each delivery ends without an acknowledgement until there is none left.
+        // Each delivery ends without an acknowledgement until the item has none left.
         steps.extend((0..20).map(|_| vec![all.clone()]));
         steps.push(vec![Request::Purge(Purge::Waiting), Request::Purge(Purge::Dead)]);
         steps.extend((0..20).map(|_| Vec::new()));
@@ -143,7 +143,7 @@ impl Random {
         }
     }
 
-    /// Of some order, and mostly before or among what stands there.
+    /// Returns a place in some order, mostly before or among the items there.
     fn place(&mut self) -> ItemPosition {
         let (id, key) = (self.id(), 1_000_000 * SECOND - self.below(100) * SECOND);
         let group = self.below(4).checked_sub(1);

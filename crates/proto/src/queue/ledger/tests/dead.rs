@@ -44,7 +44,7 @@ fn a_dead_letter_can_be_replayed_with_all_its_deliveries_or_dropped() {
     assert_eq!(world.ask(1, Request::Drop { id: b }), unknown(b.0));
     let again = world.pop(2, 2);
     assert_eq!((again.len(), again[0].attempt), (1, 1));
-    assert_eq!(world.ask(1, Request::Replay { id: a }), unknown(a.0), "it is not dead");
+    assert_eq!(world.ask(1, Request::Replay { id: a }), unknown(a.0), "the item is not dead");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_group_goes_on_in_its_order_when_it_has_room_again() {
     world.finish(2, held[1].delivery, How::Acknowledge);
     assert_eq!(world.texts(2, 9), ["a3"]);
     world.finish(2, held[0].delivery, How::GiveBack { delay: 0 });
-    assert_eq!(world.texts(2, 9), ["a1"], "what was given back is first again");
+    assert_eq!(world.texts(2, 9), ["a1"], "the item that was given back is first again");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Random histories: whatever clients, people and clocks do, the rules hold after every step.
+//! Random histories: the rules hold after every step of clients, people and clocks.
 
 use std::{collections::BTreeMap, vec, vec::Vec};
 
@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// The facts that the answers alone tell.
+/// The facts that follow from the answers alone.
 #[derive(Default)]
 struct Known {
     pushed: Vec<ItemId>,
@@ -188,7 +188,8 @@ fn whatever_happens_the_rules_hold() {
     }
 }
 
-/// Once people leave it alone everything in the queue is delivered, and then nothing is left of it.
+/// Checks that everything in the queue is delivered once people leave it alone, and that then
+/// nothing is left of the queue.
 fn drain(world: &mut World, seed: u64) {
     for change in [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume] {
         world.configure(change);

@@ -45,7 +45,7 @@ fn a_clock_that_jumps_forward_ends_no_lease_whose_worker_listens() {
     assert!(world.pop(3, 1).is_empty());
     world.contacts.0.insert(2, Contact::Silent);
     world.pass(TTL);
-    assert_eq!(world.pop(3, 1).len(), 1, "time counts in full for who does not listen");
+    assert_eq!(world.pop(3, 1).len(), 1, "time counts in full for a worker that does not listen");
 }
 
 #[test]

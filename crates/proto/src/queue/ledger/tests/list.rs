@@ -81,7 +81,7 @@ fn a_call_looks_at_so_many_items_and_so_much_payload_and_no_more() {
     assert_eq!((pages[0][0].payload.len(), pages[0][0].bytes as usize), (256, payload.len()));
 }
 
-/// Whoever lists goes on where the page before ended, whatever was taken out meanwhile.
+/// A reader of a list goes on where the page before ended, even if items were removed meanwhile.
 #[test]
 fn an_item_that_stays_is_listed_though_its_neighbours_go() {
     let mut world = World::new();

@@ -16,14 +16,15 @@ fn round(world: &mut World) -> Delivery {
     delivery
 }
 
-/// Does what is due, in a batch that nobody remembers.
+/// Handles everything that is due, in a batch that the ledger does not remember.
 fn pass_by(world: &mut World) {
     let batch = world.batch(97, [].to_vec());
     world.execute(&Batch { number: 0, ..batch });
 }
 
 /// A client that was connected while the store's clock was an hour ahead has seen a number an hour
-/// ahead. When its sessions are forgotten, others begin with what the queue remembers.
+/// ahead. When its session is forgotten, other sessions begin with the number that the queue
+/// remembers.
 #[test]
 fn numbers_grow_over_an_idle_time_though_the_last_one_was_ahead_of_the_clock() {
     let mut world = World::new();

@@ -27,7 +27,11 @@ fn a_pop_whose_answer_was_lost_gives_the_same_deliveries_again() {
     let Reply::Popped { items, valid_for, .. } = &world.execute(&batch).replies.replies[0] else {
         panic!("not popped");
     };
-    assert_eq!((items.len(), *valid_for), (1, Some(TTL - SECOND)), "valid from its first delivery");
+    assert_eq!(
+        (items.len(), *valid_for),
+        (1, Some(TTL - SECOND)),
+        "the lease counts from the first delivery"
+    );
 }
 
 #[test]
@@ -122,7 +126,8 @@ fn a_cancelled_item_can_be_pushed_again_under_its_key() {
     world.push(keyed(60 * SECOND));
 }
 
-/// 64 keys a batch, where a batch forgot four, would be remembered ever longer the more there are.
+/// With 64 keys in a batch, and batches that forget only four, keys would be remembered ever longer
+/// the more there are.
 #[test]
 fn keys_whose_time_is_over_are_forgotten_as_fast_as_new_ones_come() {
     let mut world = World::new();

@@ -51,7 +51,7 @@ fn what_is_given_back_at_once_is_first_again() {
     assert_eq!(
         (again.payload, again.attempt),
         (b"a".to_vec(), 1),
-        "it does not count as a delivery"
+        "a delivery that is given back does not count"
     );
     assert!(again.delivery.fence > first.delivery.fence);
 }
@@ -87,7 +87,7 @@ fn no_more_than_the_limit_is_in_work() {
     let held = world.pop(2, 5);
     assert_eq!(held.len(), 2);
     world.limit(1);
-    assert_eq!(world.look().in_work, 2, "lowering it ends nothing");
+    assert_eq!(world.look().in_work, 2, "a lower limit ends no delivery");
     world.finish(2, held[0].delivery, How::Acknowledge);
     assert_eq!(world.pop(3, 5).len(), 0);
     world.finish(2, held[1].delivery, How::Acknowledge);

@@ -11,18 +11,18 @@ use crate::{
     time::{Micros, SECOND, margin},
 };
 
-/// The ttl of every pop that names none.
+/// The ttl of every pop that states none.
 pub(super) const TTL: Micros = 30 * SECOND;
 const PATIENCE: Micros = 30 * SECOND;
-/// The most rows of a look.
+/// The most rows that a look asks for.
 const ROWS: u32 = 100;
 
-/// Clients are numbers. Everybody listens unless said otherwise.
+/// A queue with its clients, which are numbers. Every client listens unless a test says otherwise.
 pub(super) struct World {
     pub(super) state: MemoryQueue,
     pub(super) contacts: Oracle,
     pub(super) now: Micros,
-    /// What every client claims to have seen.
+    /// The number that every client claims to have seen.
     pub(super) seen: u64,
     numbers: BTreeMap<u128, u64>,
 }
@@ -42,7 +42,7 @@ impl World {
         Self { state, contacts, now: 1_000_000 * SECOND, seen: 0, numbers: BTreeMap::new() }
     }
 
-    /// A batch that this client has not sent before.
+    /// Returns a batch that this client has not sent before.
     pub(super) fn batch(&mut self, client: u128, requests: Vec<Request>) -> Batch {
         let number = self.numbers.entry(client).or_default();
         *number += 1;
@@ -72,7 +72,7 @@ impl World {
         self.send(client, vec![request]).replies.replies.remove(0)
     }
 
-    /// Does what is due; what is told to whom.
+    /// Handles everything that is due. Returns the wakeups.
     pub(super) fn settle(&mut self) -> Vec<(u128, What)> {
         told(self.send(99, vec![]).wakeups)
     }
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// The payloads of what a client pops.
+    /// Returns the payloads of the items that a client pops.
     pub(super) fn texts(&mut self, client: u128, items: u32) -> Vec<std::string::String> {
         let text = |popped: Popped| std::string::String::from_utf8(popped.payload).unwrap();
         self.pop(client, items).into_iter().map(text).collect()
@@ -121,7 +121,7 @@ impl World {
         told(self.send(98, vec![Request::Configure(change)]).wakeups)
     }
 
-    /// Whatever has happened before, a queue says nothing against itself.
+    /// Looks at the queue. Its snapshot has no contradictions, after any history.
     pub(super) fn look(&mut self) -> Snapshot {
         let lists = ItemState::ALL.map(ItemPosition::before);
         let lists = lists.map(|after| Request::List { after, rows: Batch::MOST_ROWS });
@@ -135,7 +135,7 @@ impl World {
         snapshot
     }
 
-    /// All pages of this many rows.
+    /// Returns all pages of this many rows.
     pub(super) fn list(&mut self, state: ItemState, rows: u32) -> Vec<Vec<ItemRow>> {
         let (mut pages, mut next) = (Vec::new(), Some(ItemPosition::before(state)));
         while let Some(after) = next {

@@ -1,4 +1,4 @@
-//! What items cost in calls.
+//! The cost of items in calls.
 
 use super::{
     ON_AND_ON, ONCE, TTL, acknowledge_all,

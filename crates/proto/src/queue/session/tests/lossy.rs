@@ -1,4 +1,4 @@
-//! Everybody pushes, pops, finishes and fails over bad links.
+//! All clients push, pop, finish and fail over bad links.
 
 use alloc::{string::String, vec::Vec};
 use std::format;
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Net {
-    /// Somebody does something, and a little time passes.
+    /// Lets a client do something, and a little time pass.
     fn do_something(&mut self, turn: usize, ttl: u64) {
         let who = self.draw(self.sessions.len() as u64) as usize;
         match self.draw(8) {
@@ -63,9 +63,9 @@ impl Net {
     }
 }
 
-/// Whatever links do: nothing is pushed twice, nothing is in two hands, nobody believes in what has
-/// ended, nothing that was acknowledged comes again; and once the links are good everything is
-/// delivered and nothing is left.
+/// Bad links break nothing: no item is pushed twice, no item is in two hands, no client believes in
+/// a delivery that has ended, and no acknowledged item comes again. Once the links are good,
+/// everything is delivered and nothing is left.
 #[test]
 fn over_lossy_repeating_reordering_links_everything_is_done_once_and_everybody_is_served() {
     for seed in 1..=60 {

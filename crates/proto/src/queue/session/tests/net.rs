@@ -25,9 +25,9 @@ pub(super) struct Fate {
     pub(super) repeat: u64,
     pub(super) lose_wakeups: bool,
     pub(super) slow: bool,
-    /// How long everything takes, if not a millisecond.
+    /// How long every message takes, if not a millisecond.
     pub(super) lag: Micros,
-    /// A planted mistake: sessions count from the reply, not from the request.
+    /// Whether to plant a mistake: sessions count from the reply, not from the request.
     pub(super) count_from_reply: bool,
     /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
@@ -55,12 +55,12 @@ pub(super) struct Net {
     pub(super) answers: BTreeMap<(usize, OneOffId), Answer>,
     /// How often each text was put into the queue by the ledger.
     pub(super) pushed: BTreeMap<String, u32>,
-    /// Items that were acknowledged, as their programs were told.
+    /// The items that were acknowledged, as their programs were told.
     pub(super) done: Vec<ItemId>,
     pub(super) texts: BTreeMap<ItemId, String>,
-    /// Wants that are not fulfilled.
+    /// The wants that are not fulfilled.
     pub(super) wanted: BTreeMap<(usize, PopId), Until>,
-    /// How far the store's clock is from where it would be.
+    /// How far the store's clock is from the time that it would show if it had not been set.
     pub(super) clock_step: i64,
     inboxes: Vec<Inbox>,
     parcels: BTreeMap<(Micros, u64), Parcel>,
@@ -154,14 +154,15 @@ impl Net {
         mix(self.draws) % below
     }
 
-    /// The deliveries that this client believes to have in hand now.
+    /// Returns the deliveries that this client believes to have in hand now.
     pub(super) fn in_hand(&self, who: usize) -> Vec<Delivery> {
         let its = self.held.iter().filter(|(_, held)| held.who == who);
         let believed = its.filter(|(_, held)| held.until.is_none_or(|until| until > self.now));
         believed.map(|(delivery, _)| *delivery).collect()
     }
 
-    /// Nobody believes in a delivery that the ledger has ended, and no item is believed in by two.
+    /// Checks that no client believes in a delivery that the ledger has ended, and that no two
+    /// clients believe in one item.
     pub(super) fn check(&mut self) {
         let mut items = BTreeMap::new();
         for who in 0..self.sessions.len() {
@@ -178,8 +179,8 @@ impl Net {
         self.state.check().unwrap();
     }
 
-    /// Somebody looks at the queue, which settles what is due. Says whether somebody believes in
-    /// what is over.
+    /// Looks at the queue, which settles what is due. Returns whether a client believes in a
+    /// delivery that is over.
     pub(super) fn somebody_is_wrong(&mut self) -> bool {
         let (session, requests) = (Inbox(0), Vec::new());
         let batch = Batch { name: name(), session, number: 0, not_after: 0, seen: 0, requests };
@@ -192,7 +193,7 @@ impl Net {
         })
     }
 
-    /// Which items are in the queue now that were not before.
+    /// Notes the items that are in the queue now and were not before.
     fn note_pushes(&mut self, last: u64, now: Micros) {
         let Ok(head) = self.state.head();
         for id in now.max(last + 1)..=head.last {

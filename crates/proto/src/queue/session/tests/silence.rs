@@ -1,4 +1,4 @@
-//! A store that says nothing, and one whose clock is set.
+//! A store that does not answer, and a store whose clock is set.
 
 use super::{ON_AND_ON, ONCE, TTL, net::*};
 use crate::{
@@ -78,7 +78,7 @@ fn silence_means_danger_and_then_loss_before_the_lease_ends_and_then_it_is_deliv
 }
 
 /// Returns whether a worker that was cut off believes in its delivery for longer than the ledger
-/// does, with the smallest margin that there is.
+/// does, with the smallest possible margin.
 fn outlasts_the_lease(count_from_reply: bool) -> bool {
     let config = SessionConfig { clock_bound: JumpBound::Off, ..SessionConfig::default() };
     let mut net = Net::with(1, 7, &config);
@@ -131,7 +131,7 @@ fn a_finish_that_may_have_been_done_is_unknown_and_is_told_again() {
     assert_eq!(net.ends[&delivery], DeliveryEnd::Unknown);
     net.fate = Fate::default();
     net.run_for(3 * SECOND);
-    assert!(net.state.is_at_rest(), "it got through in the end");
+    assert!(net.state.is_at_rest(), "the acknowledgement got through in the end");
     assert!(net.sessions[0].is_idle());
 }
 

@@ -1,4 +1,4 @@
-//! The links of the network, and what becomes of what is sent over them.
+//! The links of the network, and the fate of the messages on them.
 
 use super::Net;
 use crate::{
@@ -24,7 +24,7 @@ impl Contacts for Everybody {
     }
 }
 
-/// The store's clock is another than the sessions'.
+/// The store's clock differs from the sessions' by this.
 const STORE_AHEAD: Micros = 1_700_000_000 * SECOND;
 
 impl Net {
@@ -82,7 +82,7 @@ impl Net {
                     self.sessions[who].handle_replies(self.now, call, replies);
                 }
                 Parcel::Failure(who, call) => {
-                    // A client that hears that its connection has failed makes another.
+                    // A client that hears of the failure of its connection makes another one.
                     self.fate.dead_way = self.fate.dead_way.filter(|dead| *dead != who);
                     let failure =
                         CallFailure { maybe_executed: true, is_passing: true, is_full: false };

@@ -45,7 +45,7 @@ fn in_no_interleaving_are_requests_for_many_permits_granted_beyond_the_limit() {
     assert!(believers.contains(&2), "{worlds} worlds");
 }
 
-/// Longer histories, at random: tries again, gives back, and others come after.
+/// Longer histories, at random: clients try again, give permits back, and others come after them.
 #[test]
 fn in_a_hundred_thousand_steps_at_random_the_limit_is_kept() {
     let mut dice = 0x5eed_u64;
@@ -145,7 +145,7 @@ fn a_majority_of_one_grant_is_full_and_split_votes_are_not() {
 
 #[test]
 fn where_all_nodes_were_outbid_and_know_of_no_limit_the_one_that_is_stated_counts() {
-    // Somebody else's try, under a greater fence, was taken back, and the terms went with it.
+    // Another client's try, under a greater fence, was taken back, and its limit went with it.
     let mut nodes = vec![Node { fence: 30, ..Node::new(4) }; NODES];
     let heard: Vec<_> = nodes
         .iter_mut()

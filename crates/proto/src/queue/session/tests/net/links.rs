@@ -1,4 +1,4 @@
-//! The links of the network, and what becomes of what is sent over them.
+//! The links of the network, and the fate of the messages on them.
 
 use super::Net;
 use crate::{
@@ -25,7 +25,7 @@ impl Contacts for Everybody {
     }
 }
 
-/// The store's clock is another than the sessions'.
+/// The store's clock differs from the sessions' by this.
 const STORE_AHEAD: Micros = 1_700_000_000 * SECOND;
 
 impl Net {
