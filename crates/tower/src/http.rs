@@ -15,7 +15,7 @@ use seinpaal::{Lost, Permit};
 
 use crate::{BoxError, Refusal, RequestPermit, Responder};
 
-/// Refusals are responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
+/// Turns refusals into responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answering;
 
@@ -105,7 +105,8 @@ impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
         if *this.is_over {
             return Poll::Ready(None);
         }
-        // First, because nothing more may be sent once the permit is another's.
+        // The loss is checked first, because nothing more may be sent once the permit may have
+        // another holder.
         if let Some(lost) = this.lost
             && let Poll::Ready(refusal) = lost.as_mut().poll(context)
         {
