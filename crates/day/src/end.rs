@@ -18,11 +18,11 @@ pub struct PossibleEnd {
     pub status: i32,
     /// All of stdout. `None` allows anything.
     pub out: Option<String>,
-    /// What stderr must have.
+    /// The text that stderr must have.
     pub err: SaidByJob,
 }
 
-/// What a job prints on stderr.
+/// The text that a job may print on stderr.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum SaidByJob {
     /// Nothing at all.
@@ -36,13 +36,13 @@ pub enum SaidByJob {
 }
 
 impl PossibleEnd {
-    /// CMD's own status and output, and no line of the program.
+    /// The end of a job that passes on CMD's own status and output, without a line of the program.
     #[must_use]
     pub fn own(status: i32, out: &str) -> Self {
         Self { status, out: Some(out.to_owned()), err: SaidByJob::Nothing }
     }
 
-    /// This status, any stdout, and an empty stderr.
+    /// An end with this status, any stdout, and an empty stderr.
     #[must_use]
     pub fn quiet(status: i32) -> Self {
         Self { status, out: None, err: SaidByJob::Nothing }
@@ -55,14 +55,15 @@ impl PossibleEnd {
         Self { status, out: None, err: SaidByJob::Line(words) }
     }
 
-    /// This status, and any number of lines with all these words.
+    /// An end with this status, and any number of lines with all these words.
     #[must_use]
     pub fn lines(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
         Self { status, out: None, err: SaidByJob::Lines(words) }
     }
 
-    /// This status after a kill, or on a terminal, where nobody can predict the rest of the output.
+    /// An end with this status and any output: after a kill, or on a terminal, the output cannot be
+    /// predicted.
     #[must_use]
     pub fn anyhow(status: i32) -> Self {
         Self { status, out: None, err: SaidByJob::Anything }
@@ -94,7 +95,7 @@ impl PossibleEnd {
 }
 
 impl SaidByJob {
-    /// Returns whether this text on stderr is what is meant.
+    /// Returns whether this text on stderr is allowed.
     #[must_use]
     pub fn fits(&self, said: &str) -> bool {
         let is_ours = |line: &str| line.starts_with("seinpaal: ");

@@ -28,7 +28,7 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The shell line that gives the events to the rig and the output to a file.
+/// The shell line that sends the events of a job to the rig, and its output to a file.
 const WATCHED: &str = r#"exec 3>&1 >"$0"; exec "$@""#;
 
 /// A job that is to be started.
@@ -51,7 +51,7 @@ pub struct RunningJob {
 }
 
 impl DayJob {
-    /// This command, as the job `who`.
+    /// Makes a job called `who` that runs this command.
     #[must_use]
     pub fn new(world: &DayWorld, who: String, argv: Vec<String>) -> Self {
         let start = JobStart { argv, ask: None, ends: Vec::new(), is_hurried: false };
@@ -89,7 +89,7 @@ impl DayJob {
     /// Starts the job.
     ///
     /// # Panics
-    /// If the command cannot be started: then there is nothing to judge.
+    /// If the command cannot be started, because then there is nothing to judge.
     #[must_use]
     pub fn start(self) -> RunningJob {
         let Self { world, who, start, is_watched } = self;
