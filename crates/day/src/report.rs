@@ -58,7 +58,7 @@ fn row(verdict: &DayVerdict, store: StoreSetting, counts: &DayCounts) -> String 
         statuses.join(", ")
     );
     for check in CHECKS {
-        let _ = write!(text, " {} |", verdict.count(store, check)); // a string takes everything
+        let _ = write!(text, " {} |", verdict.count(store, check)); // writing to a string cannot fail
     }
     text.push('\n');
     text

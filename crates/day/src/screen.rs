@@ -105,7 +105,7 @@ impl TypedScreen {
         let ended =
             DayWhat::Ended { status: status.unwrap_or(-1), out: shown.clone(), err: String::new() };
         self.world.note(&self.who, ended);
-        let _ = self.typed("exit\n"); // a shell that is gone needs no telling
+        let _ = self.typed("exit\n"); // fails only if the shell has ended
         let _ = (self.shell.kill(), self.shell.wait());
         shown
     }

@@ -92,13 +92,13 @@ impl DaySite {
             }
             SiteServers::Cluster(cluster) => cluster.nodes().iter().map(Node::port).collect(),
             SiteServers::Zookeeper { ensemble, .. } => {
-                let _ = ensemble.leader(); // each is asked
+                let _ = ensemble.leader(); // this asks each server
                 return;
             }
             SiteServers::Directory(_) => Vec::new(),
         };
         for port in ports {
-            let _ = say(port, &["PING"], ANSWER); // how long it takes is what is asked
+            let _ = say(port, &["PING"], ANSWER); // only the time of the answer matters
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the pages know of the past: drawings, and estimates that go by the last holds.
+//! Tests of the past on the pages: drawings, and estimates that are based on the last holds.
 
 mod support;
 
@@ -44,8 +44,8 @@ async fn what_is_scraped_has_a_past_before_anybody_looks() -> Outcome {
     Ok(())
 }
 
-/// Takes turns at a name for ever, so that somebody always waits. Each hold is longer than the time
-/// between two readings.
+/// Takes turns at a name for ever, so that a request always waits. Each hold is longer than the
+/// time between two readings.
 async fn keep_busy(seinpaal: Seinpaal) {
     loop {
         let busy = seinpaal.semaphore("busy").limit(1);

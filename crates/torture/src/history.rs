@@ -26,7 +26,7 @@ pub struct HistoryEvent<W = TortureWhat> {
 /// The kinds of events. `req` names a request, and is unique in a history.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
-#[allow(missing_docs)] // what they have in common is said once, above and at each variant
+#[allow(missing_docs)] // the docs of the type and of each variant describe the fields
 pub enum TortureWhat {
     /// A name and its limit.
     Name { name: String, limit: u32 },

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// to the item.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
-#[allow(missing_docs)] // what they have in common is said once, above and at each variant
+#[allow(missing_docs)] // the docs of the type and of each variant describe the fields
 pub enum ItemEvent {
     /// The store has answered that it has the item.
     Pushed { n: u64, id: u64, priority: i8 },

@@ -15,7 +15,7 @@ pub fn report(verdict: &ItemVerdict) -> String {
         "{seconds:.1} s from the first push to the last acknowledgement: {rate:.0} items a second"
     );
     for (count, shown) in LINES {
-        let _ = writeln!(text, "{:>8} {shown}", verdict.count(count)); // a String takes everything
+        let _ = writeln!(text, "{:>8} {shown}", verdict.count(count)); // cannot fail
     }
     let _ = writeln!(text, "{} violations", verdict.violations.len());
     for violation in &verdict.violations {

@@ -56,7 +56,7 @@ fn fill(file: &Path) {
 impl Drop for Embedded {
     fn drop(&mut self) {
         if self.is_own {
-            let _ = unmount(self.dir.path(), UnmountFlags::DETACH); // else it goes with the machine
+            let _ = unmount(self.dir.path(), UnmountFlags::DETACH); // on failure it stays mounted until the machine stops
         }
     }
 }
@@ -82,6 +82,6 @@ impl StartedStore for Embedded {
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {
-        Ok(Vec::new()) // its rows are what the API lists
+        Ok(Vec::new()) // the API lists every row of the store
     }
 }

@@ -65,7 +65,7 @@ impl StartedStore for SentinelSite {
             TortureFault::StopServer => {
                 let master = self.0.master();
                 self.0.pause(master);
-                scene.wait(100 * MS, 900 * MS); // too short for the sentinels to mind
+                scene.wait(100 * MS, 900 * MS); // too short for the sentinels to react
                 self.0.resume(master);
                 self.0.until_whole();
             }

@@ -57,6 +57,6 @@ impl StartedStore for Zookeeper {
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {
-        Ok(Vec::new()) // what it keeps of a name is what the API lists
+        Ok(Vec::new()) // the API lists every name that ZooKeeper keeps
     }
 }

@@ -1,10 +1,10 @@
-//! What the checker finds in a history of a queue.
+//! The verdict of the checker on a history of a queue.
 
 use std::collections::BTreeMap;
 
 use crate::check::Violation;
 
-/// What the checker finds in a history of a queue.
+/// The verdict of the checker on a history of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueVerdict {
     /// The number of pushes that the store answered.
