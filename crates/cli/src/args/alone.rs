@@ -1,4 +1,4 @@
-//! A `run` is read in the same way by the parser that knows nothing else.
+//! Tests that the parser of `run` alone reads a `run` as the parser of all commands does.
 
 use super::*;
 
