@@ -1,4 +1,4 @@
-//! Exit statuses.
+//! Tests of exit statuses.
 
 use super::support::{Held, World, kill, lives, until};
 
@@ -216,7 +216,7 @@ fn a_run_that_only_wants_a_warning_goes_on_and_ends_with_cmds_status() {
     let (held, cmd) = Held::hold(&world, &["a", "--on-lost", "warn"]);
     let ticket = world.show("a")["holders"][0]["ticket"].as_str().unwrap().to_owned();
     world.seinpaal(&["evict", "a", &ticket]);
-    // The permit is free while the command goes on: that is what was asked for.
+    // With `--on-lost warn`, the permit is free while the command goes on.
     assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 0);
     assert!(lives(cmd));
     let done = held.let_go();

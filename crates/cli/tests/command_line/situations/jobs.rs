@@ -29,7 +29,7 @@ pub(super) fn four_builds_in_order(scene: &Scene) {
     assert!(builds.iter_mut().all(|(build, _)| build.end().code == 0));
     let fences: Vec<_> = late.iter_mut().map(|build| fence(&build.end().out)).collect();
     assert!(fences.is_sorted(), "they had their permits in order: {fences:?}");
-    // The page: the limit is stored for good, and -j is no longer needed.
+    // The page says that the limit is stored for good, and that -j is no longer needed.
     assert_eq!(scene.typed("seinpaal limit builds 4").code, 0);
     let done = scene.typed("seinpaal run builds sh -c 'echo $SEINPAAL_LIMIT'");
     assert_eq!(done.out, "4\n", "{done:?}");
