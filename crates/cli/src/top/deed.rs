@@ -70,9 +70,7 @@ impl TopDeed {
             Self::Limit(0) => format!("limit {name} 0? Nobody new gets in; nobody is thrown out"),
             Self::Limit(n) => format!("limit {name} {n}? Nobody is thrown out"),
             Self::Unset => {
-                format!(
-                    "limit {name} --unset? The limit that holders and waiters state applies again"
-                )
+                format!("limit {name} --unset? The limit that callers state applies again")
             }
             Self::Pause(_) => {
                 format!("pause {name}? Nobody new gets in; holders keep their permits")

@@ -54,8 +54,7 @@ struct NewItem {
     /// A key. The item is not pushed if an item with the same key was pushed within the last
     /// `dedup_ms` milliseconds. Default: no key.
     dedup: Option<String>,
-    /// How long the key keeps out items with the same key, in milliseconds: a second to a week.
-    /// Default: an hour.
+    /// How long the key is remembered, in milliseconds: a second to a week. Default: an hour.
     #[schema(minimum = 1000, maximum = 604_800_000)]
     dedup_ms: Option<u64>,
     /// How often the item is given to a worker before it is dead, 1 to 1 000 000. Default: 5.

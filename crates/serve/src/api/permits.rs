@@ -73,8 +73,7 @@ pub(super) struct AcquireBody {
     pattern = r"^[^\s,\x00-\x1f\x7f-\x9f]([^,\x00-\x1f\x7f-\x9f]*[^\s,\x00-\x1f\x7f-\x9f])?$"
 )]
 pub(super) struct SlotName(
-    /// A text of 1 to 64 bytes without commas and control characters, with a space neither first
-    /// nor last.
+    /// A text of 1 to 64 bytes without commas, control characters, or spaces at its ends.
     String,
 );
 
@@ -97,8 +96,7 @@ enum LockKind {
     Write,
 }
 
-/// The reaction if another limit is stored: refuse the request, adopt the stored limit, or set it
-/// to this one.
+/// The reaction if another limit is stored: refuse, adopt that limit, or store this one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Mismatch {
@@ -119,13 +117,12 @@ pub(super) enum Renewer {
     Caller,
 }
 
-/// Takes permits, and waits for them in line if none are free. Only you renew the lease: `renew` it
-/// before `valid_for_ms` have passed, or use `hold` instead. If you close the connection while you
-/// wait, you leave the line.
+/// Takes permits, and waits for them in line if none are free. Only you renew the lease: call
+/// `renew` before `valid_for_ms` have passed, or use `hold`. If you hang up while you wait, you
+/// leave the line.
 ///
-/// With an `Idempotency-Key`, a repeated request gets the same answer for ten minutes after the
-/// first one, even if the client left while it was given the permits. A restart of the program
-/// forgets the keys.
+/// With an `Idempotency-Key`, a repeated request gets the same answer for ten minutes, even if the
+/// client left while it got the permits. A restart of the program forgets the keys.
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
     params(OfName, Keyed),
