@@ -236,7 +236,7 @@ pub(crate) struct LimitArgs {
     /// the limit
     ///
     /// CMD then finds the name of its slot in SEINPAAL_SLOT_NAME, and `run --slot NAME` waits for
-    /// that slot. A name has 1 to 64 bytes. While a request holds or waits, names can only be added
+    /// that slot. A name has 1 to 64 bytes. While anybody holds or waits, names can only be added
     /// at the end.
     #[arg(long, value_name = "NAME,...", conflicts_with = "limit", value_parser = values::slot_names)]
     pub(crate) slots: Option<SlotNames>,

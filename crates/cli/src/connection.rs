@@ -62,7 +62,7 @@ pub(crate) async fn part(task: Option<JoinHandle<()>>) {
     }
 }
 
-/// Connects, and runs one request. `name` is for messages, and may be empty.
+/// Connects, and asks `question`. A failure names the store, and also `name` unless that is empty.
 pub(crate) fn ask<T, F>(
     global: &Global,
     voice: Voice,

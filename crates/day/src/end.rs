@@ -48,7 +48,7 @@ impl PossibleEnd {
         Self { status, out: None, err: SaidByJob::Nothing }
     }
 
-    /// An end that is not CMD's own: one line with all these words says what happened.
+    /// An end that is not CMD's own. The program prints one line with all these words about it.
     #[must_use]
     pub fn told(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Starts the stores, plays the scenarios, looks for what remains, and judges the history.
+//! Starts the stores, plays the scenarios, looks for remains, and judges the history.
 
 use std::{
     fs, io,

@@ -103,7 +103,7 @@
     live.textContent = held ? "Held still" : isStale || storeTrouble ? "Stale" : "Live";
     live.classList.toggle("off", held || isStale || Boolean(storeTrouble));
     document.body.classList.toggle("stale", Boolean(isStale || storeTrouble));
-    const words = isStale ? "Stale: this page has heard nothing for " + Math.round(silent / 1000) + " s. What you see is old." : storeTrouble;
+    const words = isStale ? "Stale: this page has heard nothing for " + Math.round(silent / 1000) + " s. This page shows old data." : storeTrouble;
     if (strip.textContent !== words) strip.textContent = words;
     strip.hidden = !words;
     if (Boolean(words) !== wasStale) { wasStale = !wasStale; spoken.textContent = words || "Up to date again"; }

@@ -9,7 +9,8 @@ use std::{
 use seinpaal::{QueueSnapshot, Seinpaal, Snapshot, store::StoreError};
 use tokio::sync::Mutex;
 
-/// A list is read again when it is older than this, or than [`SHARE`] times what reading it took.
+/// A list is read again when it is older than this, or than [`SHARE`] times the time of the last
+/// reading.
 const FRESH: Duration = Duration::from_secs(1);
 /// With this factor, reading a long list takes at most a tenth of the time.
 const SHARE: u32 = 10;

@@ -235,7 +235,7 @@ async fn look(inner: &Arc<HandlerState>, subject: PageSubject) -> Result<Frame, 
 pub(crate) fn trouble(frame: &Frame) -> String {
     match &frame.trouble {
         Some((since, words)) => format!(
-            "Stale: the store has not answered for {}. What you see is old. ({})",
+            "Stale: the store has not answered for {}. This page shows old data. ({})",
             view::about(since.elapsed()),
             view::shown(words)
         ),

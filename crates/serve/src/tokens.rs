@@ -121,7 +121,7 @@ impl Tokens {
 /// Returns whether the mode of such a file says who can read the tokens. That is so for a file and
 /// for a named pipe. On Linux, an unnamed pipe, as a shell's `<(command)` makes it, has the mode
 /// 600. The mode of a device says who may use the device: `/dev/stdin` can be a terminal, which a
-/// group may write to, and what is typed there is nobody else's.
+/// group may write to, although nobody else can read the keys that are typed there.
 fn tells_who_reads(file: &fs::Metadata) -> bool {
     file.is_file() || file.file_type().is_fifo()
 }

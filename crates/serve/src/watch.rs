@@ -72,7 +72,7 @@ struct PageWatch {
     asked: watch::Sender<u64>,
 }
 
-/// Too many subjects are being watched for another one.
+/// The error if too many subjects are watched already.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 

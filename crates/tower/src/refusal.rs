@@ -17,7 +17,7 @@ pub enum Refusal {
         /// The time after which the client should try again.
         retry_after: Duration,
     },
-    /// The permit was lost, and what the request did was dropped half-way.
+    /// The permit was lost, and the work of the request was dropped half-way.
     Lost {
         /// The name of the permit.
         name: String,

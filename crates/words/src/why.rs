@@ -137,7 +137,8 @@ fn about_others(seen: &Snapshot, reason: &Reason) -> String {
     }
 }
 
-/// Describes holders that have stopped renewing, those whose leases end first.
+/// Describes holders that have stopped renewing. Names those whose leases end first, and counts the
+/// others.
 fn silent(seen: &Snapshot, holders: &[HeldBy]) -> String {
     let told = holders.iter().take(MOST_HOLDERS).map(|held| {
         let words = late(held.not_renewed_for, held.valid_for);

@@ -31,7 +31,8 @@ pub(crate) struct DoctorJson<'a> {
     pub(crate) advice: Vec<Advised<'a>>,
 }
 
-/// The number of stored ledgers that were examined. Each contradiction is a risk in `advice`.
+/// The number of stored ledgers that were examined. `doctor` prints `null` if none were. Each
+/// contradiction is a risk in `advice`.
 #[derive(Debug, Serialize)]
 pub(crate) struct LedgersJson {
     pub(crate) names: usize,

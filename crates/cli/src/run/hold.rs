@@ -174,8 +174,8 @@ impl HoldOfCmd<'_> {
         if was_lent || wants_terminal {
             self.lend_terminal();
         }
-        // No shell can ever bring us to the foreground, because our group is orphaned. The kernel
-        // sends HUP to stopped groups of that kind.
+        // If the kernel did not stop us, our group is orphaned, and no shell can ever bring us to
+        // the foreground. The kernel itself sends HUP to stopped groups of that kind.
         if !wants_terminal || has_stopped {
             self.leash.cmd.signal_group(Signal::CONT);
         } else if self.leash.refuse_terminal() {

@@ -44,8 +44,8 @@ pub(super) enum StoreAnswer {
     Nothing(String),
 }
 
-/// A search reads all items of a queue. Then it leaves the store to others for this many times as
-/// long as the search took.
+/// A search reads all items of a queue. Afterwards the watch waits for this many times as long as
+/// the search took, so that other clients get their turn.
 const REST: u32 = 10;
 
 /// The holds that were seen to end, of the names that were opened.

@@ -1,4 +1,4 @@
-//! A site on a port of its own, and a client that sends exactly what it is told to.
+//! A site on a port of its own, and a client that sends exactly the given bytes.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::{io, time::Duration};

@@ -56,7 +56,8 @@ fn fill(file: &Path) {
 impl Drop for Embedded {
     fn drop(&mut self) {
         if self.is_own {
-            let _ = unmount(self.dir.path(), UnmountFlags::DETACH); // on failure it stays mounted until the machine stops
+            // A failure leaves the small disk mounted until the machine stops, which does no harm.
+            let _ = unmount(self.dir.path(), UnmountFlags::DETACH);
         }
     }
 }

@@ -70,9 +70,9 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Cancels items that were delayed while the store's clock was ahead, and are due hours later. It
-/// is enough that they are there. Items whose push was not answered have no known number, so they
-/// are purged.
+/// Cancels items that were delayed while the store's clock was ahead, and are due hours later. The
+/// checker only needs to know that they were not lost. Items whose push was not answered have no
+/// known number, so they are purged.
 fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[HistoryEvent]) -> io::Result<()> {
     let mut open = BTreeSet::new();
     for event in events {

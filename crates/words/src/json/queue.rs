@@ -87,7 +87,7 @@ impl<'a> QueueJson<'a> {
 }
 
 /// An item in a list. Listing an item does not deliver it. `queue items` and `queue dead` print one
-/// a line. Instants are in milliseconds since 1970, by the store's clock.
+/// item a line. Instants are in milliseconds since 1970, by the store's clock.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ListedItem))]
 pub struct ItemJson<'a> {
