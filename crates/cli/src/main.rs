@@ -20,7 +20,7 @@ mod run;
 mod settings;
 mod top;
 
-/// The start of the program. With the GNU C library, it starts in `raw/begin.rs` instead.
+/// Starts the program. With the GNU C library, `raw/begin.rs` does that instead.
 #[cfg(any(test, not(all(target_os = "linux", target_env = "gnu"))))]
 fn main() -> std::process::ExitCode {
     command::main().into()

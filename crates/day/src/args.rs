@@ -81,8 +81,8 @@ impl DayArguments {
     }
 }
 
-/// The program under test: the one that `SEINPAAL_PROGRAM` names, or else the release program,
-/// which stands in the directory beside that of this build.
+/// Returns the path of the program under test. `SEINPAAL_PROGRAM` may name it. Otherwise it is the
+/// release program, in the directory beside that of this build.
 fn program() -> PathBuf {
     if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
         return PathBuf::from(program);
@@ -90,7 +90,7 @@ fn program() -> PathBuf {
     beside("../release/seinpaal")
 }
 
-/// The path of a file that was built beside this program.
+/// Returns the path of a file that was built beside this program.
 fn beside(path: &str) -> PathBuf {
     let this = env::current_exe().unwrap_or_default();
     this.parent().unwrap_or(&this).join(path)

@@ -36,58 +36,60 @@ pub enum SaidByJob {
 }
 
 impl PossibleEnd {
-    /// The end of a job that passes on CMD's own status and output, without a line of the program.
+    /// Makes the end of a job that passes on CMD's own status and output, without a line of the
+    /// program.
     #[must_use]
     pub fn own(status: i32, out: &str) -> Self {
         Self { status, out: Some(out.to_owned()), err: SaidByJob::Nothing }
     }
 
-    /// An end with this status, any stdout, and an empty stderr.
+    /// Makes an end with this status, any stdout, and an empty stderr.
     #[must_use]
     pub fn quiet(status: i32) -> Self {
         Self { status, out: None, err: SaidByJob::Nothing }
     }
 
-    /// An end that is not CMD's own. The program prints one line with all these words about it.
+    /// Makes an end that is not CMD's own. The program prints one line with all these words about
+    /// it.
     #[must_use]
     pub fn told(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
         Self { status, out: None, err: SaidByJob::Line(words) }
     }
 
-    /// An end with this status, and any number of lines with all these words.
+    /// Makes an end with this status, and any number of lines with all these words.
     #[must_use]
     pub fn lines(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
         Self { status, out: None, err: SaidByJob::Lines(words) }
     }
 
-    /// An end with this status and any output: after a kill, or on a terminal, the output cannot be
-    /// predicted.
+    /// Makes an end with this status and any output: after a kill, or on a terminal, the output
+    /// cannot be predicted.
     #[must_use]
     pub fn anyhow(status: i32) -> Self {
         Self { status, out: None, err: SaidByJob::Anything }
     }
 
-    /// The end of a run that found the name busy, or whose wait was over.
+    /// Makes the end of a run that found the name busy, or whose wait was over.
     #[must_use]
     pub fn busy(name: &str) -> Self {
         Self::told(BUSY, &[name, "busy|timed out|wait already"])
     }
 
-    /// The end of a run whose lease was lost, and whose CMD was stopped.
+    /// Makes the end of a run whose lease was lost, and whose CMD was stopped.
     #[must_use]
     pub fn lost(name: &str) -> Self {
         Self::told(LOST, &[name, "lease|lost", "ttl"])
     }
 
-    /// The end of a script whose store does not answer. Each of its calls says so.
+    /// Makes the end of a script whose store does not answer. Each of its calls says so.
     #[must_use]
     pub fn unreachable_again() -> Self {
         Self::lines(UNREACHABLE, &["answer|reach|connect|listens"])
     }
 
-    /// The end of a call whose store does not answer.
+    /// Makes the end of a call whose store does not answer.
     #[must_use]
     pub fn unreachable() -> Self {
         Self::told(UNREACHABLE, &["answer|reach|connect|listens"])

@@ -141,7 +141,7 @@ pub struct DeliveryToCmd {
     pub status: i32,
 }
 
-/// The store of an event. `None` if the line is not one of a day.
+/// Returns the store of an event. `None` if the event is not of a day.
 #[must_use]
 pub fn store_of(who: &str) -> Option<StoreSetting> {
     who.split_once('/')?.0.parse().ok()

@@ -142,14 +142,14 @@ fn watch(world: &DayWorld, who: &str, events: ChildStdout, is_queued: &AtomicBoo
     }
 }
 
-/// The file that the job's output goes to.
+/// Returns the path of the file that gets this output of the job.
 #[must_use]
 pub fn said(world: &DayWorld, who: &str, what: &str) -> PathBuf {
     world.scratch.join("said").join(format!("{}.{what}", who.replace('/', "-")))
 }
 
 impl RunningJob {
-    /// The job's process id.
+    /// Returns the job's process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -218,7 +218,7 @@ impl RunningJob {
     }
 }
 
-/// The exit status, or 128+n for signal n.
+/// Returns the exit status, or 128+n for signal n.
 fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

@@ -31,7 +31,7 @@ const CHECKS: [DayCheck; 12] = [
     DayCheck::Remains,
 ];
 
-/// The whole report, which ends with a line.
+/// Writes the whole report: the table, the number of breaches, and samples of them.
 #[must_use]
 pub fn report(verdict: &DayVerdict) -> String {
     let mut text = HEAD.to_owned();

@@ -30,7 +30,7 @@ impl StoreSetting {
         Self::Zookeeper,
     ];
 
-    /// The store's name.
+    /// Returns the store's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -65,14 +65,14 @@ impl DayWorld {
         std::os::unix::fs::symlink(env::current_exe()?, bin.join("day"))
     }
 
-    /// The path of the program under test, as `/proc` shows it.
+    /// Returns the path of the program under test, as `/proc` shows it.
     #[must_use]
     pub fn program(scratch: &Path) -> PathBuf {
         scratch.join("bin/seinpaal")
     }
 
-    /// A command in this world, as this job. The command finds the program in its path and the
-    /// store in its environment. It reads no settings of the user who started the rig.
+    /// Makes a command in this world, as this job. The command finds the program in its path and
+    /// the store in its environment. It reads no settings of the user who started the rig.
     #[must_use]
     pub fn command(&self, job: &str, program: &str) -> Command {
         let mut command = Command::new(program);
@@ -86,7 +86,7 @@ impl DayWorld {
         command
     }
 
-    /// The full name of a job, or of the rig, on this store.
+    /// Returns the full name of a job, or of the rig, on this store.
     #[must_use]
     pub fn who(&self, job: &str) -> String {
         format!("{}/{job}", self.store)
@@ -97,7 +97,7 @@ impl DayWorld {
         self.pen(who).write(what);
     }
 
-    /// The pen that writes this job's events.
+    /// Opens the pen that writes this job's events.
     ///
     /// # Panics
     /// If the history cannot be opened, because nothing is proved without it.
@@ -106,7 +106,7 @@ impl DayWorld {
         Pen::open(&Self::history(&self.scratch), who).expect("the history can be opened")
     }
 
-    /// The path of the history.
+    /// Returns the path of the history.
     #[must_use]
     pub fn history(scratch: &Path) -> PathBuf {
         scratch.join("history")

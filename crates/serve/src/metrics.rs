@@ -141,7 +141,7 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
     figure_of(("limit", "Permits that exist"), |seen| seen.limit);
     figure_of(("holders", "Tickets that hold"), |seen| seen.holders_total);
     figure_of(("waiters", "Tickets that wait"), |seen| seen.waiting_total);
-    figure_of(("paused", "Whether nobody is let in; of the others: how many"), |seen| {
+    figure_of(("paused", "Whether the name admits nobody; of the others: how many"), |seen| {
         u32::from(seen.paused.is_some())
     });
     seconds(registry, ("oldest_wait", "How long the longest waits"), &rows, name, |seen| {

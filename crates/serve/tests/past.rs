@@ -23,7 +23,7 @@ async fn a_page_draws_what_was_and_says_the_same_in_a_table() -> Outcome {
     drop(waits);
     stream.until(|text| text.contains("Waits that ended in the last 10 minutes: 1;")).await?;
     let page = site.get("/name?n=busy").await?.body;
-    assert!(page.contains("There is data from "), "{page}");
+    assert!(page.contains("There are readings from "), "{page}");
     assert!(
         page.contains("<caption class=\"hidden\">The last 10 minutes, the newest first"),
         "{page}"

@@ -50,7 +50,7 @@ pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
 }
 
 impl TorturePlan {
-    /// The default run: a minute with every fault that the store promises to survive.
+    /// Makes the default run: a minute with every fault that the store promises to survive.
     #[must_use]
     pub fn new(kind: StoreKind, program: PathBuf) -> Self {
         let name = format!("torture-{}.history", std::process::id());

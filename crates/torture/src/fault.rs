@@ -14,7 +14,7 @@ macro_rules! catalogue {
             /// All faults.
             pub const ALL: &[Self] = &[$(Self::$fault),*];
 
-            /// The fault's name, on the command line and in histories.
+            /// Returns the fault's name, on the command line and in histories.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {

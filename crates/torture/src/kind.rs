@@ -36,10 +36,10 @@ pub enum StoreKind {
 
 /// A store and its servers, started for a run.
 pub trait StartedStore: Send {
-    /// The ports that clients connect to. Each worker gets a proxy in front of each port.
+    /// Returns the ports that clients connect to. Each worker gets a proxy in front of each port.
     fn upstreams(&self) -> Vec<u16>;
 
-    /// The store's URL through these ports.
+    /// Returns the store's URL through these ports.
     fn url(&self, ports: &[u16]) -> String;
 
     /// Does a fault of this kind of store, from beginning to end.
@@ -48,8 +48,8 @@ pub trait StartedStore: Send {
     /// If the fault cannot be done or undone.
     fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()>;
 
-    /// The servers that must have masters and replicas, so that a lookout can see when they can
-    /// grant nothing.
+    /// Returns the servers that must have masters and replicas, so that a lookout can see when they
+    /// can grant nothing.
     fn watched(&self) -> Option<ServersToWatch> {
         None
     }
@@ -98,7 +98,7 @@ impl StoreKind {
         })
     }
 
-    /// The rules that the checker holds against the store.
+    /// Returns the rules that the checker holds against the store.
     #[must_use]
     pub fn terms(self, ttl: Duration) -> CheckTerms {
         match self {
@@ -117,7 +117,7 @@ impl StoreKind {
         }
     }
 
-    /// The store's name.
+    /// Returns the store's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

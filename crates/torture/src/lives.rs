@@ -37,7 +37,7 @@ impl Lives {
         Self { pen: pen.clone(), workers: all }
     }
 
-    /// The name of a worker's present life.
+    /// Returns the name of a worker's present life.
     fn name(&self, worker: usize) -> String {
         format!("w{worker}.{}", self.workers[worker].lives)
     }

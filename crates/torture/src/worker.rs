@@ -72,7 +72,7 @@ pub fn work(orders: WorkerOrders) -> io::Result<()> {
             }
         }
         while let Some(ended) = tasks.join_next().await {
-            ended.expect("a task does not panic: what it cannot write ends the run");
+            ended.expect("a task panics only if it cannot write the history, which ends the run");
         }
         let _ = worker.seinpaal.close().await;
         worker.pen.write(TortureWhat::Ended);

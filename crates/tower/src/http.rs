@@ -66,7 +66,7 @@ fn status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-/// The value of `Retry-After`: whole seconds, rounded up, and at least one.
+/// Returns the value of `Retry-After`: whole seconds, rounded up, and at least one.
 fn seconds(refusal: &Refusal) -> u64 {
     let after = refusal.retry_after();
     (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)

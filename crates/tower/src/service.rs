@@ -77,7 +77,7 @@ where
     }
 }
 
-/// The refusal for a lost permit, for a request that has no permit. It is never made.
+/// Makes the refusal for a lost permit, for a request that has no permit. It is never called.
 fn never_lost(lost: seinpaal::Lost) -> Refusal {
     Refusal::Lost { name: String::new(), lost, retry_after: std::time::Duration::ZERO }
 }

@@ -149,7 +149,7 @@ mod tests {
         let all = all(tickets);
         let one = |ticket: u128| {
             let text = all.short(Ticket(ticket));
-            let start = TicketStart::read(&text).expect("what is shown can be read");
+            let start = TicketStart::read(&text).expect("a short ticket can be read");
             let meant: Vec<_> = all.0.iter().filter(|it| start.means(**it)).collect();
             assert_eq!(meant, [&Ticket(ticket)], "{text}");
             let others = all.0.iter().copied().filter(|it| it.0 != ticket);

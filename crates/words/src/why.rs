@@ -81,7 +81,7 @@ pub fn reason_words(seen: &Snapshot, reason: &Reason) -> String {
         }
         Reason::LimitIsZero { .. } => "the limit is 0: it admits nobody".to_owned(),
         Reason::Unreachable => {
-            "nobody listens where it asked from: it is passed over until it is heard from"
+            "its client cannot be reached, so it is passed over until the client is heard from"
                 .to_owned()
         }
         Reason::AboveLimit { permits, limit } => format!(

@@ -6,7 +6,7 @@ fn words(line: &str) -> Vec<OsString> {
     line.split(' ').map(OsString::from).collect()
 }
 
-/// The results of both parsers for a line, or their errors.
+/// Returns the results of both parsers for a line, or their errors.
 fn read(line: &str) -> [Result<String, String>; 2] {
     let told = |read: Result<Arguments, clap::Error>| {
         read.map(|it| format!("{it:?}")).map_err(|error| error.render().to_string())

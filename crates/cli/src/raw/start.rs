@@ -100,7 +100,7 @@ pub(crate) fn start(image: &Image, setup: &mut dyn FnMut() -> io::Result<()>) ->
     }
 }
 
-/// The child's code. It never returns, and a panic in it ends the child alone.
+/// Runs in the child. It never returns, and a panic in it ends the child alone.
 extern "C" fn become_it(task: *mut c_void) -> c_int {
     // SAFETY: `start` passes its task, which no other code touches until this child is done with
     // the memory.

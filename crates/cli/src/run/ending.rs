@@ -105,7 +105,7 @@ impl CmdEnding {
         Self { what, remedy: hindrance.remedy() }
     }
 
-    /// The reason for a run inside the CMD of another run, which is ending that CMD.
+    /// Makes the message for a run inside the CMD of another run, which is ending that CMD.
     pub(super) fn around_us() -> Self {
         let what = "the run around this one, which holds it, is ending its command".to_owned();
         Self { what, remedy: "the message of that run says why" }

@@ -179,7 +179,7 @@ impl HoldOfCmd<'_> {
         if !wants_terminal || has_stopped {
             self.leash.cmd.signal_group(Signal::CONT);
         } else if self.leash.refuse_terminal() {
-            self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
+            self.say("the command wants the terminal, which nobody can give it: hanging up; redirect its input");
         }
     }
 
@@ -206,7 +206,7 @@ impl HoldOfCmd<'_> {
             return;
         }
         if self.has_ended && exit == Exit::Lost {
-            self.say_of(name, ending, "stopping what the command left behind");
+            self.say_of(name, ending, "stopping the processes that the command left behind");
         } else {
             self.exit = Some(exit);
             self.say_of(name, ending, "stopping the command");

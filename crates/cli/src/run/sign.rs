@@ -191,7 +191,7 @@ mod tests {
         sign.show_end(Duration::from_secs(5));
         assert!(seen.times().term <= now() && seen.times().kill < at(6));
         sign.show(times);
-        assert!(seen.times().term <= now(), "what is ending stays so");
-        assert!(sight(&sign).is_none(), "nobody comes in who would be ended at once");
+        assert!(seen.times().term <= now(), "an end that has begun goes on");
+        assert!(sight(&sign).is_none(), "no run comes in that would be ended at once");
     }
 }

@@ -32,7 +32,7 @@ impl Entrance<'_> {
         let gone = unless_ended(signals, clearing).await?;
         let gone = gone.map_err(|error| Failure::from(error).about(self.subject))?;
         if gone > 0 {
-            let words = format!("sent away {gone} who held it or waited, as --on-conflict says");
+            let words = format!("sent away {gone} (holders and waiters), as --on-conflict says");
             self.voice.explain(self.subject.line(&words));
         }
         Ok(())

@@ -4,7 +4,7 @@ use seinpaal_rig::{Clocks, FakeAnswer, FakeServer, RedisServer, SentinelServers}
 
 use super::support::{World, both};
 
-/// A server without a problem that `doctor` finds.
+/// Starts a server without a problem that `doctor` finds.
 fn healthy() -> World {
     World::with_redis(&["--appendonly", "yes", "--appendfsync", "no"])
 }
@@ -238,7 +238,7 @@ fn a_quorum_that_has_lost_a_server_is_at_risk() {
     let url = format!("redis+quorum://{}", places.join(","));
     let world = World::embedded();
     let (code, said) = json(&world, &["-s", &url]);
-    assert_eq!(code, 0, "what they forget their guard minds: {said}");
+    assert_eq!(code, 0, "the guard covers what the servers forget: {said}");
     nodes.pop();
     let (code, said) = json(&world, &["-s", &url]);
     assert_eq!((code, &said["facts"]["nodes"]), (1, &"2 of 3 answer".into()), "{said}");

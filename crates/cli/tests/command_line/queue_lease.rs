@@ -72,7 +72,7 @@ fn on_this_machine_each_cmd_of_a_killed_worker_keeps_its_own_item_only() {
 
 fn is_sleeping(pid: u32) -> bool {
     let mut found = None;
-    until("it has become what it will be", || {
+    until("it has become sleep or cat", || {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         found = [&b"sleep"[..], b"cat"].iter().position(|name| line.starts_with(name));
         found.is_some()

@@ -33,7 +33,7 @@ fn busy_is_75_with_the_reason_or_what_the_caller_says() {
     assert_eq!(
         (done.code, done.err.as_str()),
         (0, ""),
-        "who says that it is no failure is not told of one"
+        "with -E 0 it is no failure, and nothing is printed"
     );
     let done = world.seinpaal(&[&skips[..2], &["-v"], &skips[2..]].concat());
     assert!(done.err.contains("busy: 1 of 1 held"), "{done:?}");

@@ -89,7 +89,7 @@ fn an_action_is_asked_again_and_done_on_y_only() {
         screen.until_shown("reason, shown to people");
         screen.typed("moving house\ry");
         screen.until_shown("a: paused");
-        assert_eq!(world.show("a")["permits_held"], 1, "what was not confirmed was not done");
+        assert_eq!(world.show("a")["permits_held"], 1, "an unconfirmed action was not done");
         screen.until_shown("paused (moving house)");
         screen.typed("aey");
         screen.until_shown("a: evicted");
@@ -118,7 +118,7 @@ fn a_holder_is_asked_to_hand_over_and_the_screen_says_by_whom_and_why() {
         screen.until_shown("was asked to hand over:");
         screen.until_shown(" ago: a release is due");
         let asked = world.show("a")["holders"][0]["asked"].clone();
-        assert_eq!(asked.as_array().map(Vec::len), Some(1), "what was not confirmed was not done");
+        assert_eq!(asked.as_array().map(Vec::len), Some(1), "an unconfirmed action was not done");
         assert_eq!(asked[0]["reason"], "a release is due");
         assert_eq!(world.show("a")["permits_held"], 1);
         screen.typed("q");

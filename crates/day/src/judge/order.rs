@@ -57,7 +57,7 @@ fn judge(
     true
 }
 
-/// The rank of a job. The lower rank is served first.
+/// Returns the rank of a job. The lower rank is served first.
 fn rank(job: &JobTale<'_>, came: u64) -> i128 {
     let priority = job.start.ask.as_ref().map_or(0, |ask| ask.priority);
     i128::from(came) - i128::from(priority) * STEP

@@ -35,7 +35,7 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
     });
 }
 
-/// A run whose lease is lost. Its CMD would work for much longer than the outage, and prints
+/// Makes a run whose lease is lost. Its CMD would work for much longer than the outage, and prints
 /// nothing when it is ended.
 fn lost(stage: &ScenarioStage<'_>, name: &str, silent: Duration) -> DayJob {
     let hold = (silent * 2).as_secs();
@@ -43,8 +43,8 @@ fn lost(stage: &ScenarioStage<'_>, name: &str, silent: Duration) -> DayJob {
     stage.call(&run).asks(name, 1, 0).may_end(PossibleEnd::lost(name)).watched()
 }
 
-/// Jobs that come while the store is silent. A job that does not wait ends with a line about the
-/// outage. The others end in the same way, or get in later.
+/// Makes the jobs that come while the store is silent. A job that does not wait ends with a line
+/// about the outage. The others end in the same way, or get in later.
 fn come(stage: &ScenarioStage<'_>) -> Vec<DayJob> {
     let name = stage.name("other");
     let run = |flags: &str| {

@@ -57,7 +57,10 @@ pub(super) async fn look(
     };
     let words = refused.lines().last().unwrap_or_default();
     say("streams until one is refused", &format!("{}", open.len() + more.len()));
-    say("what that one gets", &format!("{}: {words}", refused.lines().next().unwrap_or_default()));
+    say(
+        "the answer to that stream",
+        &format!("{}: {words}", refused.lines().next().unwrap_or_default()),
+    );
     drop((open, more));
     let began = Instant::now();
     while serve.files()? > 100 && began.elapsed() < PATIENCE {

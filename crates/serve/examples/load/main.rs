@@ -76,7 +76,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The name of a page or a permit.
+    /// Returns the name of a page or a permit.
     fn name(&self, number: usize) -> String {
         format!("load/{:03}", number % self.watched)
     }

@@ -42,7 +42,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::Limit,
         word: "limit",
         question: "Set the limit?",
-        consequence: "This limit overrides what callers state, until it is unset. A limit below what is held evicts nobody, and admits nobody until enough permits are given back. 0 admits nobody. Leave the number empty to unset a limit.",
+        consequence: "This limit overrides what callers state, until it is unset. A limit below the number of held permits evicts nobody, and admits nobody until enough permits are given back. 0 admits nobody. Leave the number empty to unset a limit.",
         button: "Set the limit",
         keep: "Leave it",
         done: "The limit was changed.",

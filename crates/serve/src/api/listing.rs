@@ -107,6 +107,6 @@ pub(super) async fn list(
 fn place(text: &str, state: ItemState) -> Result<ItemCursor, Problem> {
     let place = text.parse().ok().filter(|place: &ItemCursor| place.state() == state);
     place.ok_or_else(|| {
-        Problem::bad(format!("after must be the value of next in a list of what is {state}"))
+        Problem::bad(format!("after must be the value of next in a list of {state} items"))
     })
 }

@@ -132,7 +132,7 @@ fn since(buckets: &[Option<&Bucket>], step: Duration) -> String {
         return String::new();
     };
     let known = step * u32::try_from(buckets.len() - first).unwrap_or(u32::MAX);
-    format!("There is data from {} ago on, when somebody looked first. ", age(known))
+    format!("There are readings from {} ago on. ", age(known))
 }
 
 /// Returns the runs of buckets without a reading.

@@ -47,7 +47,7 @@ fn twice(tale: &PermitTale, name: &str, found: &mut Vec<Violation>) {
     let mut seen = BTreeMap::new();
     for held in tale.granted(name) {
         if let Some(other) = seen.insert(held.1.fence, held) {
-            let story = format!("the same fence: {}; {}", told(&other), told(&held));
+            let story = format!("two grants with one fence: {}; {}", told(&other), told(&held));
             let check = breach(tale, other.1, held.1);
             found.push(Violation { check, at: held.1.at, story });
         }

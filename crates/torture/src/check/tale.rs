@@ -245,7 +245,7 @@ impl fmt::Display for FreedBy {
             Self::Release => "release",
             Self::Death => "holder's death",
             Self::LeaseEnd => "end of lease",
-            Self::Asked => "asked for what is free",
+            Self::Asked => "request for free permits",
         })
     }
 }

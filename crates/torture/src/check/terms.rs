@@ -47,8 +47,8 @@ pub struct CheckTerms {
 }
 
 impl CheckTerms {
-    /// The rules for a server. A server learns only by the passing of time that a client is gone.
-    /// After a lost wakeup, a client learns of its grant with its next renewal.
+    /// Returns the rules for a server. A server learns only by the passing of time that a client is
+    /// gone. After a lost wakeup, a client learns of its grant with its next renewal.
     #[must_use]
     pub fn of_server(ttl: Duration) -> Self {
         let prompt = PLACES_RENEWED + ttl;
@@ -65,8 +65,8 @@ impl CheckTerms {
         }
     }
 
-    /// The rules for a store on one machine. Its kernel reports at once that a process is gone. The
-    /// bound is a ttl, to allow for a busy machine.
+    /// Returns the rules for a store on one machine. Its kernel reports at once that a process is
+    /// gone. The bound is a ttl, to allow for a busy machine.
     #[must_use]
     pub fn of_machine(ttl: Duration) -> Self {
         let at_once = micros(ttl);

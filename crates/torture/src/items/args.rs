@@ -63,7 +63,7 @@ fn every(milliseconds: u64) -> Option<Duration> {
 }
 
 impl ItemPlan {
-    /// The run that docs/internals/proof/torture.md describes.
+    /// Makes the run that docs/internals/proof/torture.md describes.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         Self {

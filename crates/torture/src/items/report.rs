@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::check::{Count, ItemVerdict};
 
-/// The report: counts, then violations.
+/// Writes the report: counts, then violations.
 #[must_use]
 pub fn report(verdict: &ItemVerdict) -> String {
     let mut text = String::new();
@@ -27,7 +27,7 @@ pub fn report(verdict: &ItemVerdict) -> String {
 const LINES: [(Count, &str); 25] = [
     (Count::Pushed, "pushes answered"),
     (Count::Refused, "pushes refused"),
-    (Count::PushUnknown, "pushes of which nobody could say what became"),
+    (Count::PushUnknown, "pushes with an unknown result"),
     (Count::PushUnknownDelivered, "  of them delivered"),
     (Count::Kills, "workers killed"),
     (Count::Faults, "faults of the store"),

@@ -105,7 +105,7 @@ impl ItemStore {
 }
 
 impl RunningStore {
-    /// The store's URL.
+    /// Returns the store's URL.
     #[must_use]
     pub fn url(&self) -> String {
         match self {

@@ -41,7 +41,7 @@ fn get(path: &str) -> Request<Body> {
     Request::get(path).body(Body::empty()).unwrap()
 }
 
-/// A service that works on each request until the gate lets the request leave.
+/// Makes a service that works on each request until the gate lets the request leave.
 fn gated(
     gate: &Gate,
 ) -> impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
@@ -181,7 +181,7 @@ async fn evict(seinpaal: &Seinpaal, name: &str) {
     semaphore.evict(ticket).await.unwrap();
 }
 
-/// A service that responds with a body which the test sends piece by piece.
+/// Makes a service that responds with a body which the test sends piece by piece.
 fn streaming(
     seinpaal: &Seinpaal,
 ) -> (mpsc::UnboundedSender<&'static str>, Limited<impl Streams, Key, Answering>) {

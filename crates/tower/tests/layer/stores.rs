@@ -13,8 +13,8 @@ use super::{Gate, evict, gated, get, held, layer, text, until_held};
 /// Longer than any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A request of a key is served over one connection. Requests over the other are refused, wait, and
-/// lose their permits.
+/// Checks the promises. A request of a key is served over one connection. Requests over the other
+/// connection are refused, wait, and lose their permits.
 async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     let gate = Gate::default();
     let service =

@@ -105,7 +105,7 @@ impl Entrance<'_> {
                 "run it again to wait at the end",
             ),
             AcquireError::Ended(Ended::TooMany) => (
-                "the limit was lowered below what this request asks for".to_owned(),
+                "the limit was lowered below the number that this request wants".to_owned(),
                 "ask for fewer with -p, or have the limit raised",
             ),
             other => (other.to_string(), "run it again to wait at the end"),

@@ -162,7 +162,7 @@ impl Entrance<'_> {
         let remedy = if self.entry.set_limit {
             "`seinpaal limit` sets another"
         } else {
-            "--adopt-limit goes in all the same"
+            "--adopt-limit goes in anyway"
         };
         Err(Failure::new(
             Exit::Conflict,

@@ -32,7 +32,7 @@ fn asks_for_more_than_is_held(world: &World) {
     assert_eq!((done.code, done.out.as_str()), (78, "6\n"), "{done:?}");
     assert!(done.err.contains("holds 2") && done.err.contains("asks for 3"), "{done:?}");
     let done = inside(world, &["b"], "$S run b --no-reenter -n true");
-    assert_eq!(done.code, 75, "who does not re-enter waits: {done:?}");
+    assert_eq!(done.code, 75, "a run that does not re-enter waits: {done:?}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(super) fn boards_that_have_names(scene: &Scene) {
     assert_eq!(said, "board-b");
     let mut second = scene.waiting(wish, "boards", 1);
     let (mut beside, said) = scene.running(scene.line("./flash.sh"));
-    assert_eq!(said, "GPU-1", "who waits for a board holds up nobody else");
+    assert_eq!(said, "GPU-1", "a waiter for a board delays no other waiter");
     let none = scene.typed("seinpaal run boards --slot board-c true");
     assert_eq!(none.code, 78, "{none:?}");
     assert!(none.err.contains("board-c") && none.err.contains("GPU-0, GPU-1, board-b"), "{none:?}");

@@ -17,7 +17,7 @@ pub(super) fn one_calls_another(scene: &Scene) {
     assert_eq!((done.code, done.out.as_str()), (75, "outer\n"), "{done:?}");
 }
 
-/// The page has two scripts. One renews its ticket, and the other names its process.
+/// Plays the two scripts of the page. One renews its ticket, and the other names its process.
 pub(super) fn more_than_one_command(scene: &Scene) {
     let second = scene.lines.iter().position(|line| line.contains("--while-pid")).unwrap();
     let (by_ticket, by_process) = scene.lines.split_at(second);

@@ -75,7 +75,7 @@ impl Held {
     /// its CMD.
     pub(crate) fn stop(&self) {
         let asleep = format!("/proc/{}/wchan", self.pid());
-        until("it waits for what happens next", || {
+        until("it waits for events", || {
             fs::read_to_string(&asleep)
                 .is_ok_and(|place| place.contains("ep_poll") || place.contains("epoll"))
         });

@@ -177,7 +177,7 @@ pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
 fn finish(mut command: Command) -> Done {
     let Output { status, stdout, stderr } = command.output().unwrap();
     Done {
-        code: status.code().expect("it exits, whatever CMD does"),
+        code: status.code().expect("it exits, even if CMD is killed"),
         out: String::from_utf8(stdout).unwrap(),
         err: String::from_utf8(stderr).unwrap(),
     }

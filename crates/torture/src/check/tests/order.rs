@@ -2,7 +2,8 @@
 
 use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Doctor};
 
-/// The third worker passes the second, which stood in line before the third asked.
+/// Adds a grant with which the third worker passes the second, which stood in line before the third
+/// asked.
 fn passed(doctor: &mut Doctor) -> &mut Doctor {
     doctor
         .ask(S, "w1a", "one", 1)

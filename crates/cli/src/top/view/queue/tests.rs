@@ -121,7 +121,7 @@ async fn a_search_in_an_open_queue_lists_what_matches_and_acts_on_all_of_it() {
     };
     assert_eq!(deed.done(&seinpaal, &name).await, "mails: cancelled 149");
     let left = mails.snapshot().await.unwrap();
-    assert_eq!((left.ready, left.in_work), (151, 1), "what came later is spared");
+    assert_eq!((left.ready, left.in_work), (151, 1), "later items are spared");
     assert_eq!(state.press(Key::Escape), KeyRequest::Look);
     assert_eq!((state.look.matching.as_str(), state.look.open.is_some()), ("", true));
     state.take(opened(&seinpaal, "mails").await);
