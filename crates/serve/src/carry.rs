@@ -58,6 +58,7 @@ impl EntryToWrite {
             name: name.to_owned(),
             what: deed.to_string(),
             reason: reason.to_owned(),
+            // This stands if the change is dropped before `write` knows its outcome.
             result: Undone::BrokenOff.to_string(),
         };
         Self { inner: Arc::clone(inner), entry, is_written: false }

@@ -60,6 +60,7 @@ impl KillTerms {
         let grace = self.kill_after.min(self.schedule.most_grace());
         let term = match self.on_lost {
             OnLost::Term if !is_ending => end.saturating_sub(grace),
+            // A CMD that is already ending has had its TERM, so only the KILL is left.
             OnLost::Term | OnLost::Kill => end,
             OnLost::Warn => NEVER,
         };

@@ -155,6 +155,7 @@ impl Leash {
             return false;
         }
         self.kill_at = Some(kill_at);
+        // Without time to end, CMD gets no TERM, but only the KILL, which is due at once.
         if !grace.is_zero() {
             self.cmd.terminate();
         }
@@ -171,6 +172,7 @@ impl Leash {
             2 => Signal::TERM,
             _ => Signal::KILL,
         });
+        // A stopped process receives HUP and TERM only when it goes on.
         self.cmd.signal_group(Signal::CONT);
         self.refusals == 1
     }

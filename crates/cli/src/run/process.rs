@@ -102,6 +102,8 @@ impl Cmd {
     /// *thread* that forked ends.
     pub(super) fn start(start: CmdStart<'_>, mut note: BeforeCmd<'_>) -> Result<Self, Failure> {
         let name = &start.command[0];
+        // Without a guard and a payload, CMD can start without a copy of this process. A script
+        // without a first line still takes the way below, which tries a shell.
         #[cfg(target_os = "linux")]
         if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
             match in_place::start(&start, record.clone()) {

@@ -127,6 +127,7 @@ impl Sight {
         let mut sight = Self { file: Arc::new(File::from(file)), last: GuardTimes::NEVER };
         let (state, times) = sight.read()?;
         sight.last = times;
+        // A run that its sign would end at once is not admitted.
         (state == UP && now() < times.term.min(times.end)).then_some(sight)
     }
 

@@ -52,6 +52,7 @@ pub(super) async fn hold(
         Some((Ok::<_, Infallible>(Bytes::from(format!("{line}\n"))), held))
     });
     let head = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    // A proxy that buffers answers would hold the lines back.
     let unbuffered = [("x-accel-buffering", "no")];
     Ok((head, unbuffered, Stream::from_stream(lines)).into_response())
 }

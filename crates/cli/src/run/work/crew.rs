@@ -105,6 +105,8 @@ impl CmdCrew {
                     let _ = kill_process(pid, signal);
                 }),
                 signal if ends_waiting(signal) => self.obey(signal),
+                // The commands stop with us and go on here. So the CONT that has continued us is not
+                // passed on to them a second time.
                 Signal::TSTP => {
                     self.signal_groups(Signal::TSTP);
                     is_cont_passed_on = signals.stop(Signal::TSTP.as_raw());
