@@ -24,7 +24,7 @@ struct NameLine<'a> {
     limit: u32,
     held: u32,
     waiting: BTreeMap<usize, u32>,
-    /// The moment since which a waiter would fit, and the reason why it fits.
+    /// The moment since which even the largest waiting request would fit, and the reason why.
     since: Option<(u64, FreedBy)>,
 }
 
@@ -91,7 +91,7 @@ fn stops(
 }
 
 impl NameLine<'_> {
-    /// Takes a change. If the change ends a time in which a waiter fitted, returns the beginning
+    /// Takes a change. If the change ends a time in which all waiters fitted, returns the beginning
     /// and the cause of that time.
     fn take(&mut self, at: u64, change: LineChange) -> Option<(u64, FreedBy)> {
         let before = self.since;
