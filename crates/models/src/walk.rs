@@ -1,4 +1,4 @@
-//! Seeded random histories, far beyond what can be explored whole.
+//! Seeded random histories, far longer than an exhaustive exploration can reach.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ pub struct Walks<A> {
     pub histories: u64,
     /// How many steps there were. Each leads to a state that is judged.
     pub steps: u64,
-    /// How long it took.
+    /// How long the walks took.
     pub took: Duration,
-    /// The most ticks that waiters needed after everything had stopped going wrong.
+    /// The largest number of ticks that waiters needed after faults had stopped.
     pub slowest: u64,
-    /// The first violation: its seed, the rule, and a history that is made as short as leaving out
-    /// steps can make it.
+    /// The first violation: its seed, the rule, and a history that was shortened by leaving out
+    /// steps.
     pub violation: Option<(u64, String, Vec<A>)>,
 }
 
 /// Xorshift (Marsaglia 2003), and not `seinpaal_draw`: docs/guarantees.md and
-/// docs/internals/proof/planted.md name walks by their seeds, which would be other walks by other
-/// numbers.
+/// docs/internals/proof/planted.md name walks by their seeds, and another generator would make
+/// other walks of these seeds.
 #[derive(Debug)]
 struct WalkDice(u64);
 
