@@ -16,7 +16,7 @@ const FIRST: [&str; 6] = ["Who", "Whoever", "Whom", "Whose", "What", "Whatever"]
 pub struct Unnamed {
     /// File and line at which its paragraph begins.
     pub place: String,
-    /// All of it.
+    /// The whole sentence.
     pub sentence: String,
 }
 
@@ -75,7 +75,7 @@ enum Language {
 impl Language {
     fn of(path: &Path, text: &str) -> Option<Self> {
         match path.extension().and_then(|end| end.to_str()) {
-            // Their lines are the titles of other pages.
+            // The lines of these files are titles of other pages.
             _ if path.ends_with("SUMMARY.md") || path.ends_with("decisions/README.md") => None,
             Some("rs") => Some(Self::Rust),
             Some("lua") => Some(Self::Lua),
@@ -85,8 +85,7 @@ impl Language {
         }
     }
 
-    /// What follows the mark of a comment in this line, and the mark. Each line of a page counts as
-    /// one.
+    /// The mark of the comment in this line, and the text after it. In a page, every line is text.
     fn words(self, line: &str) -> Option<(&'static str, &str)> {
         let line = line.trim();
         let marks: &[&'static str] = match self {

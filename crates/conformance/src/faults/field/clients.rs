@@ -16,7 +16,7 @@ use super::{
     ClientField,
 };
 
-/// How often the field looks whether its time is over, and a holder looks whether it still holds.
+/// How often the field checks whether its time is over, and a holder whether it still holds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a client rests at a quiet pace before it looks at the pace again.
 const QUIET_FOR: Duration = Duration::from_millis(1);
@@ -44,7 +44,7 @@ impl ClientField {
     async fn give_all_back(&self) {
         for client in 0..self.load.clients {
             if let Some(permit) = self.take_from(client) {
-                let _ = permit.release().await; // If it was lost, the tally says so already.
+                let _ = permit.release().await; // the tally has a loss already
             }
         }
     }
