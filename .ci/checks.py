@@ -3,7 +3,7 @@
 from world import TARGET
 
 PICTURES = TARGET / "drive"
-# While a page goes and the next one comes there is neither.
+# Between two pages the document has no `main` element.
 TEXT = "(document.getElementById('main')?.innerText ?? '')"
 # Each row of the list on a line of its own.
 ROWS = "[...document.querySelectorAll('table.names tbody tr')].map((it) => it.innerText.replace(/\\s+/g, ' ')).join('\\n')"

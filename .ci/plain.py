@@ -57,7 +57,7 @@ class Plain:
 
     def sorts(self, tab):
         tab.run("document.querySelector('#sort').focus()")
-        # As a letter on the keyboard does.
+        # A letter key chooses an entry of the list.
         tab.key("h", "h")
         chosen = tab.run("document.querySelector('#sort').value")
         expect(chosen == "held", f"the key chose {chosen}")
@@ -80,7 +80,7 @@ class Plain:
 
     def evicts(self, tab, holder):
         self.goes(tab, "it asks", lambda: self.presses(tab, self.link("Evict")), "!!document.querySelector('form.confirm #reason')")
-        # Without a reason the browser itself refuses.
+        # The browser itself refuses a form without a reason.
         tab.key("Enter", "\r")
         expect(tab.run("!document.querySelector('#reason').validity.valid"), "it goes without a reason")
         tab.run("document.querySelector('#reason').focus()")

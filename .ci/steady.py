@@ -6,8 +6,8 @@ import time
 
 from checks import PICTURES, expect
 
-# For each ticket: what the page said when the ticket first appeared, and when it appeared as a
-# holder.
+# Notes, for each ticket, the text of the page when the ticket first appeared, and when it appeared
+# as a holder.
 WATCH = r"""
 window.watched = {};
 const look = () => {

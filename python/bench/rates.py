@@ -33,8 +33,8 @@ class Round:
     server: float
     #: The longest wait of a client, in milliseconds.
     longest: float
-    #: How often the client with the least luck held it, of a hundred times of the one with the
-    #: most.
+    #: How often the client with the fewest holds held the mutex, per hundred holds of the client
+    #: with the most.
     share: float
 
 

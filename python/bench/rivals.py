@@ -23,12 +23,12 @@ class Rival:
     """A library. Its clients are threads, or tasks of one event loop."""
 
     name: str
-    #: Makes what a client does once. It is given the URL of a Redis, a directory and a name.
+    #: Makes the function that a client calls for each hold, from the URL of a Redis, a directory and a name.
     on_threads: Callable[[str, str, str], Hold] | None = None
     on_tasks: Callable[[str, str, str], HoldAsync] | None = None
-    #: Whether it asks the Redis.
+    #: Whether the library uses the Redis.
     is_remote: bool = True
-    #: What it keeps that others of the table do not.
+    #: The promise that only this library of the table makes.
     keeps: str = ""
 
     @property

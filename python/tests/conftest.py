@@ -15,11 +15,11 @@ import seinpaal
 pytest.register_assert_rewrite("conformance")
 
 REDIS = os.environ["SEINPAAL_TEST_REDIS"]
-#: Where the servers of other stores are reached, by the kind of store.
+#: The URLs of the servers of other stores, by the kind of store.
 SERVERS = dict(line.split() for line in os.environ["SEINPAAL_TEST_SERVERS"].splitlines())
 #: Every kind of store.
 STORES = ["file", "redis", "memory", *SERVERS]
-#: What a store does not promise, in the words of the list of `crates/conformance`.
+#: The abilities that a store lacks, by their names in `crates/conformance`.
 LACKS = {
     "quorum": {"KeepsOrder", "PassesAsks", "NamesSlots", "KeepsQueues"},
     "zookeeper": {"KeepsQueues"},

@@ -61,7 +61,7 @@ class Samples:
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         with self._slots as permit:
-            # Whoever else has this slot would have made it.
+            # Another holder of this slot would have made the file, and this line would fail.
             mark = f"{self._directory}/{permit.slot}"
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
             time.sleep(0.002)

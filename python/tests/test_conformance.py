@@ -19,7 +19,7 @@ from conftest import LACKS, SERVERS, STORES, stores_that_promise, url_of
 
 CRATE = Path(__file__).parents[2] / "crates" / "conformance" / "src"
 LISTS = {"": (CRATE / "list.rs", left_out.PERMITS), "queues.": (CRATE / "queue/list.rs", left_out.QUEUES)}
-#: Stores in which a lease counts by time, whoever lives.
+#: Stores in which every lease ends by time, even if its client lives.
 BY_TIME = {*STORES} - {"file"}
 #: Stores that other programs share.
 SHARED = {*STORES} - {"memory"}
@@ -27,7 +27,7 @@ DIES = "another program dies, and a store in memory has one program"
 BY_LEASE = "a server learns of it by the end of the lease"
 LEASED = "who lives holds there, so nothing runs down"
 
-#: Cases that only some stores or faces promise: which, and why the others do not.
+#: Cases that only some stores or faces promise: those, and the reason for which the others do not.
 ONLY: dict[str, tuple[set[str], str]] = {
     "expiry::a_client_that_lives_holds_without_renewing": ({"file"}, "elsewhere leases are renewed"),
     "expiry::the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down": (BY_TIME, LEASED),

@@ -14,8 +14,7 @@ from conftest import REDIS, STORES, until, url_of
 
 import seinpaal
 
-#: With less a machine that is busy with other things may come too late, and a permit would be lost
-#: for good reason.
+#: With a shorter ttl a busy machine may renew too late, and a permit would rightly be lost.
 TTL = 10.0
 HOLDS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 

@@ -29,7 +29,7 @@ parents = pytest.mark.parametrize(
     ("kind", "is_used"), PARENTS, ids=["file", "redis", "redis, used and held by the parent"]
 )
 
-#: What the module of a server has in common: a limit, and work that fails if it is exceeded.
+#: The common part of the modules of servers: a limit, and work that fails if the limit is exceeded.
 MODULE = """
 import os, time, seinpaal
 
@@ -39,7 +39,7 @@ held = store.mutex({name!r} + " parent").acquire() if {is_used} else None
 
 def work():
     with slots as permit:
-        # Whoever else has this slot would have made it.
+        # Another holder of this slot would have made the file, and this line would fail.
         mark = f"{directory}/{{permit.slot}}"
         os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
         time.sleep(0.01)

@@ -1,7 +1,8 @@
 //! Sentences of comments and pages that do not name their subject.
 //!
-//! *Who*, *whoever* and *what* as a subject make a reader search for the actor, so they are not
-//! written. Questions may begin with them, and so may headings and titles of pages.
+//! A sentence that begins with a relative word, such as *who* or *what*, makes a reader search for
+//! the actor, so no sentence does. Questions, headings and titles of pages may begin with these
+//! words.
 
 use std::{
     fs,

@@ -22,9 +22,9 @@ _LOOK = 0.05
 class HandOverAsk:
     """Somebody asks a holder to hand over. It ends nothing."""
 
-    #: Who.
+    #: The person that asked.
     by: str
-    #: Why.
+    #: The reason.
     reason: str
 
 
@@ -60,8 +60,8 @@ def hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> No
             if ask is not None:
                 callback(HandOverAsk(*ask))
         finally:
-            # Also after a callback that raised. ``False``: the permit was lost, so nobody asks
-            # again.
+            # The loop goes on after a callback that raised. ``False`` means that the permit was
+            # lost, so nobody asks again.
             if is_asked:
                 hear(of, callback)
 

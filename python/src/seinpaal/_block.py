@@ -71,7 +71,8 @@ class Block:
     ) -> None:
         trouble = self._trouble()
         calls = self._give_back()
-        # A block that must raise already knows its answer, so it does not wait for the store.
+        # A block that must raise does not wait for the store, because no answer changes what it
+        # raises.
         if trouble is not None:
             _drop(calls)
         else:
@@ -98,7 +99,8 @@ class Block:
             _drop(calls)
         else:
             trouble = _as_loss(_first([await _outcome_async(call) for call in calls]))
-        # The loss has cancelled the task. The program learns of the loss, and not of that.
+        # The loss has cancelled the task. The program learns of the loss, and not of the
+        # cancellation.
         if is_ours:
             raise trouble or Lost("lost") from raised
         if raised is None:

@@ -34,9 +34,9 @@ class Desk:
     def begin(self, call: Call[Any], done: Callable[[], None]) -> int | None:
         """Starts a call; ``None`` if it is done already, and then nothing is called."""
         key = next(self._keys)
-        # Before the poll: the call may post its key while it is polled.
+        # The call is noted before the poll, because it may post its key while it is polled.
         self._calls[key] = (call, done)
-        # If it is not there any more, another thread has looked meanwhile, and has called ``done``.
+        # If the key is gone, another thread has polled the call meanwhile and has called ``done``.
         if call.poll(self.mailbox, key) and self._calls.pop(key, None) is not None:
             return None
         return key
@@ -55,8 +55,8 @@ class Desk:
                 done()
 
 
-#: The desk of each loop. The loop keeps its desk, as a reader, and this does not. So both go
-#: together: what waited there is given back when a loop is closed.
+#: The desk of each loop. Only the loop keeps its desk alive, as a reader, so a desk goes with its
+#: loop. Requests that wait there are given up when the loop is closed.
 _desks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Desk]]
 _desks = weakref.WeakKeyDictionary()
 
@@ -146,9 +146,10 @@ def tell(call: Call[T], callback: Callable[[T], None]) -> None:
         try:
             callback(answer)
         except caught:
-            # Also `sys.exit()`: it would end the thread that all other callbacks need.
+            # `sys.exit()` is caught, too, because it would end the thread that all other callbacks
+            # need.
             log.exception("a callback of a permit failed")
 
     if watcher().desk.begin(call, done) is None:
-        # `sys.exit()` and Ctrl-C are this thread's own affair.
+        # `sys.exit()` and Ctrl-C belong to this thread, so they are raised here and not passed on.
         done(Exception)

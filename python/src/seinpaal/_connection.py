@@ -15,7 +15,7 @@ from ._permit import Permit, PermitSet
 from ._queue import Queue
 from ._wish import Seconds, Wish, in_seconds
 
-#: How long the end of the program waits for a store to take back what is held.
+#: How long the end of the program waits for a store to take permits and items back.
 _AT_EXIT = 1.0
 
 
@@ -37,7 +37,8 @@ class Seinpaal:
         # A thread holds the first lock for as long as it connects. The second is held for a moment
         # only, so tasks of an event loop can take it.
         self._connecting, self._noting = threading.Lock(), threading.Lock()
-        # Before it connects: a child may be forked while another thread holds the first lock.
+        # The object is noted before it connects, because a child may be forked while another thread
+        # holds the first lock.
         _fork.note(self)
 
     # ---- names

@@ -17,25 +17,24 @@ from .errors import Forked
 if TYPE_CHECKING:
     from ._connection import Seinpaal
 
-#: Every `Seinpaal` that this process has, whether or not it is connected; those that it inherited,
-#: too.
+#: Every `Seinpaal` of this process, connected or not, and inherited ones, too.
 _connections: weakref.WeakKeyDictionary[Seinpaal, None] = weakref.WeakKeyDictionary()
 
 #: The process that imported this module.
 _born_in = os.getpid()
 
-#: What a child inherits without what makes it work, by the scheme of the URL: the store, and what
-#: breaks.
+#: The stores that do not work in a forked child, by the scheme of the URL: the store, and the part
+#: that breaks.
 _BROKEN_BY_FORK = {
-    # A child inherits the memory of who locks what, but none of the locks, so its database would be
-    # removed from under it when others leave.
+    # A child inherits SQLite's memory of its file locks, but not the locks, so other processes
+    # would remove the database under the child when they leave.
     "file": ("an embedded store (file:)", "SQLite"),
-    # Its sockets are watched by a thread of the process, which a child lacks, through a descriptor
-    # that both would share.
+    # A thread, which a child lacks, watches the client's sockets, through a descriptor that parent
+    # and child would share.
     "zookeeper": ("a ZooKeeper store", "its client"),
 }
 
-#: By scheme: the process that opened such a store in this memory first.
+#: The process that first opened a store of each scheme in this memory.
 _opened_by: dict[str, int] = {}
 
 

@@ -32,7 +32,7 @@ class Item:
         self._native = native
         self._process = os.getpid()
         self._cancellation: Cancellation | None = None
-        #: How it ended, once that is known, in the words of a worker's counts.
+        #: The end of the delivery, once it is known, as the name of a worker's count.
         self._fate: str | None = None
 
     @property
@@ -223,7 +223,7 @@ def reason(raised: BaseException) -> str:
         text = str(raised)
     except Exception:
         text = "(its text could not be made)"
-    # A surrogate, as in a name of a file that is not UTF-8, cannot be stored.
+    # A surrogate cannot be stored. The name of a file that is not UTF-8 has some.
     told = f"{kind}: {text}" if text else kind
     return told.encode(errors="backslashreplace").decode()
 

@@ -35,7 +35,7 @@ class Snapshot:
 
     #: The limit in force.
     limit: int
-    #: Why the name is paused, if it is.
+    #: The reason for which the name is paused, if it is.
     paused: str | None
     #: How many permits are held.
     permits_held: int
@@ -43,13 +43,13 @@ class Snapshot:
     holders_total: int
     #: How many tickets wait.
     waiting_total: int
-    #: The tickets that hold, in order of their grants, perhaps not all.
+    #: The first tickets that hold, in the order of their grants.
     holders: list[str]
-    #: The tickets that wait, in the order in which they will be served, perhaps not all.
+    #: The first tickets that wait, in the order of service.
     waiters: list[str]
-    #: What the slots are called, from slot 0 up; empty if they have no names.
+    #: The names of the slots, from slot 0 up. Empty if the slots have no names.
     slot_names: list[str]
-    #: Who asked which ticket to hand over, the oldest first; of those in ``holders``.
+    #: For each ticket of ``holders`` that was asked to hand over: its asks, the oldest first.
     asks: dict[str, list[HandOverAsk]]
 
 
@@ -59,8 +59,8 @@ def _snapshot(read: dict[str, Any]) -> Snapshot:
     return Snapshot(**read, asks=told)
 
 
-#: Held for a moment by whoever enters or leaves a block. A signal handler and a finalizer may do so
-#: while their own thread does.
+#: Held for a moment by each thread that enters or leaves a block. Reentrant, because a signal
+#: handler or a finalizer may enter or leave a block while its thread does so.
 _mutex = threading.RLock()
 
 
@@ -145,7 +145,8 @@ class Holding:
         try:
             return self._entered.push(permit).__enter__()
         except BaseException:
-            # A signal handler has raised: the block is not entered, and nobody will leave it.
+            # A signal handler has raised, so the block is not entered and ``__exit__`` will not be
+            # called.
             self._entered.forget(permit)
             raise
 

@@ -27,7 +27,8 @@ class Permit(Block):
     """
 
     def __init__(self, connection: Seinpaal, native: _native.Permit) -> None:
-        # Kept, so that a forked child can close the descriptors that it inherited.
+        # The connection is kept, so that a forked child can close the descriptors that it
+        # inherited.
         self._connection = connection
         self._native = native
         self._process = os.getpid()

@@ -21,7 +21,7 @@ class Pushed:
 
     #: The number of the item.
     id: int
-    #: Whether an item with this deduplication key was there already: then ``id`` is that one's.
+    #: Whether the queue had an item with this deduplication key already. If so, ``id`` is the number of that item.
     is_duplicate: bool
 
 
@@ -136,7 +136,7 @@ class Queue:
         retry: Callable[[int], float] | None = None,
     ) -> Worker:
         """Works on items as they come, at most ``concurrency`` at a time. See :class:`Worker`."""
-        # Here, because that module imports this one.
+        # Imported here, because that module imports this one.
         from ._worker import Worker
 
         return Worker(self, handler, concurrency, ttl, in_seconds(grace) or 0.0, retry)
@@ -162,7 +162,7 @@ def _letter(
     deliveries: int | None,
     labels: Mapping[str, str] | None,
 ) -> Letter:
-    # Not `bytes(payload)`: of a number that makes so many zeros.
+    # Not `bytes(payload)`, which makes a payload of zeros out of a number.
     text = payload.encode() if isinstance(payload, str) else bytes(memoryview(payload))
     key = (dedup[0], in_seconds(dedup[1]) or 0.0) if dedup is not None else None
     named = tuple((labels or {}).items())

@@ -20,7 +20,7 @@ from ._queue import GiveBack, Queue
 from ._wish import Seconds, delay_in_seconds
 from .errors import BadInput, BadSetting, Error, StoreError
 
-#: How long a worker waits before it asks a store again that does not answer.
+#: How long a worker waits before it asks again if the store does not answer.
 _PAUSE = 1.0
 
 #: How often the main thread looks for signals while it waits.
@@ -32,16 +32,16 @@ class Counts:
     """The counts of the items that a worker worked on, by their ends, whoever ended them."""
 
     acknowledged: int = 0
-    #: Left to others: because the handler said so, or at the shutdown.
+    #: Given back for other workers: by the handler, or at the shutdown.
     given_back: int = 0
-    #: Failed, to be delivered again.
+    #: Failed, and delivered again later.
     failed: int = 0
-    #: Failed for the last time: dead letters.
+    #: Failed for the last time, so dead letters now.
     died: int = 0
-    #: Lost before they were done: others may have worked on them, too.
+    #: Lost before they were done, so other workers may have worked on them, too.
     lost: int = 0
-    #: Ended, and the store has not confirmed it, because it was silent or the grace period was
-    #: over: they may be delivered once more.
+    #: Ended without a confirmation, because the store was silent or the grace period was over, so
+    #: they may be delivered once more.
     unknown: int = 0
     _mutex: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -127,12 +127,12 @@ class Worker:
         ]
         try:
             with _raising(signals):
-                # A signal that comes while threads are started ends that, too: the first may have
-                # an item already.
+                # Inside the `try`, because a signal may come while threads are started, and the
+                # first thread may have an item already.
                 for thread in threads:
                     thread.start()
-                # A signal that comes just before a wait, or to another thread, does not end that
-                # wait.
+                # The wait is short and repeated, because a signal that comes just before a wait, or
+                # to another thread, does not end the wait.
                 while not self._stopping.wait(_LOOK):
                     pass
         except _Shutdown:
@@ -148,7 +148,7 @@ class Worker:
         until = time.monotonic() + self._grace
         for thread in threads:
             left = max(0.0, until - time.monotonic())
-            # A join takes no more than this, and `grace` may be infinite.
+            # `join` accepts no longer time, and `grace` may be infinite.
             thread.join(min(left, threading.TIMEOUT_MAX))
         # A thread cannot be ended from outside. Its handler may go on, without the item.
         for item in list(self._hands):
@@ -160,7 +160,7 @@ class Worker:
             while not self._stopping.is_set():
                 self._serve_one()
         except BaseException as error:
-            # A thread that ends by an error ends the worker, and is not missing without a word.
+            # An error that ends a thread ends the worker, so that no thread is missing unnoticed.
             self._fail(error)
 
     def _serve_one(self) -> None:
@@ -219,7 +219,7 @@ class Worker:
         try:
             self._end(lambda: item.fail(what, delay_in_seconds(self._retry(item.attempt))))
         except BaseException:
-            # The program's `retry` is wrong, which ends the worker. The item comes again.
+            # The program's `retry` has raised, which ends the worker. The item is delivered again.
             self._end(lambda: item.fail(what, _back_off(item.attempt)))
             raise
 
@@ -299,7 +299,7 @@ class Worker:
                 item._fate = item._fate or "lost"
                 return
             if not self._is_cancelled():
-                # The handler awaited something that was cancelled: it failed by that.
+                # The handler awaited a task that was cancelled, so the handler has failed.
                 await self._end_failed_async(item, cancelled)
                 return
             # The shutdown has cancelled the handler. A second cancellation must not stop the call
@@ -325,7 +325,8 @@ class Worker:
     def _is_cancelled(self) -> bool:
         """Whether somebody has cancelled the current task."""
         count = getattr(asyncio.current_task(), "cancelling", None)
-        # Before Python 3.11 nobody counts, and only a cancellation by the worker is known.
+        # Before Python 3.11 there is no count of cancellations, so only cancellations by the worker
+        # are known.
         return self._is_cancelling if count is None else count() > 0
 
     async def _end_failed_async(self, item: Item, raised: BaseException) -> None:

@@ -175,7 +175,7 @@ class ReleaseUnknown(ReleaseError):
 
     def __init__(self, message: str, *, at_most: float | None = None) -> None:
         super().__init__(message)
-        #: The permits are free after this many seconds at the latest; ``None``: when this process
+        #: The permits are free after this many seconds at the latest. ``None``: when this process
         #: ends.
         self.at_most = at_most
 

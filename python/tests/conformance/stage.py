@@ -17,10 +17,10 @@ from .faces import Face
 
 T = TypeVar("T")
 
-#: How long anything may take that is bound to come, in seconds.
+#: How long to wait for an event that must happen, in seconds. No verdict depends on this time.
 SOON = 60
 
-#: A program that asks for the name, says so, and lives until it is killed.
+#: A program that asks for the name, prints each step, and lives until it is killed.
 ELSEWHERE = """
 import sys, seinpaal
 connection = seinpaal.connect(sys.argv[1])
@@ -216,7 +216,7 @@ class Elsewhere:
     def __init__(self, url: str, kind: str, name: str, options: dict[str, Any]) -> None:
         arguments = [url, kind, name, repr(options)]
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        #: The number of what it has.
+        #: The fence of the permit that the program has.
         self.fence = 0
         self._program = subprocess.Popen([sys.executable, "-c", ELSEWHERE, *arguments], **pipes)
         assert self._says() == "asks"
