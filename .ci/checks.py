@@ -1,4 +1,4 @@
-"""What the checks of .ci/drive share: parts of a page, and the way to fail."""
+"""The parts that the checks of .ci/drive share: places in a page, and the way to fail."""
 
 from world import TARGET
 
@@ -11,7 +11,7 @@ HEADLINE = "(document.querySelector('.headline')?.innerText ?? '')"
 
 
 class Failed(Exception):
-    """A check has found something else than it should."""
+    """A check has not found what it expects."""
 
 
 def expect(is_so, words):

@@ -31,14 +31,14 @@ class Plain:
         return "; ".join(steps)
 
     def goes(self, tab, what, act, there):
-        """Does something that leads to another page, and waits until that is there."""
+        """Does an action that leads to another page, and waits until that page is there."""
         tab.run("document.documentElement.dataset.old = 'yes'")
         act()
         is_new = "document.readyState === 'complete' && document.documentElement.dataset.old !== 'yes'"
         until(what, lambda: tab.run(is_new) and tab.run(there), 30)
 
     def presses(self, tab, element):
-        """Presses it with the mouse, where it is."""
+        """Presses an element with the mouse, at its place."""
         tab.run(f"{element}.scrollIntoView({{ block: 'center' }})")
         at = json.loads(tab.run(f"(it => JSON.stringify({{ x: it.x + it.width / 2, y: it.y + it.height / 2 }}))({element}.getBoundingClientRect())"))
         for kind in ("mousePressed", "mouseReleased"):

@@ -60,7 +60,7 @@ def seen_since(seen):
 
 
 def within_two(it):
-    """Of what the page showed; both are known to the second only."""
+    """Whether the estimate is within a factor of two. Both times are known to the second only."""
     said = re.match(r"about (?:(\d+)m)?(\d+)(ms|s)", it["said"])
     if not said:
         return False

@@ -1,4 +1,4 @@
-"""How often a mutex is held and given back in a second: side by side, in one run, on one Redis.
+"""The number of times a second that a mutex is held and given back, by libraries side by side.
 
     rates.py REDIS-URL DIRECTORY [SECONDS]
 
@@ -26,7 +26,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Round:
-    """What one row did in one round."""
+    """The result of one row in one round."""
 
     rate: float
     #: CPU time of the server for each time that the mutex was held, in microseconds.
@@ -39,7 +39,7 @@ class Round:
 
 
 class Client:
-    """Counts how often it held the mutex, and how long it waited for that."""
+    """A client's count of its holds of the mutex, and its longest wait."""
 
     def __init__(self, until: float) -> None:
         self._until = until

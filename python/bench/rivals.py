@@ -33,7 +33,7 @@ class Rival:
 
     @property
     def is_ours(self) -> bool:
-        """Those below one of ours are compared with it."""
+        """Whether the row is seinpaal's. The rows below it are compared with it."""
         return self.name.startswith("seinpaal")
 
 
@@ -49,7 +49,7 @@ _connections: dict[tuple[int, str], seinpaal.Seinpaal] = {}
 
 
 def _connected(url: str) -> seinpaal.Seinpaal:
-    """One for a process, as the guide says."""
+    """The connection of this process, which the guide recommends."""
     key = (os.getpid(), url)
     if key not in _connections:
         _connections[key] = seinpaal.connect(url, lazy=True)

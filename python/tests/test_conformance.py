@@ -1,7 +1,7 @@
 """The cases of ``crates/conformance`` through both faces of Python, against each kind of store.
 
-The list is Rust's. A case that is added there is told here or left out with a reason: else this
-fails.
+The list is Rust's. A test fails if a case of that list is neither told here nor left out with a
+reason.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ OF_TASKS = {
 
 
 def listed(path: Path) -> Iterator[tuple[str, set[str]]]:
-    """The cases of a list of Rust, as ``topic::case``, and what each needs of a store."""
+    """The cases of a list of Rust, as ``topic::case``, each with the abilities that it needs."""
     topic = ""
     for line in path.read_text().split("macro_rules!")[1].splitlines():
         if opened := re.fullmatch(r" {12}(\w+) \{", line):
@@ -64,7 +64,7 @@ def listed(path: Path) -> Iterator[tuple[str, set[str]]]:
 
 
 def told(prefix: str, case: str) -> Callable[[Stage], None] | None:
-    """The case as Python tells it."""
+    """The function of this package's tests that has the case."""
     topic, name = case.split("::")
     try:
         module = importlib.import_module(f"conformance.{prefix}{topic}")
@@ -75,7 +75,7 @@ def told(prefix: str, case: str) -> Callable[[Stage], None] | None:
 
 
 def reasons(prefix: str) -> dict[str, str]:
-    """What is left out, and why."""
+    """The cases that are left out, with the reasons."""
     by_topic = LISTS[prefix][1]
     return {
         f"{topic}::{name}": why
@@ -113,7 +113,7 @@ def test_a_store_keeps_its_promise(
 
 @pytest.mark.parametrize("prefix", LISTS)
 def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
-    """Prints what is left out, which `python/test -rP -k left_out` shows."""
+    """Prints the cases that are left out, which `python/test -rP -k left_out` shows."""
     cases, out = [case for case, _ in listed(LISTS[prefix][0])], reasons(prefix)
     assert len(cases) >= 90, "the list is written in another way now"
     here = {case for case in cases if told(prefix, case) is not None}

@@ -104,7 +104,7 @@ def interrupt(url: str, name: str, wait: str, is_alone: bool) -> None:
 def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
     store: seinpaal.Seinpaal, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wait asks Python which thread is the main one. There, too, a handler may raise."""
+    """The wait asks Python which thread is the main one, and a handler may raise there, too."""
     nightly = store.mutex(name)
 
     def raises() -> threading.Thread:

@@ -1,4 +1,4 @@
-"""The fair semaphore of sorted sets, and what the guide writes instead of it.
+"""The fair semaphore of sorted sets, and the guide's replacement for it.
 
 The tests show what the first gets wrong, and the second does not.
 

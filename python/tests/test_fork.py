@@ -27,7 +27,7 @@ BROKEN_BY_FORK = {"file": "SQLite", "zookeeper": "its client"}
 
 
 def answers_of(method: str, *locks: seinpaal.Mutex) -> Any:
-    """What a child says that was started by this method: from a thread, and from asyncio."""
+    """The outputs of a child that was started by this method: from a thread, and from asyncio."""
     context: Any = multiprocessing.get_context(method)
     here, there = context.Pipe()
     child = context.Process(target=forks.try_both, args=(*locks, there))
@@ -103,7 +103,7 @@ def run_apart(call: str) -> None:
 
 
 def in_child(work: Callable[[], None]) -> None:
-    """Runs it in a forked child, and fails if it fails."""
+    """Runs a function in a forked child, and fails if it fails."""
     child = os.fork()
     if child == 0:
         status = 1

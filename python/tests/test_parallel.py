@@ -1,4 +1,4 @@
-"""Threads that do the same at the same moment. On a free-threaded build they really do."""
+"""Threads that work at the same moment, which a free-threaded build runs in parallel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = 10
 
 
 def at_once(work: Callable[[int], object], threads: int = THREADS) -> list[BaseException]:
-    """Runs ``work`` on threads that begin at one moment, and returns what they raised."""
+    """Runs ``work`` on threads that begin at one moment, and returns their errors."""
     barrier = threading.Barrier(threads)
     raised: list[BaseException] = []
 

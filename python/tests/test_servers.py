@@ -77,7 +77,7 @@ def write_modules(directory: Path, kind: str, name: str, is_used: bool) -> None:
 
 @contextmanager
 def serving(directory: Path, *command: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A server in a directory; its words go to a file. It is asked to end, and must end well."""
+    """A server in a directory, whose output goes to a file. It must shut down cleanly."""
     log = directory / "log"
     with open(log, "w") as words:
         server = subprocess.Popen(
@@ -93,7 +93,7 @@ def serving(directory: Path, *command: str) -> Iterator[tuple[subprocess.Popen[s
 
 
 def check(answers: list[list[Any]], server: int, is_used: bool) -> None:
-    """What workers say of their processes, of the parent's permit, and of the parent's name."""
+    """Checks the workers' reports: their processes, the parent's permit and its name."""
     workers = {answer[0] for answer in answers}
     assert len(workers) >= 2 and server not in workers
     expected = [False, False] if is_used else [False, None]

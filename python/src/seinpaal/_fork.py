@@ -1,4 +1,4 @@
-"""What a forked child does with what it inherited.
+"""Connections, permits and items in forked children.
 
 It has the memory of its parent and none of its threads. Nothing of the parent's is dropped, closed
 or asked: the native half leaves it alone. The child closes the one thing that would keep its
@@ -39,7 +39,7 @@ _opened_by: dict[str, int] = {}
 
 
 def note(connection: Seinpaal) -> None:
-    """Notes what a child must be told of, before it is used."""
+    """Notes a connection before it is used, so that a forked child can find it."""
     _connections[connection] = None
 
 
@@ -50,7 +50,7 @@ def connections() -> list[Seinpaal]:
 
 
 def open_here(url: str) -> None:
-    """Notes that a store is opened here, or refuses it where what it needs is another process's."""
+    """Notes that a store is opened here. Refuses it if the parent has used what the store needs."""
     scheme = url.partition(":")[0]
     if scheme not in _BROKEN_BY_FORK:
         return
@@ -65,7 +65,7 @@ def open_here(url: str) -> None:
 
 
 def url_here(url: str) -> str:
-    """The URL in this process: a store in memory is of one process, so a child has its own."""
+    """The URL in this process. A store in memory belongs to one process, so a child has its own."""
     if url.startswith("memory:") and os.getpid() != _born_in:
         return f"{url}-{os.getpid()}"
     return url

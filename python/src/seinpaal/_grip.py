@@ -1,4 +1,4 @@
-"""Blocks that hold something: what happens at their ends, and when it is lost in between."""
+"""Blocks that hold a permit or an item: their ends, and losses inside them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .errors import Lost
 
 
 class Watched(Protocol):
-    """Something that can be lost."""
+    """A permit or an item, which can be lost."""
 
     def watch(self) -> Call[str]:
-        """A call that ends when it is lost."""
+        """A call that ends at the loss."""
         ...
 
 
@@ -57,7 +57,7 @@ class Cancellation:
             self._task.cancel()
 
     def end(self, raised: type[BaseException] | None) -> bool:
-        """Ends the watch, and returns whether this has caused what was raised."""
+        """Ends the watch, and returns whether this watch has caused the cancellation."""
         self._is_over = True
         for key in self._keys:
             self._desk.forget(key)

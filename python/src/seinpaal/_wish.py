@@ -15,7 +15,7 @@ Seconds = Union[float, timedelta]
 
 
 class Options(TypedDict, total=False):
-    """How permits are asked for."""
+    """The options of a request for permits."""
 
     #: Stop waiting after this long. Default: never.
     timeout: Seconds | None
@@ -89,7 +89,7 @@ class Pick:
 
 
 def names_in(names: str | Sequence[str]) -> tuple[str, ...]:
-    """The names: one that stands alone, or several."""
+    """A list of names, from one name or several."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 

@@ -29,7 +29,7 @@ _LOOK = 0.05
 
 @dataclass
 class Counts:
-    """The counts of the items that a worker worked on, by their ends, whoever ended them."""
+    """The counts of the items that a worker worked on, by their ends."""
 
     acknowledged: int = 0
     #: Given back for other workers: by the handler, or at the shutdown.
@@ -55,7 +55,7 @@ class _Shutdown(BaseException):
 
 
 def _back_off(attempt: int) -> float:
-    """A second, doubled each time, five minutes at most."""
+    """The default back-off: a second, doubled for each delivery, at most five minutes."""
     return min(2.0 ** min(attempt - 1, 20), 300.0)
 
 
@@ -73,8 +73,8 @@ class Worker:
     the usual back-off. A number below 0 is no delay.
 
     :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its
-    handler. At the shutdown no item is taken any more; running handlers may go on for ``grace``;
-    what they have not done by then is given back.
+    handler. At the shutdown no item is taken any more. Running handlers may go on for ``grace``,
+    and then their items are given back.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class Worker:
             pass  # The item knows, and is counted by that.
 
     def _count(self, item: Item) -> None:
-        """Once for each item: the grace period may be over before its handler is done."""
+        """Counts an item once, although its handler and the end of the grace period may end it."""
         with self._counting:
             if item not in self._hands:
                 return
@@ -244,8 +244,8 @@ class Worker:
     async def run_async(self, stop: asyncio.Event | None = None) -> Counts:
         """Works until ``stop`` is set. A handler whose delivery is lost is cancelled.
 
-        If the task that runs this is cancelled, the handlers are, and what they worked on is given
-        back.
+        If the task that runs this is cancelled, the handlers are cancelled, too, and their items
+        are given back.
         """
         stop = stop if stop is not None else asyncio.Event()
         self._is_cancelling = False

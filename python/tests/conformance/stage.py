@@ -36,7 +36,7 @@ sys.stdin.read()
 
 
 class Stage:
-    """Where one case plays. Everything that it opens is closed at its end."""
+    """The stage of one case. Everything that it opens is closed at its end."""
 
     def __init__(self, kind: str, url: str, name: str, face: Face) -> None:
         self.kind = kind
@@ -57,7 +57,7 @@ class Stage:
         return self._open.enter_context(seinpaal.connect(self.url))
 
     def client(self) -> Client:
-        """One who asks for permits, with a connection of its own."""
+        """A client with a connection of its own."""
         return Client(self, self.connection())
 
     def limited(self, limit: int) -> Client:
@@ -67,7 +67,7 @@ class Stage:
         return client
 
     def worker(self) -> Worker:
-        """One who pushes and pops items, with a connection of its own."""
+        """A client of the queue, with a connection of its own."""
         return Worker(self, self.connection().queue(self.name))
 
     def elsewhere(self, kind: str, **options: Any) -> Elsewhere:
@@ -76,7 +76,7 @@ class Stage:
 
 
 class Client:
-    """One who asks for permits of the stage's name."""
+    """A client that asks for permits of the stage's name."""
 
     def __init__(self, stage: Stage, connection: seinpaal.Seinpaal) -> None:
         self._stage = stage
@@ -142,7 +142,7 @@ class Client:
 
 
 class Worker:
-    """One who pushes items to the stage's queue, and pops them."""
+    """A client that pushes items to the stage's queue and pops them."""
 
     def __init__(self, stage: Stage, queue: seinpaal.Queue) -> None:
         self._stage = stage
@@ -183,7 +183,7 @@ class Worker:
         return begun.result(SOON)
 
     def texts(self, most: int) -> list[str]:
-        """Takes and acknowledges up to so many items; what they say."""
+        """Takes and acknowledges up to so many items, and returns their texts."""
         said: list[str] = []
         while len(said) < most and (item := self.attempt()) is not None:
             said.append(item.text)
@@ -222,7 +222,7 @@ class Elsewhere:
         assert self._says() == "asks"
 
     def has_it(self) -> Elsewhere:
-        """Waits until it has what it asked for."""
+        """Waits until the program has its permit."""
         word, fence = self._says().split()
         assert word == "has"
         self.fence = int(fence)
