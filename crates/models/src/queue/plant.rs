@@ -56,7 +56,7 @@ impl Plant {
             Self::ExpiredGone => "queue: an item whose lease ended is not put back",
             Self::RepeatDone => "queue: a batch that comes twice is done twice",
             Self::GroupOneMore => "queue: one more of a group is in work",
-            Self::CallForEver => "queue: the ledger waits for ever for a worker that was called",
+            Self::CallForEver => "queue: a worker that was called is waited for, for ever",
             Self::WatchUntold => "queue: the watch is not told of what is due sooner",
             Self::PlaceLost => "queue: what is given back goes to the end",
             Self::LossIgnored => "queue: a worker does not hear that its delivery is over",
