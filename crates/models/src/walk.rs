@@ -67,6 +67,8 @@ fn begin<G: Game>(game: &G) -> G::State {
 }
 
 fn history<G: Game>(game: &G, seed: u64, length: usize) -> Vec<G::Action> {
+    // Neighbouring seeds become very different states. Xorshift never leaves the state 0, hence
+    // `| 1`.
     let mut dice = WalkDice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut world = begin(game);
     let (mut history, mut actions) = (Vec::new(), Vec::new());
@@ -111,7 +113,8 @@ fn replay<G: Game>(game: &G, history: &[G::Action]) -> G::State {
     world
 }
 
-/// Leaves out steps for as long as the same rule is broken.
+/// Leaves out steps for as long as the same rule is broken: first half of the history at once, then
+/// ever smaller pieces, at last single steps.
 fn shorten<G: Game>(game: &G, mut history: Vec<G::Action>) -> Vec<G::Action> {
     let Err(found) = outcome(game, &history) else { return history };
     let mut size = history.len() / 2;

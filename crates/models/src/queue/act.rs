@@ -136,7 +136,8 @@ impl World {
         self.faults_left -= 1;
         let watch = self.ledger.facts().and_then(|head| head.watch);
         let goes_only = matches!(fault, ModelFault::Crash | ModelFault::Vanish);
-        // A request of a dead client may still put it in line.
+        // A client that dies delays no item, unless the ledger counts on it: as the worker that
+        // watches, or because a request under way may still put it in line.
         let asks =
             |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
         let is_counted_on = watch == Some(self.clients[who].inbox) || self.parcels.iter().any(asks);

@@ -84,8 +84,9 @@ impl World {
         let is_true = tale.is_doubled
             || match end {
                 DeliveryEnd::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
-                // The ledger forgets a batch by the store's clock, so setting that clock back can
-                // repeat or lose an answer.
+                // The ledger forgets a batch by the store's clock. If that clock was set back, a
+                // batch that arrives again may find no memory, and the worker is told of a loss
+                // although it has acknowledged the item.
                 DeliveryEnd::Lost => !is_done_by || self.ghost.was_set_back,
                 _ => true,
             };

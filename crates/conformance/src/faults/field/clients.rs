@@ -103,6 +103,8 @@ impl ClientField {
         let mut known = Instant::now();
         let end = known + (self.load.hold)(client, pace, self.draws.next());
         loop {
+            // The clock is read before the look, so `known` is never later than a moment at which
+            // the permit was held.
             let now = Instant::now();
             if !self.lock().hands[client].as_ref().is_some_and(Permit::is_held) {
                 return (known, true);
