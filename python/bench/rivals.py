@@ -23,7 +23,8 @@ class Rival:
     """A library. Its clients are threads, or tasks of one event loop."""
 
     name: str
-    #: Makes the function that a client calls for each hold, from the URL of a Redis, a directory and a name.
+    #: Makes the function that a client calls for each hold, from the URL of a Redis, a directory
+    #: and a name.
     on_threads: Callable[[str, str, str], Hold] | None = None
     on_tasks: Callable[[str, str, str], HoldAsync] | None = None
     #: Whether the library uses the Redis.

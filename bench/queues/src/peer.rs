@@ -100,7 +100,8 @@ impl Peer {
         let (sender, said) = channel();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let _ = parse(&line).map(|said| sender.send(said)); // an error means that the measurement is over
+                // An error of the channel means that the measurement is over.
+                let _ = parse(&line).map(|said| sender.send(said));
             }
             let _ = sender.send(Said::Ended);
         });

@@ -21,7 +21,8 @@ class Pushed:
 
     #: The number of the item.
     id: int
-    #: Whether the queue had an item with this deduplication key already. If so, ``id`` is the number of that item.
+    #: Whether the queue had an item with this deduplication key already. If so, ``id`` is the
+    #: number of that item.
     is_duplicate: bool
 
 
