@@ -1,4 +1,4 @@
-//! Which node owns which slot, and how slots move.
+//! The owners of slots, and moves of slots.
 
 use super::RedisCluster;
 use crate::process::until;
@@ -7,7 +7,7 @@ impl RedisCluster {
     /// Returns the node that owns a key's slot, as the node `asked` sees it.
     ///
     /// # Panics
-    /// If it does not know.
+    /// If the node does not know.
     #[must_use]
     pub fn owner_of(&self, key: &str) -> usize {
         let slot = self.slot_of(key);
@@ -18,7 +18,7 @@ impl RedisCluster {
     /// Waits until a node that is up owns the slot of a key.
     ///
     /// # Panics
-    /// If none does.
+    /// If no node takes the slot within a minute.
     pub fn await_owner(&self, key: &str) {
         let slot = self.slot_of(key);
         until("nobody takes over", || (0..self.nodes.len()).any(|i| self.owns(i, slot)));
@@ -40,8 +40,8 @@ impl RedisCluster {
         id.is_some_and(|id| node.says_that_owns(&id, slot))
     }
 
-    /// Begins to move a slot. From then on `from` sends clients to `to` for each key that it does
-    /// not have.
+    /// Begins to move a slot. From then on `from` redirects clients to `to` for each key that
+    /// `from` does not have.
     pub fn begin_move(&self, slot: usize, from: usize, to: usize) {
         let slot = slot.to_string();
         let (from_id, to_id) = (self.nodes[from].id(), self.nodes[to].id());
@@ -59,7 +59,7 @@ impl RedisCluster {
     /// Ends a move: `to` owns the slot, and all nodes know that.
     ///
     /// # Panics
-    /// If they do not come to agree.
+    /// If the nodes do not come to agree.
     pub fn end_move(&self, slot: usize, from: usize, to: usize) {
         let (text, id) = (slot.to_string(), self.nodes[to].id());
         self.nodes[to].say(&["CLUSTER", "SETSLOT", &text, "NODE", &id]);
@@ -71,10 +71,10 @@ impl RedisCluster {
         });
     }
 
-    /// Moves a slot with all its keys, one key at a time, as tools do.
+    /// Moves a slot with all its keys, one key at a time, as the tools of Redis do.
     ///
     /// # Panics
-    /// If a node will not.
+    /// If a node refuses.
     pub fn move_slot(&self, slot: usize, from: usize, to: usize) {
         self.begin_move(slot, from, to);
         loop {
