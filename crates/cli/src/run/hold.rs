@@ -166,12 +166,10 @@ impl HoldOfCmd<'_> {
         }
         let has_stopped = self.signals.stop(number);
         self.is_cont_passed_on = has_stopped;
-        if was_lent || wants_terminal {
-            self.lend_terminal();
-        }
-        // Nobody can ever bring us to the foreground. The kernel hangs up on stopped groups of that
-        // kind.
-        if !wants_terminal || has_stopped {
+        let is_lent = (was_lent || wants_terminal) && self.lend_terminal();
+        // Otherwise nobody can ever bring us to the foreground. The kernel hangs up on stopped
+        // groups of that kind.
+        if !wants_terminal || has_stopped || is_lent {
             self.leash.cmd.signal_group(Signal::CONT);
         } else if self.leash.refuse_terminal() {
             self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
@@ -200,7 +198,8 @@ impl HoldOfCmd<'_> {
         if !self.leash.end(grace) {
             return;
         }
-        if self.has_ended && exit == Exit::Lost {
+        // A CMD that has ended by itself keeps its status.
+        if self.has_ended {
             self.say_of(name, ending, "stopping what the command left behind");
         } else {
             self.exit = Some(exit);

@@ -38,6 +38,8 @@ pub(super) enum GuardNote {
     Cmd { group: Pid, kill_after: Duration },
     /// When to act if nothing more is heard.
     Lease(GuardTimes),
+    /// The run is ending CMD, and all that CMD has started in its group.
+    Ending,
     /// CMD is gone; another may follow.
     Rest,
     /// CMD is gone; go, too.
@@ -53,6 +55,7 @@ impl GuardNote {
             Self::Lease(GuardTimes { term, kill, end }) => {
                 format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
             }
+            Self::Ending => "ending\n".to_owned(),
             Self::Rest => "rest\n".to_owned(),
             Self::Bye => "bye\n".to_owned(),
         }
@@ -72,6 +75,7 @@ impl GuardNote {
                 kill: duration(number()?),
                 end: duration(number()?),
             })),
+            "ending" => Some(Self::Ending),
             "rest" => Some(Self::Rest),
             "bye" => Some(Self::Bye),
             _ => None,
@@ -110,6 +114,7 @@ mod tests {
             GuardNote::Cmd { group, kill_after: second },
             GuardNote::Lease(GuardTimes { term: NEVER, kill: NEVER, end: second }),
             GuardNote::Lease(GuardTimes { term: second, kill: second * 2, end: second * 2 }),
+            GuardNote::Ending,
             GuardNote::Rest,
             GuardNote::Bye,
         ] {
