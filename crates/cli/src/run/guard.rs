@@ -84,6 +84,8 @@ pub(super) struct RunGuard {
     _awaited: AwaitedChild,
     pipe: PipeWriter,
     cmd: Option<GuardNote>,
+    /// Whether we are ending CMD.
+    is_ending: bool,
     own: GuardTimes,
     ancestors: GuardTimes,
 }
@@ -129,6 +131,7 @@ impl RunGuard {
             _awaited: awaited,
             pipe,
             cmd: None,
+            is_ending: false,
             own: GuardTimes::NEVER,
             ancestors: GuardTimes::NEVER,
         })
@@ -149,8 +152,14 @@ impl RunGuard {
         let KillTerms { kill_after, spare, .. } = self.terms;
         let kill_after = if is_under { Duration::ZERO } else { kill_after + spare };
         let note = GuardNote::Cmd { group, kill_after };
-        self.cmd = Some(note);
+        (self.cmd, self.is_ending) = (Some(note), false);
         self.tell(note);
+    }
+
+    /// Tells the guard that we are ending CMD, and with it all processes of its group.
+    pub(super) fn end(&mut self) {
+        self.is_ending = true;
+        self.tell(GuardNote::Ending);
     }
 
     /// Tells the guard when to act for our own lease.
@@ -176,16 +185,18 @@ impl RunGuard {
         if !matches!(self.child.try_wait(), Ok(Some(status)) if has_gone(status.code())) {
             return;
         }
-        let (cmd, own, ancestors) = (self.cmd, self.own, self.ancestors);
-        let first = cmd.into_iter().chain([self.note()]).collect::<Vec<_>>();
+        let Self { cmd, is_ending, own, ancestors, .. } = *self;
+        let ending = is_ending.then_some(GuardNote::Ending);
+        let first = cmd.into_iter().chain(ending).chain([self.note()]).collect::<Vec<_>>();
         if let Ok(next) = Self::spawn(self.terms, Arc::clone(&self.bonds), &first) {
-            *self = Self { cmd, own, ancestors, ..next };
+            *self = Self { cmd, is_ending, own, ancestors, ..next };
         }
     }
 
     /// Tells the guard that CMD is gone. It may then look after another CMD.
     pub(super) fn rest(&mut self) {
-        (self.cmd, self.own, self.ancestors) = (None, GuardTimes::NEVER, GuardTimes::NEVER);
+        (self.cmd, self.is_ending) = (None, false);
+        (self.own, self.ancestors) = (GuardTimes::NEVER, GuardTimes::NEVER);
         self.tell(GuardNote::Rest);
     }
 

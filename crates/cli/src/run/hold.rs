@@ -171,12 +171,11 @@ impl HoldOfCmd<'_> {
         }
         let has_stopped = self.signals.stop(number);
         self.is_cont_passed_on = has_stopped;
-        if was_lent || wants_terminal {
-            self.lend_terminal();
-        }
-        // If the kernel did not stop us, our group is orphaned, and no shell can ever bring us to
-        // the foreground. The kernel itself sends HUP to stopped groups of that kind.
-        if !wants_terminal || has_stopped {
+        let is_lent = (was_lent || wants_terminal) && self.lend_terminal();
+        // If the kernel did not stop us and the terminal is not ours to lend, our group is
+        // orphaned, and no shell can ever bring us to the foreground. The kernel itself sends HUP
+        // to stopped groups of that kind.
+        if !wants_terminal || has_stopped || is_lent {
             self.leash.cmd.signal_group(Signal::CONT);
         } else if self.leash.refuse_terminal() {
             self.say("the command wants the terminal, which nobody can give it: hanging up; redirect its input");
@@ -205,7 +204,8 @@ impl HoldOfCmd<'_> {
         if !self.leash.end(grace) {
             return;
         }
-        if self.has_ended && exit == Exit::Lost {
+        // A CMD that has ended by itself keeps its status.
+        if self.has_ended {
             self.say_of(name, ending, "stopping the processes that the command left behind");
         } else {
             self.exit = Some(exit);

@@ -155,6 +155,9 @@ impl Leash {
             return false;
         }
         self.kill_at = Some(kill_at);
+        if let Some(guard) = &mut self.guard {
+            guard.end();
+        }
         // Without time to end, CMD gets no TERM, but only the KILL, which is due at once.
         if !grace.is_zero() {
             self.cmd.terminate();

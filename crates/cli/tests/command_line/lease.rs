@@ -115,6 +115,23 @@ fn on_a_server_a_stopped_wrapper_cannot_keep_cmd_running_past_the_lease() {
 }
 
 #[test]
+fn on_a_server_a_stopped_wrapper_lets_go_on_what_a_cmd_left_that_has_ended() {
+    for on_lost in [&["-k", "0"][..], &["--on-lost", "kill"], &[]] {
+        let world = World::redis();
+        let script = "sleep 1000 >/dev/null 2>&1 & echo $!; cat >/dev/null; exit 0";
+        let options = [&["a", "--ttl", "2s"], on_lost].concat();
+        let (mut held, left) = Held::run(&world, &options, script);
+        held.stop();
+        held.stdin = None;
+        assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0, "the lease has ended");
+        assert!(lives(left), "{on_lost:?}");
+        held.signal("CONT");
+        assert_eq!(held.end().code, 0, "CMD keeps its status");
+        kill("KILL", left);
+    }
+}
+
+#[test]
 fn a_silent_store_costs_the_lease_and_cmd_ends_with_a_term() {
     let world = World::redis();
     let script = "trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";

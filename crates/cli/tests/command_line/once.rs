@@ -1,7 +1,7 @@
 //! Tests of jobs that run once although many machines start them, and of narrow names before wide
 //! ones.
 
-use super::support::{Held, World, both, until};
+use super::support::{Held, World, both, program, until};
 
 /// Runs `run job` with these options and this script as CMD.
 fn run(world: &World, options: &[&str], script: &str) -> super::support::Done {
@@ -25,6 +25,23 @@ fn what_was_done_is_not_run_again_and_another_key_is() {
         assert_eq!(world.seinpaal(&["evict", "job once-per a", ticket]).code, 0);
         assert_eq!(run(&world, &["--once-per", "a"], "exit 4").code, 4);
     }
+}
+
+#[test]
+fn a_job_that_has_ended_is_done_though_max_hold_ends_what_it_left() {
+    let world = World::embedded();
+    let script = format!(
+        "echo ran >> ran; mkfifo is_in
+        {} run job sh -c 'echo >is_in; exec sleep 1000' >/dev/null 2>&1 &
+        cat is_in; exit 0",
+        program()
+    );
+    let options = ["--once-per", "a", "--max-hold", "3s", "-k", "100ms"];
+    let done = run(&world, &options, &script);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.err.contains("stopping the processes that the command left behind"), "{done:?}");
+    assert_eq!(run(&world, &options, &script).code, 0);
+    assert_eq!(std::fs::read_to_string(world.path("ran")).unwrap(), "ran\n");
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(super) enum GuardNote {
     Cmd { group: Pid, kill_after: Duration },
     /// The instants at which to act if the guard hears nothing more.
     Lease(GuardTimes),
+    /// The run is ending CMD, and with it all processes of its group.
+    Ending,
     /// CMD is gone. Another CMD may follow.
     Rest,
     /// CMD is gone. The guard ends, too.
@@ -54,6 +56,7 @@ impl GuardNote {
             Self::Lease(GuardTimes { term, kill, end }) => {
                 format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
             }
+            Self::Ending => "ending\n".to_owned(),
             Self::Rest => "rest\n".to_owned(),
             Self::Bye => "bye\n".to_owned(),
         }
@@ -73,6 +76,7 @@ impl GuardNote {
                 kill: duration(number()?),
                 end: duration(number()?),
             })),
+            "ending" => Some(Self::Ending),
             "rest" => Some(Self::Rest),
             "bye" => Some(Self::Bye),
             _ => None,
@@ -112,6 +116,7 @@ mod tests {
             GuardNote::Cmd { group, kill_after: second },
             GuardNote::Lease(GuardTimes { term: NEVER, kill: NEVER, end: second }),
             GuardNote::Lease(GuardTimes { term: second, kill: second * 2, end: second * 2 }),
+            GuardNote::Ending,
             GuardNote::Rest,
             GuardNote::Bye,
         ] {

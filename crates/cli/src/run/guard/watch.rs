@@ -32,6 +32,8 @@ struct GuardWatch {
     term: Duration,
     kill: Duration,
     end: Duration,
+    /// Whether the run is ending CMD.
+    is_ending: bool,
     has_termed: bool,
     /// Whether CMD itself had ended before the guard acted.
     has_spared_cmd: bool,
@@ -66,6 +68,7 @@ impl GuardWatch {
             term: NEVER,
             kill: NEVER,
             end: NEVER,
+            is_ending: false,
             has_termed: false,
             has_spared_cmd: false,
             has_acted: false,
@@ -103,13 +106,14 @@ impl GuardWatch {
         match note {
             GuardNote::Cmd { group, kill_after } => {
                 (self.group, self.kill_after) = (Some(group), kill_after);
-                self.has_acted = false;
+                (self.is_ending, self.has_acted) = (false, false);
             }
             // CMD has had its TERM, so a new lease changes nothing: the end goes on.
             GuardNote::Lease(_) if self.has_termed => {}
             GuardNote::Lease(GuardTimes { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
+            GuardNote::Ending => self.is_ending = true,
             GuardNote::Rest => *self = Self { has_acted: self.code() == ACTED, ..Self::new() },
             GuardNote::Bye => {}
         }
@@ -134,14 +138,14 @@ impl GuardWatch {
 
     /// Returns whether CMD ended by itself, and the run has not seen that yet because it is
     /// stopped. Then the rest of the group may go on. It may not if the run was already ending the
-    /// group, which `term == kill` shows: then only a KILL is still to come.
+    /// group.
     fn leaves_it_to_the_run(&mut self, group: Pid) -> bool {
         if self.has_termed || self.is_alone {
             return false;
         }
         let leader = GroupLeader::look(group);
         self.has_spared_cmd = leader != GroupLeader::Lives;
-        leader == GroupLeader::Ended && self.term < self.kill
+        leader == GroupLeader::Ended && !self.is_ending
     }
 
     /// Does the step that is due.
